@@ -20,8 +20,9 @@
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into
 //	                 events; internal/pacer says when a request may go out
 //
-// All of them get the call as one argument, an llm.Call: who makes it, who watches it, and what it
-// took. server.newCall makes it of a request, and the commands ask and doctor make their own.
+// internal/call has the words that they share. All get the call as one argument, a call.Call: who
+// makes it, who watches it, and what it took. server.newCall makes it of a request, and the
+// commands ask and doctor make their own.
 //
 // # Where it is decided
 //
@@ -45,7 +46,7 @@
 //	which date a citation has              cite     Document.Citations, Document.date, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
-//	whether a try is repeated, and when    llm      exchange.decide, Error.retryable
+//	whether a try is repeated, and when    llm      exchange.decide, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
 //	which parameter is dropped after a 400 llm      body.refused
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -64,7 +64,7 @@ func (v Advisor) Explain(profile string, err error) string {
 // said, and a hint, which may be empty.
 func (v Advisor) Advise(profile string, err error) (problem, hint string) {
 	problem, hint, message := v.explain(profile, err)
-	if llm.KindOf(err) == llm.KindMissingKey {
+	if call.KindOf(err) == call.KindMissingKey {
 		hint = v.GetKey() + "; --offline needs none"
 	}
 	return sentence(problem, message), text.OneLine(hint)
@@ -79,8 +79,8 @@ func sentence(parts ...string) string {
 // explain finds the words: the problem, what to change, and what the API said. The last two may be
 // empty.
 func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
-	e, _ := errors.AsType[*llm.Error](err)
-	e = cmp.Or(e, &llm.Error{})
+	e, _ := errors.AsType[*call.Error](err)
+	e = cmp.Or(e, &call.Error{})
 
 	tries := ""
 	name := general(err)
@@ -101,15 +101,15 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 // A shutdown or a time limit is what a question ended with, so it comes before the error of the
 // request.
 func general(err error) string {
-	kind := llm.KindOf(err)
+	kind := call.KindOf(err)
 	_, isOver := errors.AsType[answer.TimeoutError](err)
-	_, hasWaited := errors.AsType[llm.QueuedError](err)
-	e, isAPI := errors.AsType[*llm.Error](err)
-	tunnel, tunneled := errors.AsType[llm.TunnelError](err)
+	_, hasWaited := errors.AsType[call.QueuedError](err)
+	e, isAPI := errors.AsType[*call.Error](err)
+	tunnel, tunneled := errors.AsType[call.TunnelError](err)
 	switch {
-	case kind == llm.KindShutdown:
+	case kind == call.KindShutdown:
 		return "shutdown"
-	case kind == llm.KindNoText:
+	case kind == call.KindNoText:
 		return "no_text " + err.Error()
 	case isOver && hasWaited:
 		return "late queued"
@@ -124,7 +124,7 @@ func general(err error) string {
 		return "password"
 	case tunneled:
 		return "tunnel"
-	case errors.Is(err, llm.ErrPlainHTTP), errors.Is(err, http.ErrSchemeMismatch):
+	case errors.Is(err, call.ErrPlainHTTP), errors.Is(err, http.ErrSchemeMismatch):
 		return "scheme"
 	}
 	return ""
@@ -132,7 +132,7 @@ func general(err error) string {
 
 // attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4
 // attempts".
-func attempts(e *llm.Error) string {
+func attempts(e *call.Error) string {
 	s := ""
 	if e.Status >= 300 {
 		s = fmt.Sprintf(" (%d)", e.Status)

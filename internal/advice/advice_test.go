@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -38,25 +38,25 @@ func advises(t *testing.T, errs map[error]advice) {
 }
 
 // refused is an error of the API.
-func refused(kind llm.Kind, status int, message string) *llm.Error {
-	return &llm.Error{Kind: kind, Status: status, Message: message}
+func refused(kind call.Kind, status int, message string) *call.Error {
+	return &call.Error{Kind: kind, Status: status, Message: message}
 }
 
 func TestQuestion(t *testing.T) {
 	timeout := func(causes ...error) error {
 		causes = append(causes, context.DeadlineExceeded)
-		return &llm.Error{Kind: llm.KindTimeout, Err: errors.Join(causes...)}
+		return &call.Error{Kind: call.KindTimeout, Err: errors.Join(causes...)}
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 
 	advises(t, map[error]advice{
 		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
-		&llm.Error{Kind: llm.KindShutdown, Err: answer.ErrShutdown}: {
+		&call.Error{Kind: call.KindShutdown, Err: answer.ErrShutdown}: {
 			"the server restarts",
 			"ask again",
 		},
 		timeout(answer.TimeoutError(1500 * time.Millisecond)): {"timed out after 1.5 s", raise},
-		timeout(answer.TimeoutError(time.Second), llm.QueuedError(12)): {
+		timeout(answer.TimeoutError(time.Second), call.QueuedError(12)): {
 			"timed out after 1 s, waiting for the rate limit with 12 calls ahead",
 			"ask fewer questions at once, or " + raise,
 		},
@@ -72,7 +72,7 @@ func TestExplainWait(t *testing.T) {
 	const message = "Rate limit reached for gpt-5.2 in organization org-0123456789abcdefghijklmn " +
 		"on tokens per min (TPM): Limit 200000, Used 158833, Requested 62431. " +
 		"Please try again in 14.036s."
-	for kind, status := range map[llm.Kind]int{llm.KindRateLimit: 429, llm.KindServer: 503} {
+	for kind, status := range map[call.Kind]int{call.KindRateLimit: 429, call.KindServer: 503} {
 		t.Run(kind.Label(), func(t *testing.T) {
 			e := refused(kind, status, message)
 			e.Attempts = 4
@@ -96,7 +96,7 @@ func TestExplain(t *testing.T) {
 		strings.Repeat("x", 200): problem + ": " + strings.Repeat("x", 126) + "…",
 	} {
 		t.Run(message, func(t *testing.T) {
-			got := Advisor{}.Explain("answer", refused(llm.KindServer, 503, message))
+			got := Advisor{}.Explain("answer", refused(call.KindServer, 503, message))
 			compare.Equal(t, "Explain", got, want)
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -17,22 +17,22 @@ import (
 func TestCallers(t *testing.T) {
 	const private = "config.yaml OPENAI_ HTTPS_PROXY request.timeout_ms responses. model_profiles " +
 		"max_output_tokens gateway.example org-1 /run/secrets"
-	for _, kind := range llm.Kinds() {
+	for _, kind := range call.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {
-			var err error = &llm.Error{
+			var err error = &call.Error{
 				Kind:    kind,
 				Status:  400,
 				Param:   "reasoning.effort",
 				Message: "organization org-1 at gateway.example",
 				Err:     &net.DNSError{Name: "gateway.example"},
 			}
-			if kind == llm.KindFailed {
-				err = &llm.Error{Kind: kind, Message: "Your question was flagged."}
+			if kind == call.KindFailed {
+				err = &call.Error{Kind: kind, Message: "Your question was flagged."}
 			}
 			got := ExplainToCaller("answer", err)
 			for word := range strings.FieldsSeq(private) {
 				ofServer := strings.Contains(got, word)
-				known := kind == llm.KindArguments || kind == llm.KindLimited || kind == llm.KindInternal
+				known := kind == call.KindArguments || kind == call.KindLimited || kind == call.KindInternal
 				if ofServer && !known { // the server words these
 					t.Errorf("%q has %s", got, word)
 				}
@@ -43,9 +43,9 @@ func TestCallers(t *testing.T) {
 
 // What people can do themselves.
 func TestOwnMistakes(t *testing.T) {
-	queued := errors.Join(answer.TimeoutError(time.Minute), llm.QueuedError(3))
+	queued := errors.Join(answer.TimeoutError(time.Minute), call.QueuedError(3))
 	errs := map[error]string{
-		&llm.Error{Kind: llm.KindTimeout, Err: queued}: "timed out after 60 s: " +
+		&call.Error{Kind: call.KindTimeout, Err: queued}: "timed out after 60 s: " +
 			"ask for less, or fewer questions at once",
 		answer.ErrGone:     "the API does not have the answer any more",
 		answer.ErrShutdown: "the server restarts: ask again",

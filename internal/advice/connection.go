@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // wsaRefused is ECONNREFUSED on Windows, where the name in syscall has another
@@ -25,7 +25,7 @@ func Cause(err error) string {
 	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // as text in errors of DNS
 		return "descriptors"
 	case isOp && op.Op == "proxyconnect",
-		errors.As(err, new(llm.TunnelError)):
+		errors.As(err, new(call.TunnelError)):
 		return "proxy"
 	case errors.As(err, new(*net.DNSError)):
 		return "dns"
@@ -45,7 +45,7 @@ func Cause(err error) string {
 
 // connection returns the detail of a request that got no answer: its cause, or what is wrong with the
 // certificate.
-func (v Advisor) connection(e *llm.Error) string {
+func (v Advisor) connection(e *call.Error) string {
 	cause := Cause(e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // connection is the error of a request without an answer.
 func connection(message string, cause error) error {
-	return &llm.Error{Kind: llm.KindConnection, Message: message, Err: cause}
+	return &call.Error{Kind: call.KindConnection, Message: message, Err: cause}
 }
 
 // certificate is that of a TLS certificate that was not accepted.
@@ -72,13 +72,13 @@ func TestConnection(t *testing.T) {
 			"set SSL_CERT_FILE to a file with the CA of your network",
 		},
 
-		connection("Forbidden", llm.TunnelError(403)): {
+		connection("Forbidden", call.TunnelError(403)): {
 			"the proxy does not connect to api.openai.com: Forbidden",
 			"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
 		},
-		connection("", llm.TunnelError(407)):   password,
+		connection("", call.TunnelError(407)):  password,
 		connection("", http.ErrSchemeMismatch): scheme,
-		connection("", llm.ErrPlainHTTP):       scheme,
+		connection("", call.ErrPlainHTTP):      scheme,
 	})
 }
 
@@ -111,7 +111,7 @@ func TestGatewayWithoutStreams(t *testing.T) {
 		plain = ", or set responses.stream: false if this server cannot stream"
 	)
 	cutOff := connection("the answer was cut off", nil)
-	failed := refused(llm.KindServer, 500, "")
+	failed := refused(call.KindServer, 500, "")
 	dial := connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded})
 
 	for name, tt := range map[string]struct {

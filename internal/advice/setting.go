@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // host is the host of the API, with its port if it has one.
@@ -26,7 +26,7 @@ func (v Advisor) openAI() bool {
 
 // orPlain ends the hint for an error that a gateway without streams gives, too. One that was not
 // reached is none.
-func (v Advisor) orPlain(e *llm.Error) string {
+func (v Advisor) orPlain(e *call.Error) string {
 	op, isOp := errors.AsType[*net.OpError](e)
 	dialed := isOp && op.Op == "dial"
 	if v.openAI() || !v.Streams || dialed {
@@ -37,7 +37,7 @@ func (v Advisor) orPlain(e *llm.Error) string {
 
 // NoModels is the hint for an API without GET /models/{id}, or "" if e means
 // something else. A compatible server may answer questions nevertheless.
-func (v Advisor) NoModels(e *llm.Error) string {
+func (v Advisor) NoModels(e *call.Error) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !v.openAI() {

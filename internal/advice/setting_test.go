@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -22,7 +22,7 @@ func TestKeyOfAPI(t *testing.T) {
 		"http://127.0.0.1:11434/v1":     "set K to a key for 127.0.0.1:11434" + other,
 	} {
 		t.Run(base, func(t *testing.T) {
-			_, hint := advisorFor(base).Advise("answer", refused(llm.KindMissingKey, 0, ""))
+			_, hint := advisorFor(base).Advise("answer", refused(call.KindMissingKey, 0, ""))
 
 			want += "; --offline needs none"
 			compare.Equal(t, "hint", hint, want)
@@ -51,7 +51,7 @@ func TestSettings(t *testing.T) {
 	models := map[string]Setting{
 		"answer": {"model_profiles.answer.model", "gpt-9", "/etc/config.yaml:12"},
 	}
-	noKey := refused(llm.KindAuth, 401, "")
+	noKey := refused(call.KindAuth, 401, "")
 	writeRoots(t)
 	untrusted := certificate(x509.UnknownAuthorityError{})
 
@@ -73,7 +73,7 @@ func TestSettings(t *testing.T) {
 
 		{
 			Advisor{Models: models},
-			refused(llm.KindModel, 404, ""),
+			refused(call.KindModel, 404, ""),
 			"model_profiles.answer.model is gpt-9 (/etc/config.yaml:12): name another model there",
 		},
 

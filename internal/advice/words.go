@@ -15,7 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -45,15 +45,15 @@ func find(name string) words {
 }
 
 // detail returns what is known about an error besides its kind.
-func (v Advisor) detail(e *llm.Error) string {
+func (v Advisor) detail(e *call.Error) string {
 	switch {
-	case e.Kind == llm.KindConnection:
+	case e.Kind == call.KindConnection:
 		return v.connection(e)
-	case e.Kind == llm.KindParameter:
+	case e.Kind == call.KindParameter:
 		return e.Param
 	case e.Status/100 == 3:
 		return "redirect"
-	case errors.Is(e, llm.ErrWebPage):
+	case errors.Is(e, call.ErrWebPage):
 		return "page"
 	case e.Status == 0:
 		return "unsent"
@@ -62,9 +62,9 @@ func (v Advisor) detail(e *llm.Error) string {
 }
 
 // fill returns the values of the words with $. e is the part of err that is the API's.
-func (v Advisor) fill(profile string, err error, e *llm.Error) *strings.Replacer {
+func (v Advisor) fill(profile string, err error, e *call.Error) *strings.Replacer {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
-	queued, _ := errors.AsType[llm.QueuedError](err)
+	queued, _ := errors.AsType[call.QueuedError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
 	dns = cmp.Or(dns, &net.DNSError{})
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
@@ -98,7 +98,7 @@ func (v Advisor) fill(profile string, err error, e *llm.Error) *strings.Replacer
 }
 
 // waitOr returns when the API can be asked again, or hint if it does not say that.
-func waitOr(hint string, e *llm.Error) string {
+func waitOr(hint string, e *call.Error) string {
 	if e.RetryAfter <= 0 {
 		return hint
 	}

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -20,21 +20,21 @@ import (
 // against a bug.
 func TestEveryKind(t *testing.T) {
 	v := advisorFor("https://api.openai.com/v1")
-	ofAnswer := map[llm.Kind]error{
-		llm.KindShutdown: answer.ErrShutdown,
-		llm.KindNoText:   llm.KindNoText.Errorf("no output"),
+	ofAnswer := map[call.Kind]error{
+		call.KindShutdown: answer.ErrShutdown,
+		call.KindNoText:   call.KindNoText.Errorf("no output"),
 	}
-	withoutHint := []llm.Kind{
-		llm.KindCanceled,
-		llm.KindArguments,
-		llm.KindLimited,
-		llm.KindInternal,
+	withoutHint := []call.Kind{
+		call.KindCanceled,
+		call.KindArguments,
+		call.KindLimited,
+		call.KindInternal,
 	}
 
-	for _, kind := range llm.Kinds() {
+	for _, kind := range call.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {
-			err := cmp.Or[error](ofAnswer[kind], &llm.Error{Kind: kind, Status: 500})
-			if got := llm.KindOf(err); got != kind {
+			err := cmp.Or[error](ofAnswer[kind], &call.Error{Kind: kind, Status: 500})
+			if got := call.KindOf(err); got != kind {
 				t.Errorf("KindOf(%v) = %v, want %v", err, got, kind)
 			}
 			problem, hint := v.Advise("answer", err)
@@ -43,23 +43,23 @@ func TestEveryKind(t *testing.T) {
 				t.Errorf("no hint for %q", problem)
 			}
 			broken := strings.HasPrefix(problem, "connection failed")
-			if broken != (kind == llm.KindConnection) {
+			if broken != (kind == call.KindConnection) {
 				t.Errorf("problem %q", problem)
 			}
 		})
 	}
 }
 
-// TestEveryKind tries all kinds only if llm.Kinds lists all that are declared.
+// TestEveryKind tries all kinds only if call.Kinds lists all that are declared.
 func TestKinds(t *testing.T) {
-	source, err := os.ReadFile("../llm/error.go")
+	source, err := os.ReadFile("../call/kind.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	got := len(llm.Kinds())
+	got := len(call.Kinds())
 	declared := strings.Count(string(source), " = Kind{")
-	compare.Equal(t, "kinds of llm.Kinds, and those that error.go declares", got, declared)
+	compare.Equal(t, "kinds of call.Kinds, and those that kind.go declares", got, declared)
 }
 
 // The file has only keys that are read, and only words with $ that are filled in.
@@ -72,7 +72,7 @@ func TestWords(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	e := refused(llm.KindFailed, 0, "")
+	e := refused(call.KindFailed, 0, "")
 	values := Advisor{}.fill("", e, e)
 	for name, w := range all {
 		t.Run(name, func(t *testing.T) {
@@ -88,22 +88,22 @@ func TestWords(t *testing.T) {
 func listed(t *testing.T, description string) error {
 	t.Helper()
 	var d struct {
-		llm.Error `yaml:",inline"`
-		Label     string
-		Page      bool
+		call.Error `yaml:",inline"`
+		Label      string
+		Page       bool
 	}
 	err := yaml.Unmarshal([]byte(description), &d)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	i := slices.IndexFunc(llm.Kinds(), func(k llm.Kind) bool { return k.Label() == d.Label })
-	d.Kind = llm.Kinds()[i]
-	if d.Kind == llm.KindNoText {
+	i := slices.IndexFunc(call.Kinds(), func(k call.Kind) bool { return k.Label() == d.Label })
+	d.Kind = call.Kinds()[i]
+	if d.Kind == call.KindNoText {
 		return d.Kind.Errorf("%s", d.Message)
 	}
 	if d.Page {
-		d.Err = llm.ErrWebPage
+		d.Err = call.ErrWebPage
 	}
 	return &d.Error
 }
@@ -117,11 +117,11 @@ func TestKind(t *testing.T) {
 // The checks of doctor show the hint.
 func TestNoModels(t *testing.T) {
 	v := advisorFor("https://a.example/v1")
-	for e, want := range map[*llm.Error]bool{
-		refused(llm.KindNotFound, 404, ""):  true,
-		refused(llm.KindParameter, 405, ""): true,
-		refused(llm.KindServer, 501, ""):    true,
-		refused(llm.KindAuth, 401, ""):      false,
+	for e, want := range map[*call.Error]bool{
+		refused(call.KindNotFound, 404, ""):  true,
+		refused(call.KindParameter, 405, ""): true,
+		refused(call.KindServer, 501, ""):    true,
+		refused(call.KindAuth, 401, ""):      false,
 	} {
 		t.Run(e.Kind.Label(), func(t *testing.T) {
 			got := v.NoModels(e)

@@ -17,16 +17,21 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // Profile is the model of a tool and its parameters.
-type Profile = llm.Profile
+type Profile = call.Profile
 
 // Options configures an Answerer.
 type Options struct {
-	Client          *llm.Client
+	// Create asks the API, and Get asks it for a response in the background (llm.Client).
+	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
+	Get    func(
+		ctx context.Context, c *call.Call, id, model string, include []string,
+	) (*call.Response, error)
+
 	Instructions    string             // sent unchanged
 	Profiles        map[string]Profile // by tool name, with inheritance resolved
 	MaxCitations    int                // 0: 3
@@ -65,7 +70,7 @@ type Answer struct {
 
 // Meta says what an answer took.
 type Meta struct {
-	Usage         llm.Usage     // of all requests
+	Usage         call.Usage    // of all requests
 	ResolvedModel string        // the model that the API names, often a dated snapshot
 	ServiceTier   string        // that served the last response, "" if the API does not say
 	ResponseID    string        // of the last response
@@ -82,11 +87,11 @@ func (e TimeoutError) Error() string {
 	return fmt.Sprintf("timed out after %v s", time.Duration(e).Seconds())
 }
 
-// ErrorKind returns the kind, for llm.KindOf.
-func (e TimeoutError) ErrorKind() llm.Kind { return llm.KindTimeout }
+// ErrorKind returns the kind, for call.KindOf.
+func (e TimeoutError) ErrorKind() call.Kind { return call.KindTimeout }
 
 // ErrShutdown is the cause of the end of a question that the server no longer waits for.
-var ErrShutdown = llm.KindShutdown.Errorf("the server restarts")
+var ErrShutdown = call.KindShutdown.Errorf("the server restarts")
 
 // WithTimeout bounds a question with a TimeoutError.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
@@ -94,23 +99,23 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
-// WithTimeout). Its errors are those of package llm, or one of llm.KindNoText that says why there is
+// WithTimeout). Its errors are those of package llm, or one of call.KindNoText that says why there is
 // no answer: "incomplete: max_output_tokens". Unless it fails, a Usage of all requests and a Done end
 // the events of the call.
-func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
+func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
-	req := a.request(ctx, call.Tool, q)
+	req := a.request(ctx, c.Tool, q)
 	r := &reading{blocked: a.Blocked(q.ExcludeDomains)}
-	err := a.converse(ctx, call, req, r)
+	err := a.converse(ctx, c, req, r)
 	if err != nil {
 		return nil, err
 	}
-	call.Send(call.Usage)
-	call.Send(llm.Done{
+	c.Send(c.Usage)
+	c.Send(call.Done{
 		Status:   r.last.Status,
-		Response: r.last,
+		Streamed: r.last.Streamed,
 	})
-	return a.compose(call, r, req.Model, began)
+	return a.compose(c, r, req.Model, began)
 }
 
 // date is the date of t, YYYY-MM-DD.
@@ -120,7 +125,7 @@ func (a *Answerer) date(t time.Time) string {
 
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
-	can := llm.CapabilityOf(p.Model)
+	can := call.CapabilityOf(p.Model)
 	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
 	verbosity := onOff(can.Verbosity && p.Verbosity != "")
 

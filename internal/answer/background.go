@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // Why Fetch has no answer, besides the error of a response that has failed or was cancelled.
 var (
-	ErrGone = llm.KindNotFound.Errorf("the API does not have the answer any more")
+	ErrGone = call.KindNotFound.Errorf("the API does not have the answer any more")
 
 	// ErrRunning is not the end of a question, so it has no kind.
 	ErrRunning = errors.New("the answer is not complete")
@@ -32,14 +32,14 @@ type Origin struct {
 // Fetch returns the answer of a response in the background. It is that of Ask, except that nothing is
 // asked again, and that its times are those of the API. The error may be one of this file; after
 // ErrRunning the next Fetch may have the answer.
-func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Answer, error) {
+func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	model := a.o.Profiles[from.Tool].Model
-	resp, err := a.o.Client.Get(ctx, call, from.Response, model, include)
-	e, isAPI := errors.AsType[*llm.Error](err)
+	resp, err := a.o.Get(ctx, c, from.Response, model, include)
+	e, isAPI := errors.AsType[*call.Error](err)
 	switch {
 	case isAPI && e.Lost:
 		return nil, ErrGone
-	case llm.KindOf(err) == llm.KindFailed: // too large, for example
+	case call.KindOf(err) == call.KindFailed: // too large, for example
 		return nil, err
 	case err != nil: // another key, a proxy or a web page says nothing about the question
 		return nil, ErrUnknown
@@ -51,7 +51,7 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 
 	r := &reading{blocked: a.Blocked(strings.Fields(from.Excluded))}
 	r.add(resp)
-	ans, err := a.compose(call, r, model, from.Created)
+	ans, err := a.compose(c, r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -45,11 +45,11 @@ func TestFetch(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			a, _ := newAnswerer(0, tt.body)
 			began := time.Now()
-			want, _ := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "why"})
+			want, _ := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "why"})
 			time.Sleep(24*time.Hour - time.Since(began))
 
-			call := &llm.Call{Tool: "answer"}
-			got, err := a.Fetch(t.Context(), call, Origin{began, "answer", "resp_1", ""})
+			c := &call.Call{Tool: "answer"}
+			got, err := a.Fetch(t.Context(), c, Origin{began, "answer", "resp_1", ""})
 			compare.Equal(t, "error", fmt.Sprint(err), tt.want)
 			if err == nil {
 				want.Meta.Elapsed = tt.elapsed

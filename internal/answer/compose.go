@@ -5,18 +5,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // compose makes the answer of what the responses to a question say. The time when it was asked is
-// that of the access to pages without a date. The error is of llm.KindNoText.
+// that of the access to pages without a date. The error is of call.KindNoText.
 func (a *Answerer) compose(
-	call *llm.Call, r *reading, model string, began time.Time,
+	c *call.Call, r *reading, model string, began time.Time,
 ) (*Answer, error) {
 	text := strings.Join(r.texts, "\n\n")
 	if text == "" {
-		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
+		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
 	sources := r.sources()
@@ -50,12 +50,12 @@ func (a *Answerer) compose(
 		Model:      model,
 		Sources:    sources,
 		Meta: Meta{
-			Usage:         call.Usage,
+			Usage:         c.Usage,
 			ResolvedModel: r.last.Model,
 			ServiceTier:   r.last.ServiceTier,
 			ResponseID:    r.last.ID,
 			RequestID:     r.last.RequestID,
-			Searches:      call.Searches,
+			Searches:      c.Searches,
 			Retries:       r.retries,
 			Elapsed:       time.Since(began),
 		},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -92,7 +92,7 @@ func TestNoText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ask(t, tt.body)
-			got := fmt.Sprint(llm.KindOf(err), ": ", err)
+			got := fmt.Sprint(call.KindOf(err), ": ", err)
 			compare.Equal(t, "error", got, "no text: "+tt.want)
 		})
 	}

@@ -3,7 +3,7 @@ package answer
 import (
 	"context"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // The questions of a second request.
@@ -17,16 +17,16 @@ const (
 // converse sends the request and, up to RequeryAttempts times, asks again in the same conversation.
 // The API stores nothing: the whole output goes back, reasoning included. r reads the responses.
 func (a *Answerer) converse(
-	ctx context.Context, call *llm.Call, req llm.Request, r *reading,
+	ctx context.Context, c *call.Call, req call.Request, r *reading,
 ) error {
 	for attempt := 0; ; attempt++ {
-		resp, err := a.o.Client.Create(ctx, call, req)
+		resp, err := a.o.Create(ctx, c, req)
 		if err != nil {
 			if r.last == nil {
 				return err
 			}
 			// The first answer is still usable, or its lack of text is the better error.
-			a.o.Logger.WarnContext(ctx, "answer: asking again failed", "kind", llm.KindOf(err).Label())
+			a.o.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
 			return nil
 		}
 
@@ -45,6 +45,6 @@ func (a *Answerer) converse(
 			return nil
 		}
 		req.Input = append(req.Input, resp.InputItems()...)
-		req.Input = append(req.Input, llm.UserMessage(follow))
+		req.Input = append(req.Input, call.UserMessage(follow))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -52,7 +52,7 @@ func TestRequery(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			a, api := newAnswerer(tt.attempts, tt.bodies...)
 
-			ans, err := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
+			ans, err := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = ans.Text

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -40,12 +41,14 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 	time.Sleep(time.Until(midnight))
 	a := &api{bodies: bodies}
+	client := llm.New(llm.Options{
+		APIKey:     "test-key",
+		HTTPClient: &http.Client{Transport: a},
+		MaxRetries: 1,
+	})
 	return New(Options{
-		Client: llm.New(llm.Options{
-			APIKey:     "test-key",
-			HTTPClient: &http.Client{Transport: a},
-			MaxRetries: 1,
-		}),
+		Create:          client.Create,
+		Get:             client.Get,
 		Profiles:        map[string]Profile{"answer": {Model: "gpt-5.2"}},
 		RequeryAttempts: requeries,
 		Search: Search{
@@ -68,7 +71,7 @@ func ask(t *testing.T, body string) (ans *Answer, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := newAnswerer(0, body)
-		ans, err = a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
+		ans, err = a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
 	})
 	return ans, err
 }

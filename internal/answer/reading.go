@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
 	blocked    []string // domains that are not cited
-	last       *llm.Response
+	last       *call.Response
 	content                    // of the last response that has text, else of the first
 	incomplete string          // why the response of content is incomplete, or ""
 	searched   bool            // spec §3.3
@@ -30,7 +30,7 @@ type content struct {
 
 // add reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a refusal is a
 // paragraph.
-func (c *content) add(message llm.Item) {
+func (c *content) add(message call.Item) {
 	var b strings.Builder
 	for _, part := range message.Content {
 		switch {
@@ -57,7 +57,7 @@ func (c *content) add(message llm.Item) {
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text,
 // else in all messages: phases are optional.
-func (r *reading) add(resp *llm.Response) {
+func (r *reading) add(resp *call.Response) {
 	var said, final content // by all messages, by those of phase final_answer
 
 	for _, item := range resp.Output {

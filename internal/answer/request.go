@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // Question is what a tool call asks. Its arguments are validated, and have these names in JSON.
@@ -63,17 +63,17 @@ var include = []string{"web_search_call.action.sources"}
 // request builds the request for q with the profile of that name. The llm client adds what is the
 // same for all requests, and leaves out what the model does not take. An empty list of domains keeps
 // the configured one: a call must not lift EnforceDomains.
-func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.Request {
+func (a *Answerer) request(ctx context.Context, profile string, q Question) call.Request {
 	p := a.o.Profiles[profile]
 	a.logRequest(ctx, profile, p)
 	if len(q.Domains) == 0 {
 		q.Domains = a.o.Defaults.Domains
 	}
 
-	r := llm.Request{
+	r := call.Request{
 		Profile:      p,
 		Instructions: a.o.Instructions,
-		Input:        []json.RawMessage{llm.UserMessage(a.input(q))},
+		Input:        []json.RawMessage{call.UserMessage(a.input(q))},
 		Tools:        []map[string]any{a.tool(q)},
 		Include:      include,
 		Extra:        a.o.ExtraBody,

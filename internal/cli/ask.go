@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
@@ -197,15 +197,15 @@ func (f *askFlags) askOnce(
 		}
 	}()
 
-	var done *llm.Done // written with the answer, which follows it
+	var done *call.Done // written with the answer, which follows it
 	write := func(data json.RawMessage) {
 		err := printJSON(f.stdout, data)
 		if err != nil {
 			stop(err)
 		}
 	}
-	watch := func(ev llm.Event) {
-		end, isDone := ev.(llm.Done)
+	watch := func(ev call.Event) {
+		end, isDone := ev.(call.Done)
 		if isDone {
 			done = &end
 		}
@@ -221,14 +221,14 @@ func (f *askFlags) askOnce(
 
 	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
-	call := &llm.Call{Tool: f.config.Profile, Sink: watch}
-	ans, err := s.Answerer.Ask(limited, call, q)
+	c := &call.Call{Tool: f.config.Profile, Sink: watch}
+	ans, err := s.Answerer.Ask(limited, c, q)
 	if !f.events {
 		screen.Finish(ans)
 	}
 	if done != nil {
 		write(line("done", struct {
-			llm.Done
+			call.Done
 			*answer.Answer // as --json prints it, or nil
 		}{*done, ans}))
 	}

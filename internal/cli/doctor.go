@@ -8,6 +8,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
 // doctorFlags are the flags of doctor.
@@ -41,23 +42,21 @@ each problem. Failures come last. NO_COLOR keeps the layout in a terminal.`,
 func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	ctx := c.Context()
 	cfg, warnings, err := config.Load(f.config, f.env)
-	backend := doctor.Backend{Config: cfg}
+	var s *service.Service // nil: the configuration cannot be used
 	if err == nil {
-		s, err := f.connect(&f.commonFlags, cfg, warnings)
+		s, err = f.connect(&f.commonFlags, cfg, warnings)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		backend = s.Backend
 	}
 
 	checks := doctor.Run(ctx, doctor.Options{
-		Backend:  backend,
+		Service:  s,
 		Warnings: warnings,
 		Err:      err,
 		Live:     f.live,
 		Offline:  f.offline,
-		Getenv:   f.variable,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

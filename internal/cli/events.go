@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -30,17 +30,17 @@ func line(kind string, what any) json.RawMessage {
 
 // eventType is the type of the line of an event. It is "" for Done, which is printed with the
 // answer, and for events that are not printed, such as a retry.
-func eventType(ev llm.Event) string {
+func eventType(ev call.Event) string {
 	switch ev.(type) {
-	case llm.BlockStart:
+	case call.BlockStart:
 		return "block_start"
-	case llm.BlockDelta:
+	case call.BlockDelta:
 		return "block_delta"
-	case llm.BlockStop:
+	case call.BlockStop:
 		return "block_stop"
-	case llm.Search:
+	case call.Search:
 		return "search"
-	case llm.Usage:
+	case call.Usage:
 		return "usage"
 	}
 	return ""
@@ -50,15 +50,15 @@ func eventType(ev llm.Event) string {
 // problem is used where there is no such message, or where it repeats a part of the key, and hint
 // where nothing was sent for want of a key.
 func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
-	kind := llm.KindOf(err)
+	kind := call.KindOf(err)
 	code := strings.ReplaceAll(kind.String(), " ", "_")
-	e, ok := errors.AsType[*llm.Error](err)
+	e, ok := errors.AsType[*call.Error](err)
 	if ok {
 		code = cmp.Or(e.Code, e.Type, code)
 		switch kind {
-		case llm.KindMissingKey:
+		case call.KindMissingKey:
 			problem += ": " + hint
-		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
+		case call.KindAuth, call.KindTimeout, call.KindCanceled, call.KindConnection:
 		default:
 			problem = cmp.Or(e.Message, problem)
 		}

@@ -149,7 +149,7 @@ func (a *app) checkKey(
 	ctx context.Context, s *service.Service, key string,
 ) (state string, err error) {
 	a.redactor.Add(key)
-	check, refused := doctor.CheckKey(ctx, s.Backend, key)
+	check, refused := doctor.CheckKey(ctx, s, key)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

@@ -183,9 +183,9 @@ func (f *serveFlags) serve(
 		Ask:     s.Answerer.Ask,
 		Explain: advice.ExplainToCaller,
 		Waiting: s.API.Waiting,
-		Observe: func(call server.Ended) {
-			metrics.Observe(call)
-			log(call)
+		Observe: func(ended server.Ended) {
+			metrics.Observe(ended)
+			log(ended)
 		},
 		Settings: s.Settings,
 		Late:     late,

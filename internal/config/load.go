@@ -16,7 +16,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"gopkg.in/yaml.v3"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
@@ -286,7 +286,7 @@ func (l *loader) checkTogether() {
 	}
 
 	const extra = "request.extra_body"
-	for _, name := range llm.FixedMembers {
+	for _, name := range call.FixedMembers {
 		if l.Request.ExtraBody[name] != nil {
 			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")
 		}

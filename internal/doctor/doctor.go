@@ -15,11 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -65,26 +62,13 @@ func (l *checklist) add(name string, c Check) {
 	*l = append(*l, c)
 }
 
-// Backend says how the API is reached.
-type Backend struct {
-	Config   *config.Config
-	LogErr   error // why the debug file cannot be written
-	Advisor  advice.Advisor
-	Profiles map[string]answer.Profile // by tool
-
-	// Connect returns a client that sends each request once, with a key; "": that of the
-	// configuration.
-	Connect func(key string) *llm.Client
-}
-
 // Options are what the checks are about. If Err is set, only Err and Warnings are used.
 type Options struct {
-	Backend
+	Service  *service.Service
 	Warnings []string // of config.Load
 	Err      error    // of config.Load
 	Offline  bool
 	Live     bool // ask a question
-	Getenv   func(string) string
 }
 
 // Run makes the checks. Without Live it takes at most half a minute.
@@ -97,28 +81,29 @@ func Run(ctx context.Context, o Options) []Check {
 		return checks
 	}
 
-	checks.add("policy", policyCheck(o.Config.Policy.System))
-	checks.add("debug", debugCheck(o.Config.Server, o.LogErr))
-	checks.add("location", locationCheck(o.Config))
-	checks.add("dates", datesCheck(o.Config.Location, time.Now()))
-	checks.add("base url", baseURLCheck(o.Advisor.BaseURL))
-	checks.add("proxy", o.proxyCheck(http.ProxyFromEnvironment))
+	cfg := o.Service.Config
+	checks.add("policy", policyCheck(cfg.Policy.System))
+	checks.add("debug", debugCheck(cfg.Server, o.Service.LogErr))
+	checks.add("location", locationCheck(cfg))
+	checks.add("dates", datesCheck(cfg.Location, time.Now()))
+	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))
+	checks.add("proxy", proxyCheck(o.Service, http.ProxyFromEnvironment))
 
 	key := ""
-	if !o.Config.KeySet {
+	if !cfg.KeySet {
 		key = "none" // the API's refusal shows that the connection works
 	}
-	p := newProbe(ctx, o, key)
+	p := newProbe(ctx, o.Service, key)
 	var last checklist
 	if o.Live { // before the verdicts that depend on it
-		last.add("live", p.live(ctx))
+		last.add("live", p.live(ctx, o.Offline))
 	}
-	keyCheck := p.key()
+	keyCheck := p.key(o.Offline)
 	checks.add("key", keyCheck)
 	checks.add("http", p.http())
 	switch {
 	case len(p.models) > 0 || p.answered != "":
-		for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
+		for _, tool := range slices.Sorted(maps.Keys(o.Service.Profiles)) {
 			checks.add("model "+tool, p.model(tool))
 		}
 	case keyCheck.Verdict != "fail":

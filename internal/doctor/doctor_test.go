@@ -10,6 +10,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -71,10 +72,12 @@ func TestProxy(t *testing.T) {
 	}
 	// proxied has the proxy that net/http returns.
 	proxied := func(base string, proxy *url.URL, environ ...string) Check {
-		o := Options{Getenv: func(name string) string { return env.ToMap(environ)[name] }}
-		o.Advisor.BaseURL.Value = base
-		o.Advisor.Proxy = "HTTPS_PROXY"
-		return o.proxyCheck(func(*http.Request) (*url.URL, error) { return proxy, nil })
+		s := &service.Service{
+			Getenv: func(name string) string { return env.ToMap(environ)[name] },
+		}
+		s.Advisor.BaseURL.Value = base
+		s.Advisor.Proxy = "HTTPS_PROXY"
+		return proxyCheck(s, func(*http.Request) (*url.URL, error) { return proxy, nil })
 	}
 	const remote = "https://api.example/v1"
 	const set = "HTTPS_PROXY=%zz"

@@ -14,6 +14,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -21,7 +22,7 @@ import (
 // Then it adds the warnings.
 func (l *checklist) addConfig(o Options) {
 	if o.Err == nil {
-		l.add("config", configCheck(o.Config))
+		l.add("config", configCheck(o.Service.Config))
 	} else {
 		problems := strings.Split(o.Err.Error(), "\n")
 		last := len(problems) - 1
@@ -108,22 +109,11 @@ func datesCheck(zone *time.Location, now time.Time) Check {
 
 // baseURLCheck checks the address of the API, not the server there.
 func baseURLCheck(base advice.Setting) Check {
-	problem := ClearText(base.Value)
+	problem := service.ClearText(base.Value)
 	if problem != "" {
 		return warn(problem, "use https, or a server on this machine")
 	}
 	return pass(base.Value + " (" + base.From + ")")
-}
-
-// ClearText returns a warning when requests to base carry the API key unencrypted to another host,
-// and "" otherwise.
-func ClearText(base string) string {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {
-		return ""
-	}
-	return "openai.base_url is plain http to " + u.Hostname() +
-		": the API key is sent unencrypted"
 }
 
 // proxyForm matches a proxy that net/http can use, without its user, who has a password. What follows
@@ -132,16 +122,16 @@ var proxyForm = regexp.MustCompile(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5}
 
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP
 // client.
-func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
-	variable := o.Advisor.Proxy
-	u, _ := url.Parse(o.Advisor.BaseURL.Value) // the configuration has checked it
+func proxyCheck(s *service.Service, rule func(*http.Request) (*url.URL, error)) Check {
+	variable := s.Advisor.Proxy
+	u, _ := url.Parse(s.Advisor.BaseURL.Value) // the configuration has checked it
 	proxy, _ := rule(&http.Request{URL: u})
-	exceptions := o.Getenv("NO_PROXY") + o.Getenv("no_proxy")
+	exceptions := s.Getenv("NO_PROXY") + s.Getenv("no_proxy")
 
 	switch {
 	case proxy != nil && proxyForm.MatchString(proxy.Scheme+"://"+proxy.Host):
 		return pass(proxy.Scheme + "://" + proxy.Host + " (" + variable + ")")
-	case o.Getenv(variable) == "":
+	case s.Getenv(variable) == "":
 		return pass("none")
 	case exceptions != "", text.IsLoopback(u.Hostname()):
 		return pass("none, because of NO_PROXY or as the API is on this machine")

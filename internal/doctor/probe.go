@@ -16,7 +16,9 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
 // lookupLimit bounds the requests for the models.
@@ -25,33 +27,33 @@ const lookupLimit = 15 * time.Second
 // probe is what is known about the API. If there is no fault, all models were looked up. An answer to
 // a question clears the fault: the API works, and only the lookups failed.
 type probe struct {
-	Options
+	service  *service.Service
 	client   *llm.Client
 	models   map[string]json.RawMessage // descriptions by id; nil: the API has no such model
-	fault    *llm.Error                 // the error that ended the lookups, or nil
+	fault    *call.Error                // the error that ended the lookups, or nil
 	answered string                     // the model that answered the question of live, or ""
 }
 
 // newProbe asks the API for each model once, until a request fails for a reason other than its
 // model. The key is that of Connect.
-func newProbe(ctx context.Context, o Options, key string) *probe {
+func newProbe(ctx context.Context, s *service.Service, key string) *probe {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 
 	p := &probe{
-		Options: o,
-		client:  o.Connect(key),
+		service: s,
+		client:  s.Connect(key),
 		models:  map[string]json.RawMessage{},
 	}
-	for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
-		id := o.Profiles[tool].Model
+	for _, tool := range slices.Sorted(maps.Keys(s.Profiles)) {
+		id := s.Profiles[tool].Model
 		_, isKnown := p.models[id]
 		if isKnown {
 			continue
 		}
 
 		body, err := p.lookUp(ctx, id)
-		if err != nil && err.Kind != llm.KindModel {
+		if err != nil && err.Kind != call.KindModel {
 			p.fault = err
 			break
 		}
@@ -61,9 +63,9 @@ func newProbe(ctx context.Context, o Options, key string) *probe {
 }
 
 // lookUp returns the API's description of a model.
-func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Error) {
+func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.Error) {
 	body, err := p.client.Model(ctx, id)
-	e, failed := errors.AsType[*llm.Error](err)
+	e, failed := errors.AsType[*call.Error](err)
 
 	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
 	isModel := gjson.GetBytes(body, "id").Exists() ||
@@ -73,8 +75,8 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Er
 	}
 	message := "GET /models/" + id + " returned no model; " +
 		"see with --live whether questions are answered"
-	return nil, &llm.Error{
-		Kind:    llm.KindBadResponse,
+	return nil, &call.Error{
+		Kind:    call.KindBadResponse,
 		Status:  http.StatusOK,
 		Message: message,
 	}
@@ -82,38 +84,38 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Er
 
 // live asks a short question as the tools do, as a stream. An answer shows that a fault is about
 // GET /models only, which many compatible servers lack.
-func (p *probe) live(ctx context.Context) Check {
-	lacksKey := !p.Config.KeySet && !p.Offline
+func (p *probe) live(ctx context.Context, offline bool) Check {
+	lacksKey := !p.service.Config.KeySet && !offline
 	isUnreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || isUnreachable {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
+	ctx, cancel := answer.WithTimeout(ctx, min(p.service.Config.Timeout(), 2*time.Minute))
 	defer cancel()
 	answerer := answer.New(answer.Options{
-		Client:       p.client,
+		Create:       p.client.Create,
 		Instructions: "Answer with one word and do not search.",
-		Profiles:     p.Profiles,
-		ExtraBody:    p.Config.Request.ExtraBody,
+		Profiles:     p.service.Profiles,
+		ExtraBody:    p.service.Config.Request.ExtraBody,
 		Stream:       "true",
 	})
 	streamed := false // where streams are refused, the client makes a plain request by itself
-	call := &llm.Call{
+	c := &call.Call{
 		Tool: "answer",
-		Sink: func(event llm.Event) {
-			done, isDone := event.(llm.Done)
+		Sink: func(event call.Event) {
+			done, isDone := event.(call.Done)
 			if isDone {
-				streamed = done.Response.Streamed
+				streamed = done.Streamed
 			}
 		},
 	}
-	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
+	ans, err := answerer.Ask(ctx, c, answer.Question{Query: "Say ok."})
 	if err != nil {
-		return fail(p.Advisor.Advise("answer", err))
+		return fail(p.service.Advisor.Advise("answer", err))
 	}
 
-	p.answered = p.Profiles["answer"].Model
+	p.answered = p.service.Profiles["answer"].Model
 	p.fault = nil
 	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model),
@@ -136,43 +138,43 @@ func (p *probe) keyMayNotRead() bool {
 // keyIsRefused reports whether the fault is that the API does not accept the key.
 func (p *probe) keyIsRefused() bool {
 	return p.fault != nil &&
-		p.fault.Kind == llm.KindAuth &&
+		p.fault.Kind == call.KindAuth &&
 		!p.keyMayNotRead()
 }
 
 // CheckKey asks the API for the models with a key. It returns whether the API refuses the key, and the
 // check of the key, of the connection or of a missing model.
-func CheckKey(ctx context.Context, b Backend, key string) (c Check, refused bool) {
-	p := newProbe(ctx, Options{Backend: b}, key)
+func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
+	p := newProbe(ctx, s, key)
 	if p.keyIsRefused() {
-		return fail(p.Advisor.Advise("", p.fault)), true
+		return fail(p.service.Advisor.Advise("", p.fault)), true
 	}
-	if p.fault == nil && p.models[p.Profiles["answer"].Model] == nil {
+	if p.fault == nil && p.models[p.service.Profiles["answer"].Model] == nil {
 		return p.model("answer"), false
 	}
 	return p.http(), false
 }
 
 // key checks whether there is a key and whether the API accepts it.
-func (p *probe) key() Check {
-	advisor := p.Advisor
+func (p *probe) key(offline bool) Check {
+	advisor := p.service.Advisor
 	variable := advisor.Key
-	err := p.Config.KeyErr
+	err := p.service.Config.KeyErr
 	set := variable + " is set"
-	if p.Config.KeyStored() {
-		set = variable + " is stored in " + p.Config.KeyFile
+	if p.service.Config.KeyStored() {
+		set = variable + " is stored in " + p.service.Config.KeyFile
 	}
 
 	switch {
-	case p.Offline:
+	case offline:
 		return pass("none is needed with --offline")
 	case err != nil:
 		hint := advisor.GetKey()
-		if !p.Config.KeyStored() {
+		if !p.service.Config.KeyStored() {
 			hint = "correct the path in " + variable + ", or " + hint
 		}
 		return fail(err.Error(), hint)
-	case !p.Config.KeySet:
+	case !p.service.Config.KeySet:
 		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
 		return fail(variable+" is not set", advisor.GetKey()+more)
 	case p.fault == nil:
@@ -195,20 +197,20 @@ func (p *probe) http() Check {
 	case p.keyMayNotRead():
 		const hint = "give the key that right, or see with --live whether it may ask questions"
 		return warn("the key may not read models: "+e.Message, hint)
-	case e.Kind == llm.KindTimeout:
-		hint := "check the network, the firewall, openai.base_url and " + p.Advisor.Proxy +
+	case e.Kind == call.KindTimeout:
+		hint := "check the network, the firewall, openai.base_url and " + p.service.Advisor.Proxy +
 			"; try again later"
 		return fail(fmt.Sprintf("no answer within %v", lookupLimit), hint)
 	}
 
-	problem, hint := p.Advisor.Advise("", e)
-	return fail(problem, cmp.Or(p.Advisor.NoModels(e), hint))
+	problem, hint := p.service.Advisor.Advise("", e)
+	return fail(problem, cmp.Or(p.service.Advisor.NoModels(e), hint))
 }
 
 // model checks the model of a tool.
 func (p *probe) model(tool string) Check {
-	profile := p.Profiles[tool]
-	missing, hint := p.Advisor.Advise(tool, &llm.Error{Kind: llm.KindModel})
+	profile := p.service.Profiles[tool]
+	missing, hint := p.service.Advisor.Advise(tool, &call.Error{Kind: call.KindModel})
 	body, isKnown := p.models[profile.Model]
 
 	var c Check
@@ -228,7 +230,7 @@ func (p *probe) model(tool string) Check {
 
 // sent says which settings of a profile the model gets.
 func sent(p answer.Profile) string {
-	takes := llm.CapabilityOf(p.Model)
+	takes := call.CapabilityOf(p.Model)
 	switch {
 	case !takes.Reasoning:
 		return "effort and verbosity are not sent: it takes neither"

@@ -14,6 +14,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -76,7 +77,7 @@ func TestProbe(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(api))
 			defer server.Close()
 
-			backend := Backend{
+			s := &service.Service{
 				Config: &config.Config{Derived: &config.Derived{KeySet: true, Location: time.UTC}},
 				Connect: func(string) *llm.Client {
 					return llm.New(llm.Options{BaseURL: server.URL, APIKey: "sk-test"})
@@ -87,11 +88,11 @@ func TestProbe(t *testing.T) {
 					BaseURL: advice.Setting{Value: "https://api.example/v1", From: "Y"},
 				},
 				Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
+				Getenv:   func(string) string { return "" },
 			}
 			checks := Run(ctx, Options{
-				Backend: backend,
+				Service: s,
 				Live:    hangs,
-				Getenv:  func(string) string { return "" },
 			})
 
 			asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })

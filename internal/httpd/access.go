@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -124,7 +124,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 
 // authenticate returns the person whose bearer token r has. Only a header can have one: the
 // addresses of requests are in the logs of proxies.
-func (a Access) authenticate(r *http.Request) (person llm.Person, err error) {
+func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if len(r.Header.Values("Authorization")) > 1 {
 		return person, &oauth.Error{
 			Status:      http.StatusUnauthorized,

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -62,7 +62,7 @@ func (d *Denied) Len() int {
 }
 
 // has reports whether a person is denied.
-func (d *Denied) has(p llm.Person) bool {
+func (d *Denied) has(p call.Person) bool {
 	issuer, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
 	entries := *d.entries.Load()
 	one := folded(issuer + " " + strings.TrimSpace(subject))

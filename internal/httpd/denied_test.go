@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // deniable are a person with a token and people who sign in. The name of the user is cut.
-var deniable = map[string]llm.Person{
+var deniable = map[string]call.Person{
 	"holder": {ID: "token:alice", Name: "alice"},
 	"user":   {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
 	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
@@ -34,7 +34,7 @@ func TestDeniedForms(t *testing.T) {
 			}
 			compare.Equal(t, "error", got, want)
 			if want == "denied" {
-				other := llm.Person{ID: "token:bo", Name: "bo"}
+				other := call.Person{ID: "token:bo", Name: "bo"}
 				compare.Equal(t, "denied", d.has(deniable[who]), true)
 				compare.Equal(t, "another is denied", d.has(other), false)
 			}

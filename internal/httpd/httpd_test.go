@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -140,14 +140,14 @@ type ask struct {
 var slow = ask{"42", readTime + time.Second}
 
 func (a ask) answer(
-	ctx context.Context, call *llm.Call, _ answer.Question,
+	ctx context.Context, c *call.Call, _ answer.Question,
 ) (*answer.Answer, error) {
-	call.Send(llm.Search{Action: "search", Query: "tokyo"})
+	c.Send(call.Search{Action: "search", Query: "tokyo"})
 
 	select {
 	case <-time.After(a.takes):
-		call.Usage = llm.Usage{Input: 7, CacheWrite: 2}
-		call.Searches = 1
+		c.Usage = call.Usage{Input: 7, CacheWrite: 2}
+		c.Searches = 1
 		return &answer.Answer{Text: a.text}, nil
 	case <-ctx.Done():
 		time.Sleep(100 * time.Millisecond)

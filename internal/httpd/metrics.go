@@ -11,7 +11,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -72,7 +72,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.rejectNone("")
 	for tool := range profiles {
-		for _, kind := range llm.Kinds() {
+		for _, kind := range call.Kinds() {
 			m.add(0, "errors_total{tool=%q,kind=%q}", tool, kind.Label())
 		}
 	}
@@ -106,13 +106,13 @@ func (m *Metrics) person(name string) string {
 	}
 	m.rejectNone(name)
 	for tool := range m.profiles {
-		call := &llm.Call{
+		c := &call.Call{
 			Tool:   tool,
-			Person: llm.Person{Name: name},
+			Person: call.Person{Name: name},
 		}
 		for _, outcome := range []string{"ok", "error"} {
 			m.count(0, server.Ended{
-				Call:    call,
+				Call:    c,
 				Outcome: outcome,
 			})
 		}
@@ -134,7 +134,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	if c.Err != nil {
 		m.add(1, "errors_total{tool=%q,kind=%q}",
 			c.Tool,
-			llm.KindOf(c.Err).Label())
+			call.KindOf(c.Err).Label())
 	}
 
 	priced := fmt.Sprintf("%s,model=%q",

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -20,9 +20,9 @@ func page(n int) string {
 	m := NewMetrics(map[string]answer.Profile{"answer": {}})
 	m.gauges = func() map[string]int { return nil }
 	for i := range n {
-		person := llm.Person{Name: fmt.Sprint("user-", i)}
-		call := &llm.Call{Tool: "answer", Person: person}
-		m.Observe(server.Ended{Call: call, Outcome: "ok"})
+		person := call.Person{Name: fmt.Sprint("user-", i)}
+		c := &call.Call{Tool: "answer", Person: person}
+		m.Observe(server.Ended{Call: c, Outcome: "ok"})
 	}
 	m.person("anonymous")
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -63,8 +63,8 @@ func (o Options) clientAddress(r *http.Request) string {
 type response struct {
 	instance *instance
 	request  *http.Request
-	reason   string     // of a rejection; "": the text of its status
-	person   llm.Person // zero until it is known
+	reason   string      // of a rejection; "": the text of its status
+	person   call.Person // zero until it is known
 	header   http.Header
 
 	mu      sync.Mutex // guards the fields below

@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -44,13 +44,13 @@ func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Toke
 }
 
 // Authenticate returns the holder of token, or auth.ErrInvalidToken.
-func (t *Tokens) Authenticate(token string) (llm.Person, error) {
+func (t *Tokens) Authenticate(token string) (call.Person, error) {
 	hash := sha256.Sum256([]byte(token))
 	name, ok := t.holders.Load().byHash[hash]
 	if !ok {
-		return llm.Person{}, auth.ErrInvalidToken
+		return call.Person{}, auth.ErrInvalidToken
 	}
-	return llm.Person{
+	return call.Person{
 		ID:   tokenHolder + name,
 		Name: name,
 	}, nil

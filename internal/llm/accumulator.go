@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
@@ -32,14 +33,14 @@ const unknownItem itemNumber = 0
 // The numbers in byIndex, byID, items, isDone, blocks and texts are at most last. A block is in
 // blocks and in order from its start on, also after its stop.
 type accumulator struct {
-	call *Call
+	call *call.Call
 	log  func([]byte) // writes what came back to the debug log
 
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
 	byID    map[string]itemNumber
-	items   map[itemNumber]Item // as the last event of each says, if it has one
-	isDone  map[itemNumber]bool // the items that are complete
+	items   map[itemNumber]call.Item // as the last event of each says, if it has one
+	isDone  map[itemNumber]bool      // the items that are complete
 	blocks  map[blockKey]*block
 	order   []*block
 	texts   map[itemNumber][]*block // of messages
@@ -49,11 +50,11 @@ type accumulator struct {
 	elements    int // of the complete items
 	annotations int // in events of their own
 
-	created Response // as its first event says
+	created call.Response // as its first event says
 
 	// Of the connection.
-	failure *Error    // the best one of those that name no kind; nil: there is none
-	end     time.Time // when it is given up, after such a failure or "[DONE]"; zero: there was none
+	failure *call.Error // the best one of those that name no kind; nil: there is none
+	end     time.Time   // when it is given up, after such a failure or "[DONE]"; zero: there was none
 }
 
 type blockKey struct {
@@ -64,7 +65,7 @@ type blockKey struct {
 
 // block is a block of the call.
 type block struct {
-	BlockStart
+	call.BlockStart
 	open bool
 	sent strings.Builder // all deltas
 
@@ -72,15 +73,15 @@ type block struct {
 }
 
 // newAccumulator returns an accumulator that writes what came back to the debug log.
-func (c *Client) newAccumulator(ctx context.Context, call *Call) *accumulator {
+func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
 	return &accumulator{
-		call: call,
+		call: c,
 		log: func(data []byte) {
-			c.logBody(ctx, "openai(client): response", data)
+			cl.logBody(ctx, "openai(client): response", data)
 		},
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},
-		items:   map[itemNumber]Item{},
+		items:   map[itemNumber]call.Item{},
 		isDone:  map[itemNumber]bool{},
 		blocks:  map[blockKey]*block{},
 		texts:   map[itemNumber][]*block{},
@@ -99,9 +100,9 @@ type streamEvent struct {
 	Text         string
 	Refusal      string
 	Annotation   json.RawMessage
-	Part         Part
-	Item         Item
-	Response     Response
+	Part         call.Part
+	Item         call.Item
+	Response     call.Response
 	Error        json.RawMessage
 }
 
@@ -122,7 +123,7 @@ const detailTime = 2 * time.Second
 //
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
 // item is complete and the last one is an answer. One that runs in the background is asked for.
-func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
+func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call.Response, error) {
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
 		a.size += len(data)
@@ -131,9 +132,9 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 		}
 		switch {
 		case len(data) > maxEvent:
-			return nil, tooLarge("an event of the answer is larger than 8 MiB")
+			return nil, call.TooLarge("an event of the answer is larger than 8 MiB")
 		case a.size > maxBody: // over several connections
-			return nil, tooLarge(tooLong)
+			return nil, call.TooLarge(tooLong)
 		case !isObject(data):
 			continue
 		}
@@ -156,9 +157,9 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 }
 
 // handleEvent handles one event. It returns a response or an error when the event ends the stream.
-func (a *accumulator) handleEvent(data []byte) (*Response, error) {
+func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev := &streamEvent{}
-	err := decode(data, ev)
+	err := call.Decode(data, ev)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
@@ -177,7 +178,7 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 		"response.done":
 		raw := gjson.GetBytes(data, "response").Raw
 		r, err := a.finish(ev.final(), []byte(raw))
-		e, isFailure := errors.AsType[*Error](err)
+		e, isFailure := errors.AsType[*call.Error](err)
 		if isFailure {
 			return nil, a.fail(e)
 		}
@@ -187,14 +188,14 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 
 	elements := max(len(a.order), len(a.byID), int(a.last), a.elements, a.annotations)
 	if elements > maxElements {
-		return nil, tooLarge(tooMany)
+		return nil, call.TooLarge(tooMany)
 	}
 	return nil, nil
 }
 
 // final returns the response of an event that ends a stream. Its own status says how it ended, unless
 // it has none or says what is true of any end: then the name of the event does.
-func (ev *streamEvent) final() *Response {
+func (ev *streamEvent) final() *call.Response {
 	r := &ev.Response
 	r.Streamed = true
 	switch r.Status {
@@ -216,8 +217,8 @@ const (
 
 // fail takes a failure of the response, and returns it if it names its kind. Of others the next event
 // may say more: Azure sends response.failed without details, and then the error.
-func (a *accumulator) fail(e *Error) error {
-	if e.Kind != KindFailed || e.Code == codeTooLarge {
+func (a *accumulator) fail(e *call.Error) error {
+	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
 	}
 	a.endSoon()
@@ -236,17 +237,17 @@ func (a *accumulator) endSoon() {
 }
 
 // setID notes the id of a response that runs in the background, as the API itself says.
-func (a *accumulator) setID(r *Response) {
+func (a *accumulator) setID(r *call.Response) {
 	if a.asked && a.id == "" && r.Background {
 		a.id = r.ID
-		a.call.Send(Created{r.ID})
+		a.call.Send(call.Created{ID: r.ID})
 	}
 }
 
 // finishPlain makes the response of an answer that is not a stream.
-func (a *accumulator) finishPlain(data []byte) (*Response, error) {
-	r := &Response{}
-	err := decode(data, r)
+func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
+	r := &call.Response{}
+	err := call.Decode(data, r)
 	_, isMalformed := errors.AsType[*json.SyntaxError](err)
 	isCut := isMalformed && err.Error() == "unexpected end of JSON input"
 	isNone := a.running() && !slices.Contains(backgroundStates, r.Status)
@@ -261,13 +262,13 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 }
 
 // isOther reports whether a response is not the one that runs in the background.
-func (a *accumulator) isOther(r *Response) bool {
+func (a *accumulator) isOther(r *call.Response) bool {
 	return a.id != "" && r.ID != "" && r.ID != a.id
 }
 
 // finish checks a response, whose JSON is data, and emits what was not streamed of it. One that runs
 // in the background is returned as it is.
-func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
+func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, error) {
 	if a.isOther(r) {
 		return nil, notResponse(data)
 	}
@@ -284,7 +285,7 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	r.Model = cmp.Or(r.Model, a.created.Model)
 	a.addStreamed(r)
 
-	err := r.check(data)
+	err := check(r, data)
 	if err != nil {
 		return nil, err
 	}
@@ -295,9 +296,9 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 // addStreamed replaces the output of a response that has less than was streamed. Messages that are
 // not complete count if no answer is: some servers give their deltas other ids. A content filter takes
 // text back.
-func (a *accumulator) addStreamed(r *Response) {
+func (a *accumulator) addStreamed(r *call.Response) {
 	isFiltered := r.IncompleteDetails.Reason == "content_filter"
-	var streamed, open []Item
+	var streamed, open []call.Item
 	hasAnswer := isFiltered
 	for number := range a.last + 1 {
 		item := a.items[number]
@@ -307,7 +308,7 @@ func (a *accumulator) addStreamed(r *Response) {
 		switch {
 		case a.isDone[number] && item.Type != "":
 			streamed = append(streamed, item)
-			hasAnswer = hasAnswer || item.isAnswer()
+			hasAnswer = hasAnswer || isAnswer(item)
 		case textOf(item) != "":
 			open = append(open, item)
 		}
@@ -320,8 +321,8 @@ func (a *accumulator) addStreamed(r *Response) {
 	switch {
 	case len(streamed) == 0:
 	case isLess && citable(r.Output) > citable(streamed): // it has searches
-		isMessage := func(i Item) bool { return i.Type == "message" }
-		messages := slices.DeleteFunc(streamed, func(i Item) bool { return !isMessage(i) })
+		isMessage := func(i call.Item) bool { return i.Type == "message" }
+		messages := slices.DeleteFunc(streamed, func(i call.Item) bool { return !isMessage(i) })
 		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
 	case isLess, len(r.Output) == 0:
 		r.Output = streamed
@@ -330,7 +331,7 @@ func (a *accumulator) addStreamed(r *Response) {
 
 // lacks reports whether items have no text although some was streamed, or the same text with fewer
 // searches and citations. Any other text is the one that the server means.
-func lacks(items, streamed []Item) bool {
+func lacks(items, streamed []call.Item) bool {
 	said := strings.TrimSpace(textOf(items...))
 	text := strings.TrimSpace(textOf(streamed...))
 	isSame := said == text && citable(items) < citable(streamed)
@@ -338,7 +339,7 @@ func lacks(items, streamed []Item) bool {
 }
 
 // citable counts the searches of items, their sources and the citations of their texts.
-func citable(items []Item) int {
+func citable(items []call.Item) int {
 	n := 0
 	for _, item := range items {
 		if item.Type == "web_search_call" {
@@ -352,7 +353,7 @@ func citable(items []Item) int {
 }
 
 // item returns an item that was streamed. A message has what only other events had of it.
-func (a *accumulator) item(number itemNumber) Item {
+func (a *accumulator) item(number itemNumber) call.Item {
 	item := a.items[number]
 	if cmp.Or(item.Type, "message") != "message" {
 		return item
@@ -375,9 +376,9 @@ func (a *accumulator) item(number itemNumber) Item {
 		"phase":   item.Phase,
 		"content": content,
 	}))
-	message := Item{}
-	_ = decode(data, &message) // one that is too large has no text
-	if lacks([]Item{item}, []Item{message}) {
+	message := call.Item{}
+	_ = call.Decode(data, &message) // one that is too large has no text
+	if lacks([]call.Item{item}, []call.Item{message}) {
 		return message
 	}
 	return item
@@ -385,12 +386,12 @@ func (a *accumulator) item(number itemNumber) Item {
 
 // isAnswered reports whether every item that began is complete, and the last one is an answer.
 func (a *accumulator) isAnswered() bool {
-	return a.item(a.last).isAnswer() && len(a.isDone) == int(a.last)
+	return isAnswer(a.item(a.last)) && len(a.isDone) == int(a.last)
 }
 
 // finishStreamed returns the response of a stream without an event that ends it. Its usage is not
 // known.
-func (a *accumulator) finishStreamed() (*Response, error) {
+func (a *accumulator) finishStreamed() (*call.Response, error) {
 	r := a.created
 	r.Streamed = true
 	r.Status = "completed"
@@ -403,15 +404,15 @@ func (a *accumulator) finishStreamed() (*Response, error) {
 // blockText is what an event or an item says of a block. It has the whole text once the block is
 // complete.
 type blockText struct {
-	BlockStart // without the index
-	content    float64
-	text       string
-	search     Search
+	call.BlockStart // without the index
+	content         float64
+	text            string
+	search          call.Search
 }
 
 // blocks returns the blocks of an item: those of the texts of a message, whose first part has the
 // number first, or one.
-func (i Item) blocks(first float64) []blockText {
+func blocksOf(i call.Item, first float64) []blockText {
 	var b blockText
 	b.ID = i.ID
 
@@ -420,7 +421,7 @@ func (i Item) blocks(first float64) []blockText {
 		var all []blockText
 		for n, part := range i.Content {
 			if part.IsText() || part.Type == "refusal" {
-				b.Kind = BlockText
+				b.Kind = call.BlockText
 				b.content = first + float64(n)
 				b.text = part.Text + part.Refusal
 				all = append(all, b)
@@ -429,19 +430,19 @@ func (i Item) blocks(first float64) []blockText {
 		return all
 
 	case "reasoning":
-		b.Kind = BlockThinking
-		b.text = i.thoughts()
+		b.Kind = call.BlockThinking
+		b.text = thoughts(i)
 
 	case "function_call", "custom_tool_call":
-		b.Kind = BlockToolUse
+		b.Kind = call.BlockToolUse
 		b.ID = i.CallID
 		b.Name = i.Name
 		b.text = i.Arguments + i.Input
 
 	case "web_search_call":
-		b.Kind = BlockSearch
+		b.Kind = call.BlockSearch
 		queries := append([]string{i.Action.Query}, i.Action.Queries...)
-		b.search = Search{
+		b.search = call.Search{
 			Action: i.Action.Type,
 			Query:  cmp.Or(queries...),
 			URL:    i.Action.URL,
@@ -472,10 +473,10 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		}
 
 	case "response.content_part.added", "response.content_part.done":
-		message := Item{
+		message := call.Item{
 			Type:    "message",
 			ID:      ev.ItemID,
-			Content: []Part{ev.Part},
+			Content: []call.Part{ev.Part},
 		}
 		a.emitItem(a.itemOf(ev), message, ev.ContentIndex, isComplete)
 
@@ -493,14 +494,14 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	case "response.output_text.delta", "response.refusal.delta",
 		"response.output_text.done", "response.refusal.done",
 		"response.output_text.annotation.added":
-		said.Kind = BlockText
+		said.Kind = call.BlockText
 		said.content = ev.ContentIndex
 
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		said.Kind = BlockThinking
+		said.Kind = call.BlockThinking
 
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		said.Kind = BlockToolUse
+		said.Kind = call.BlockToolUse
 
 	default:
 		return
@@ -541,9 +542,9 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 
 // emitItem starts the blocks of an item that are new, and completes them if they are complete. The
 // first part of a message has the number first.
-func (a *accumulator) emitItem(number itemNumber, item Item, first float64, isComplete bool) {
+func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, isComplete bool) {
 	a.rememberID(number, item.ID)
-	for _, said := range item.blocks(first) {
+	for _, said := range blocksOf(item, first) {
 		b := a.openBlock(number, said)
 		if isComplete {
 			a.completeBlock(b, said)
@@ -560,7 +561,7 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 // completeOutput completes the items of the final output that were not streamed to their end. It
 // finds an item by its id. One without a known id is the next of its type that no id names: the
 // output may lack items that were streamed, and some servers give them other ids there.
-func (a *accumulator) completeOutput(output []Item) {
+func (a *accumulator) completeOutput(output []call.Item) {
 	named := map[itemNumber]bool{}
 	for _, item := range output {
 		named[a.byID[item.ID]] = true
@@ -586,17 +587,17 @@ func (a *accumulator) completeOutput(output []Item) {
 func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 	key := blockKey{item, said.Kind, said.content}
 	b := a.blocks[key]
-	isNameless := said.Kind == BlockToolUse && said.Name == ""
+	isNameless := said.Kind == call.BlockToolUse && said.Name == ""
 	if b != nil || isNameless {
 		return b
 	}
 
 	b = &block{BlockStart: said.BlockStart, open: true}
-	b.Index = a.call.blocks
-	a.call.blocks++
+	b.Index = a.call.Blocks
+	a.call.Blocks++
 	a.blocks[key] = b
 	a.order = append(a.order, b)
-	if b.Kind == BlockText {
+	if b.Kind == call.BlockText {
 		a.texts[item] = append(a.texts[item], b)
 	}
 	a.rememberID(item, said.ID)
@@ -610,13 +611,13 @@ func (a *accumulator) addDelta(b *block, text string) {
 		return
 	}
 
-	delta := BlockDelta{Index: b.Index}
+	delta := call.BlockDelta{Index: b.Index}
 	switch b.Kind {
-	case BlockText:
+	case call.BlockText:
 		delta.Text = text
-	case BlockThinking:
+	case call.BlockThinking:
 		delta.Thinking = text
-	case BlockToolUse:
+	case call.BlockToolUse:
 		delta.InputJSON = text
 	}
 	b.sent.WriteString(text)
@@ -631,7 +632,7 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 		return
 	}
 
-	if said.search != (Search{}) {
+	if said.search != (call.Search{}) {
 		a.call.Send(said.search)
 	}
 	missing, ok := strings.CutPrefix(said.text, b.sent.String())
@@ -639,7 +640,7 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 		a.addDelta(b, missing)
 	}
 	b.open = false
-	a.call.Send(BlockStop{b.Index})
+	a.call.Send(call.BlockStop{Index: b.Index})
 }
 
 // stopBlocks stops the blocks that are still open.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // fixtures returns the files of testdata/stream: a comment, the payloads of a stream, and the events
@@ -45,8 +46,8 @@ func TestFixtures(t *testing.T) {
 	payloads, scripts := fixtures(t)
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			c, _ := newClient(0, sseStep(stream...))
-			events, err := ask(t, c)
+			cl, _ := newClient(0, sseStep(stream...))
+			events, r, err := run(t.Context(), cl, question())
 			wantSuccess(t, err)
 			wantEvents(t, events, scripts[name])
 
@@ -58,7 +59,7 @@ func TestFixtures(t *testing.T) {
 			}
 
 			var got []string
-			for _, item := range responseOf(events).Output {
+			for _, item := range r.Output {
 				got = append(got, string(item.Raw))
 			}
 
@@ -86,10 +87,10 @@ func FuzzAccumulator(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, picks string) {
-		var events []Event
-		call := &Call{Sink: func(e Event) { events = append(events, e) }}
-		c, _ := newClient(0)
-		acc := c.newAccumulator(t.Context(), call)
+		var events []call.Event
+		c := &call.Call{Sink: func(e call.Event) { events = append(events, e) }}
+		cl, _ := newClient(0)
+		acc := cl.newAccumulator(t.Context(), c)
 		for _, pick := range picks {
 			payload := pool[int(pick)%len(pool)]
 			r, err := acc.handleEvent([]byte(payload))

@@ -11,6 +11,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/tidwall/gjson"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // A response with background: true runs at the API without a connection
@@ -25,18 +26,14 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-// ErrDetached is the cause of a context that ends without cancelling its background response at the
-// API.
-var ErrDetached = errors.New("the response goes on at the API")
-
 // background is the response of a request, as far as the API runs it in the background: it does while
 // the response has an id and no end.
 type background struct {
-	asked   bool      // whether the request asks for background
-	model   string    // the model of the request
-	include []string  // the include of the request
-	id      string    // "": the API has not named it as a background response
-	ended   *Response // the response after its end, also if it failed; nil: it runs
+	asked   bool           // whether the request asks for background
+	model   string         // the model of the request
+	include []string       // the include of the request
+	id      string         // "": the API has not named it as a background response
+	ended   *call.Response // the response after its end, also if it failed; nil: it runs
 
 	giveUp func() // ends the connection
 
@@ -63,20 +60,20 @@ func (b *background) skips(ev *streamEvent) bool {
 // second one if the first says that the API does not have the response. Every error is an *Error,
 // which does not tell how the response is, unless Error.Lost says that the API does not have it any
 // more.
-func (c *Client) Get(
-	ctx context.Context, call *Call, id, model string, include []string,
-) (*Response, error) {
-	if err := c.Ready(); err != nil {
+func (cl *Client) Get(
+	ctx context.Context, c *call.Call, id, model string, include []string,
+) (*call.Response, error) {
+	if err := cl.Ready(); err != nil {
 		return nil, err
 	}
 
-	acc := c.newAccumulator(ctx, call)
+	acc := cl.newAccumulator(ctx, c)
 	acc.background = background{
 		id:      id,
 		model:   model,
 		include: include,
 	}
-	r, failure := c.fetch(ctx, acc, false)
+	r, failure := cl.fetch(ctx, acc, false)
 	if r == nil {
 		return nil, failure
 	}
@@ -86,13 +83,13 @@ func (c *Client) Get(
 
 // Cancel cancels a background response. Every error is an *Error. That the response has ended
 // already is no error.
-func (c *Client) Cancel(ctx context.Context, call *Call, id string) error {
+func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	var resp *http.Response
-	_, err := c.api.Cancel(ctx, id, c.options(call, &resp)...)
+	_, err := cl.api.Cancel(ctx, id, cl.options(c, &resp)...)
 	if err == nil {
 		return resp.Body.Close()
 	}
-	failure := c.failed(ctx, err, 1)
+	failure := cl.failed(ctx, err, 1)
 	if failure.Status == http.StatusBadRequest { // Cannot cancel a completed response.
 		return nil
 	}
@@ -100,13 +97,13 @@ func (c *Client) Cancel(ctx context.Context, call *Call, id string) error {
 }
 
 // cancelEarly cancels the response of a call that ends early, in a time of its own.
-func (c *Client) cancelEarly(ctx context.Context, acc *accumulator) {
-	if errors.Is(context.Cause(ctx), ErrDetached) {
+func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
+	if errors.Is(context.Cause(ctx), call.ErrDetached) {
 		return
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
-	_ = c.Cancel(own, acc.call, acc.id) // logged
+	_ = cl.Cancel(own, acc.call, acc.id) // logged
 }
 
 // follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
@@ -115,9 +112,9 @@ func (c *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 // It reads on after the last event, as often as the connection breaks. Where the API refuses that,
 // a connection brings nothing new, or none has broken, it asks for the state of the response. A
 // refusal says nothing about the response: the key may be new, or a firewall may have answered.
-func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
+func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
-	var failure *Error
+	var failure *call.Error
 	isStream := broken != nil
 	if isStream {
 		failure = x.failed(ctx, broken, 1)
@@ -134,11 +131,11 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 		if isStream {
 			isStream = canResume(failure, progress)
-			x.call.Send(Reconnecting{})
+			x.call.Send(call.Reconnecting{})
 		}
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
-		var r *Response
+		var r *call.Response
 		r, failure = x.fetch(ctx, acc, isStream)
 		switch {
 		case failure == nil && !acc.running():
@@ -148,7 +145,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return acc.finishStreamed()
 		case failure.Lost, !acc.running():
 			return nil, failure
-		case ctx.Err() != nil, !isStream && failure.Kind == KindFailed: // too large, for example
+		case ctx.Err() != nil, !isStream && failure.Kind == call.KindFailed: // too large, for example
 			x.cancelEarly(ctx, acc)
 			return nil, failure
 		}
@@ -163,8 +160,8 @@ func canWait(ctx context.Context, asked time.Duration) bool {
 
 // canResume reports whether the API may stream the rest of a response whose connection broke: it
 // was answered with events, or not at all.
-func canResume(broken *Error, progress bool) bool {
-	if broken == nil || !broken.retryable() {
+func canResume(broken *call.Error, progress bool) bool {
+	if broken == nil || !retryable(broken) {
 		return false
 	}
 	return progress || broken.Status != http.StatusOK
@@ -173,20 +170,20 @@ func canResume(broken *Error, progress bool) bool {
 // fetch asks for a response, for an object, or for the stream after the last event. With the error of
 // a response that has failed it returns the response too. A response is lost only if a second GET
 // finds nothing either: the API may not see a new response at once, and a proxy may have restarted.
-func (c *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*Response, *Error) {
-	r, failure := c.fetchOnce(ctx, acc, isStream)
+func (cl *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*call.Response, *call.Error) {
+	r, failure := cl.fetchOnce(ctx, acc, isStream)
 	if failure == nil || !failure.Lost {
 		return r, failure
 	}
 	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
-	return c.fetchOnce(ctx, acc, false)
+	return cl.fetchOnce(ctx, acc, false)
 }
 
-func (c *Client) fetchOnce(
+func (cl *Client) fetchOnce(
 	parent context.Context,
 	acc *accumulator,
 	isStream bool,
-) (*Response, *Error) {
+) (*call.Response, *call.Error) {
 	ctx, giveUp := context.WithCancel(parent)
 	defer giveUp()
 	limit := time.AfterFunc(objectTime, giveUp)
@@ -197,7 +194,7 @@ func (c *Client) fetchOnce(
 	acc.failure = nil
 	acc.end = time.Time{}
 	var resp *http.Response
-	options := c.options(acc.call, &resp)
+	options := cl.options(acc.call, &resp)
 	if isStream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
@@ -210,27 +207,27 @@ func (c *Client) fetchOnce(
 		}
 	}
 
-	_, err := c.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
+	_, err := cl.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
 	if isStream {
 		limit.Stop() // from its header on a stream may be long, but not silent
 	}
-	var r *Response
+	var r *call.Response
 	if err == nil {
 		r, err = readAnswer(ctx, resp, acc)
 	}
 	isFound := err == nil || acc.next > acc.skip || !acc.running()
 	if isFound {
-		c.memory.setFound(acc.model)
+		cl.memory.setFound(acc.model)
 	}
 	if err == nil {
 		return r, nil
 	}
 
 	if acc.running() {
-		isKnown := !acc.asked || c.memory.hasFound(acc.model) // another process has asked
+		isKnown := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
 		err = lostError(err, isKnown)
 	}
-	return acc.ended, c.failed(parent, err, 1)
+	return acc.ended, cl.failed(parent, err, 1)
 }
 
 // listener reads the answer of a request. It gives up a connection that is silent for too long.
@@ -257,20 +254,20 @@ func (l listener) Read(p []byte) (int, error) {
 // request can be made again as after a failure of the server; and also if the API seems to have no
 // GET, because none has found a response of the model.
 func lostError(err error, found bool) error {
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
 		return err
 	}
 	notFound := e.Status == http.StatusNotFound
-	isGone := notFound && gjson.Get(e.body, "error").IsObject() // not a proxy's page
-	isOther := e.Kind == KindBadResponse && e.Status < http.StatusBadRequest
+	isGone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
+	isOther := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
 	noGet := notFound || isOther || e.Status == http.StatusMethodNotAllowed
 	if !isGone && (found || !noGet) {
 		return err
 	}
 
 	lost := *e
-	lost.Kind = KindServer
+	lost.Kind = call.KindServer
 	lost.Lost = true
 	return &lost
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
@@ -79,7 +80,7 @@ func newBackground(
 }
 
 // backgroundQuestion is question in the background.
-func backgroundQuestion() Request {
+func backgroundQuestion() call.Request {
 	r := question()
 	r.Background = true
 	return r
@@ -129,13 +130,13 @@ func wantTraffic(t testing.TB, api *apitest.Server, want string) {
 }
 
 // eventText is the text of events since the last retry.
-func eventText(events []Event) string {
+func eventText(events []call.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		switch e := e.(type) {
-		case BlockDelta:
+		case call.BlockDelta:
 			b.WriteString(e.Text)
-		case Retrying:
+		case call.Retrying:
 			b.Reset()
 		}
 	}
@@ -147,10 +148,10 @@ func eventText(events []Event) string {
 // their order.
 func trace(
 	t *testing.T,
-	c *Client,
+	cl *Client,
 	api *apitest.Server,
-	r Request,
-) (events []Event, sent string) {
+	r call.Request,
+) (events []call.Event, resp *call.Response, sent string) {
 	t.Helper()
 	var words []string
 	requests := 0
@@ -161,23 +162,23 @@ func trace(
 		requests = len(all)
 	}
 
-	sink := func(ev Event) {
+	sink := func(ev call.Event) {
 		events = append(events, ev)
 		switch ev.(type) {
-		case Reconnecting:
+		case call.Reconnecting:
 			add("reconnecting")
-		case Retrying:
+		case call.Retrying:
 			add("retrying")
 		}
 	}
 
-	_, err := c.Run(t.Context(), &Call{Sink: sink}, r, nil)
+	resp, err := cl.Run(t.Context(), &call.Call{Sink: sink}, r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	add()
-	return events, strings.Join(words, ", ")
+	return events, resp, strings.Join(words, ", ")
 }
 
 // A response in the background outlives its connection. Its text comes once.
@@ -185,15 +186,15 @@ func TestBackground(t *testing.T) {
 	for name, row := range table(t, "background") {
 		bubble(t, name, func(t *testing.T) {
 			steps, want := row[0], row[1]
-			c, api, _ := newBackground(t, 1, steps)
+			cl, api, _ := newBackground(t, 1, steps)
 			r := backgroundQuestion()
 			r.Plain = strings.HasPrefix(name, "plain")
-			events, sent := trace(t, c, api, r)
+			events, resp, sent := trace(t, cl, api, r)
 
 			wantEqual(t, "requests", sent, want)
 
 			checkBlocks(t, events)
-			output := responseOf(events).Output
+			output := resp.Output
 			last := output[len(output)-1]
 			text := last.Content[0].Text
 			wantEqual(t, "text", eventText(events), text)
@@ -214,11 +215,11 @@ func TestReconnectWaits(t *testing.T) {
 		{"after the deadline", "cut-after=5 503=3600 429=30", 1, 5},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, _, _ := newBackground(t, 0, tt.steps)
+			cl, _, _ := newBackground(t, 0, tt.steps)
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			_, err := c.Create(ctx, &Call{}, backgroundQuestion())
+			_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
 			wantSuccess(t, err)
 
 			got := time.Since(start).Seconds()
@@ -233,10 +234,10 @@ func TestReconnectWaits(t *testing.T) {
 func TestCutAnywhere(t *testing.T) {
 	number := regexp.MustCompile(`_0ff11e[0-9a-f]+`)
 	ask := func(t *testing.T, step string) (events, sent string) {
-		c, api, _ := newBackground(t, 0, step)
+		cl, api, _ := newBackground(t, 0, step)
 		r := backgroundQuestion()
 		r.ReasoningSummary = "auto"
-		all, sent := trace(t, c, api, r)
+		all, _, sent := trace(t, cl, api, r)
 		return number.ReplaceAllString(script(all), ""), sent
 	}
 
@@ -251,7 +252,7 @@ func TestCutAnywhere(t *testing.T) {
 			want := fmt.Sprintf("POST background, reconnecting, GET %d", n-1)
 			wantEqual(t, "requests", sent, want)
 
-			events = strings.Replace(events, "llm.Reconnecting {}\n", "", 1)
+			events = strings.Replace(events, "call.Reconnecting {}\n", "", 1)
 			wantEqual(t, "events", events, whole)
 		})
 	}
@@ -262,19 +263,19 @@ func TestEarlyEnd(t *testing.T) {
 	causes := map[string]error{
 		"cancelled":  context.Canceled,
 		"time limit": context.DeadlineExceeded,
-		"detached":   ErrDetached,
+		"detached":   call.ErrDetached,
 	}
 	for name, row := range table(t, "early-end") {
 		bubble(t, name, func(t *testing.T) {
 			cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]
-			c, api, _ := newBackground(t, 1, steps)
+			cl, api, _ := newBackground(t, 1, steps)
 			start := time.Now()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(10*time.Second, func() {
 				cancel(cause)
 			})
 
-			_, err := c.Create(ctx, &Call{}, backgroundQuestion())
+			_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
 
 			if !errors.Is(err, cause) {
 				t.Errorf("error = %v, want %v", err, cause)
@@ -291,11 +292,11 @@ func TestBackgroundMemory(t *testing.T) {
 	for name, row := range table(t, "background-memory") {
 		bubble(t, name, func(t *testing.T) {
 			steps, want := row[0], row[1]
-			c, api, log := newBackground(t, 1, steps)
+			cl, api, log := newBackground(t, 1, steps)
 			for range 2 {
-				_, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
+				_, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
 				if err != nil {
-					wantKind(t, err, KindParameter)
+					wantKind(t, err, call.KindParameter)
 				}
 			}
 
@@ -347,8 +348,8 @@ func played(names string) (steps []step) {
 func TestOtherStreams(t *testing.T) {
 	for name, row := range table(t, "other-streams") {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newClient(1, played(row[0])...)
-			events, err := watch(t.Context(), c, backgroundQuestion())
+			cl, api := newClient(1, played(row[0])...)
+			events, err := watch(t.Context(), cl, backgroundQuestion())
 			wantSuccess(t, err)
 			wantEqual(t, "text", eventText(events), "Yes.")
 
@@ -393,9 +394,9 @@ func TestSilence(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			steps := played(row[0])
 			least, _ := strconv.Atoi(row[1])
-			c, api := newClient(0, steps...)
+			cl, api := newClient(0, steps...)
 			began := time.Now()
-			events, err := watch(t.Context(), c, backgroundQuestion())
+			events, err := watch(t.Context(), cl, backgroundQuestion())
 			wantSuccess(t, err)
 			wantEqual(t, "text", eventText(events), "Yes.")
 			api.wantRequests(t, len(steps))
@@ -408,11 +409,11 @@ func TestSilence(t *testing.T) {
 	}
 
 	bubble(t, "in the foreground", func(t *testing.T) {
-		c, api := newClient(0, played("begun")...)
+		cl, api := newClient(0, played("begun")...)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		_, err := c.Create(ctx, &Call{}, question())
-		wantKind(t, err, KindTimeout)
+		_, err := cl.Create(ctx, &call.Call{}, question())
+		wantKind(t, err, call.KindTimeout)
 		api.wantRequests(t, 1)
 	})
 }
@@ -424,10 +425,10 @@ func TestStrangeGet(t *testing.T) {
 			status, _ := strconv.Atoi(row[0])
 			strange := answer(status, row[2], "Location", row[1])
 			running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
-			c, api := newClient(0, running, running, strange, strange, answer(200, finished))
+			cl, api := newClient(0, running, running, strange, strange, answer(200, finished))
 			r := backgroundQuestion()
 			r.Plain = true
-			_, err := c.Create(t.Context(), &Call{}, r)
+			_, err := cl.Create(t.Context(), &call.Call{}, r)
 			wantSuccess(t, err)
 			api.wantRequests(t, 5)
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -31,21 +32,21 @@ func TestCall(t *testing.T) {
 			return resp, err
 		}
 
-		c, _ := newClient(3, refuse, begin)
+		cl, _ := newClient(3, refuse, begin)
 
-		var got Call
+		var got call.Call
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		_, err := c.Create(ctx, &got, question())
-		wantKind(t, err, KindTimeout)
+		_, err := cl.Create(ctx, &got, question())
+		wantKind(t, err, call.KindTimeout)
 
-		want := Call{
+		want := call.Call{
 			Attempts:  2,
 			Time:      5 * time.Second,
 			Waited:    10 * time.Second,
 			RequestID: strings.Repeat("r", 95) + "[red…",
 		}
-		compare.Equal(t, "call", got, want, cmpopts.IgnoreUnexported(Call{}))
+		compare.Equal(t, "call", got, want, cmpopts.IgnoreFields(call.Call{}, "Input"))
 	})
 }
 
@@ -53,15 +54,15 @@ func TestCall(t *testing.T) {
 func TestWaitUntil(t *testing.T) {
 	for name, row := range table(t, "wait-until") {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newClient(3, played(row[0])...)
+			cl, api := newClient(3, played(row[0])...)
 			began := time.Now()
 			const most = 10 * time.Second
-			call := &Call{WaitUntil: began.Add(most)}
-			_, err := c.Create(t.Context(), call, question())
+			c := &call.Call{WaitUntil: began.Add(most)}
+			_, err := cl.Create(t.Context(), c, question())
 
-			got := fmt.Sprint(len(api.bodies), errors.Is(err, ErrWaiting), time.Since(began) == most)
+			got := fmt.Sprint(len(api.bodies), errors.Is(err, call.ErrWaiting), time.Since(began) == most)
 			wantEqual(t, "requests, whether it waits and whether in time", got, row[1])
-			wantEqual(t, "waiting calls", c.Waiting(), 0)
+			wantEqual(t, "waiting calls", cl.Waiting(), 0)
 		})
 	}
 }
@@ -81,20 +82,20 @@ func TestWaitUntilTurn(t *testing.T) {
 		{"waits no more, limited", true, time.Minute, 1},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api := newClient(0, answer(200, finished))
+			cl, api := newClient(0, answer(200, finished))
 			if tt.isLimited {
-				c, api = refused(t, "alice")
+				cl, api = refused(t, "alice")
 				time.Sleep(time.Second) // its turn comes at once
 			}
 			before := len(api.bodies)
-			call := as("alice")
-			call.WaitUntil = time.Now()
+			c := as("alice")
+			c.WaitUntil = time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), tt.within)
 			defer cancel()
-			_, err := c.Create(ctx, call, question())
+			_, err := cl.Create(ctx, c, question())
 
 			wantEqual(t, "answered", err == nil, tt.attempts > 0)
-			wantEqual(t, "attempts", call.Attempts, tt.attempts)
+			wantEqual(t, "attempts", c.Attempts, tt.attempts)
 			wantEqual(t, "requests", len(api.bodies)-before, tt.attempts)
 		})
 	}

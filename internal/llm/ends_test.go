@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // eventsOf returns the events of a text, a line each, with the parts of events.table.
@@ -26,7 +27,7 @@ func eventsOf(t *testing.T, text string) []string {
 }
 
 // meaning is the status and the text of a response, or the kind and the message of an error.
-func meaning(t *testing.T, r *Response, err error) string {
+func meaning(t *testing.T, r *call.Response, err error) string {
 	t.Helper()
 	if err != nil {
 		e := asError(t, err)
@@ -51,25 +52,25 @@ func TestEnds(t *testing.T) {
 
 		for way, end := range ends {
 			bubble(t, name+", "+way, func(t *testing.T) {
-				c, api := newClient(1, end)
-				call := &Call{}
+				cl, api := newClient(1, end)
+				c := &call.Call{}
 				if way == "watched" {
-					call.Sink = func(Event) {}
+					c.Sink = func(call.Event) {}
 				}
 				r := question()
 				r.Plain = way == "plain"
-				resp, err := c.Create(t.Context(), call, r)
+				resp, err := cl.Create(t.Context(), c, r)
 				wantEqual(t, "outcome", meaning(t, resp, err), want)
-				got := fmt.Sprint(len(api.bodies), call.Usage.Total, call.Searches)
+				got := fmt.Sprint(len(api.bodies), c.Usage.Total, c.Searches)
 				wantEqual(t, "requests, tokens and searches", got, cost)
 			})
 		}
 
 		bubble(t, name+", in the background", func(t *testing.T) {
 			events := eventsOf(t, "$begun\n"+row[2])
-			c, api := newClient(0, sseStep(events...), answer(200, `{"status":"failed","output":[],
+			cl, api := newClient(0, sseStep(events...), answer(200, `{"status":"failed","output":[],
 				"error":{"code":"server_error","message":"from a GET"}}`))
-			r, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
+			r, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
 			want := want
 			if len(api.bodies) > 1 { // an error is no end
 				want = "server: from a GET"
@@ -97,14 +98,14 @@ func TestCleanEnds(t *testing.T) {
 				if n == len(all) && form != "breaks" {
 					requests = 1
 				}
-				c, api := newClient(1, stream(all[:n]...), sseStep(eventsOf(t, "$billed")...))
-				call := &Call{}
-				r, err := c.Create(t.Context(), call, question())
+				cl, api := newClient(1, stream(all[:n]...), sseStep(eventsOf(t, "$billed")...))
+				c := &call.Call{}
+				r, err := cl.Create(t.Context(), c, question())
 				wantEqual(t, "outcome", meaning(t, r, err), "completed: Hm.Yes.")
 				if err == nil {
 					wantEqual(t, "model", r.Model, "gpt-5.2")
 				}
-				wantEqual(t, "tokens", call.Usage.Total, int64(3*(requests-1)))
+				wantEqual(t, "tokens", c.Usage.Total, int64(3*(requests-1)))
 				api.wantRequests(t, requests)
 			})
 		}
@@ -116,8 +117,8 @@ func TestCleanEnds(t *testing.T) {
 		"completed: Hm.Yes.": answer(404, `{"error":{"message":"No such response."}}`),
 	} {
 		bubble(t, "in the background, "+want, func(t *testing.T) {
-			c, api := newClient(0, sseStep(all...), get)
-			r, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
+			cl, api := newClient(0, sseStep(all...), get)
+			r, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
 			wantEqual(t, "outcome", meaning(t, r, err), want)
 			for _, body := range api.bodies[1:] {
 				wantEqual(t, "body of a GET", len(body), 0)
@@ -151,10 +152,10 @@ func TestEndOfConnection(t *testing.T) {
 	}
 	for _, last := range []string{"[DONE]", "$error", "$words"} {
 		bubble(t, last, func(t *testing.T) {
-			c, api := newClient(0, sseStep(eventsOf(t, "$begun\n"+last)...), slow)
+			cl, api := newClient(0, sseStep(eventsOf(t, "$begun\n"+last)...), slow)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			r, err := c.Create(ctx, &Call{}, backgroundQuestion())
+			r, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
 			wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
 			api.wantRequests(t, 2)
 		})
@@ -165,12 +166,12 @@ func TestEndOfConnection(t *testing.T) {
 func TestSilentFailure(t *testing.T) {
 	bubble(t, "comments", func(t *testing.T) {
 		began := time.Now()
-		c, api := newClient(1, func(req *http.Request) (*http.Response, error) {
+		cl, api := newClient(1, func(req *http.Request) (*http.Response, error) {
 			resp, err := sseStep(eventsOf(t, "$failure")...)(req)
 			resp.Body = io.NopCloser(io.MultiReader(resp.Body, comments{req.Context()}))
 			return resp, err
 		})
-		_, err := c.Create(t.Context(), &Call{}, question())
+		_, err := cl.Create(t.Context(), &call.Call{}, question())
 		wantEqual(t, "outcome", meaning(t, nil, err), "failed: the response failed")
 		wantEqual(t, "time", time.Since(began), detailTime)
 		api.wantRequests(t, 1)
@@ -179,11 +180,11 @@ func TestSilentFailure(t *testing.T) {
 
 // The citations of a text that only deltas have are in events, too. It can be sent back.
 func TestStreamedMessage(t *testing.T) {
-	c, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))
-	r, err := c.Create(t.Context(), &Call{}, question())
+	cl, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))
+	r, err := cl.Create(t.Context(), &call.Call{}, question())
 	wantSuccess(t, err)
 
-	wantEqual(t, "annotations", r.Output[0].Content[0].Annotations, []Source{
+	wantEqual(t, "annotations", r.Output[0].Content[0].Annotations, []call.Source{
 		{Type: "url_citation", URL: "https://a.example", Title: "A"},
 	})
 	wantEqual(t, "item", object(t, string(r.InputItems()[0])), object(t, `{"type":"message",

@@ -8,23 +8,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // The end of its context ends a call at once, also in the wait for another attempt. The cause may name
 // the kind.
 func TestCauses(t *testing.T) {
-	for cause, want := range map[error]Kind{
-		context.Canceled:                 KindCanceled,
-		context.DeadlineExceeded:         KindTimeout,
-		ErrDetached:                      KindCanceled,
-		KindShutdown.Errorf("bye %d", 1): KindShutdown,
+	for cause, want := range map[error]call.Kind{
+		context.Canceled:                      call.KindCanceled,
+		context.DeadlineExceeded:              call.KindTimeout,
+		call.ErrDetached:                      call.KindCanceled,
+		call.KindShutdown.Errorf("bye %d", 1): call.KindShutdown,
 	} {
 		bubble(t, cause.Error(), func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { cancel(cause) })
-			c, api := newClient(1, answer(503, "", "Retry-After", "60"))
+			cl, api := newClient(1, answer(503, "", "Retry-After", "60"))
 			began := time.Now()
-			_, err := c.Create(ctx, &Call{}, question())
+			_, err := cl.Create(ctx, &call.Call{}, question())
 
 			wantKind(t, err, want)
 			wantEqual(t, "cause found", errors.Is(err, cause), true)
@@ -40,8 +42,8 @@ func TestErrorAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status, kind, want, body := row[0], row[1], row[2], row[3]
 			code, _ := strconv.Atoi(status)
-			c, _ := newClient(0, answer(code, body, "X-Request-Id", "req_1"))
-			err := createError(t, c)
+			cl, _ := newClient(0, answer(code, body, "X-Request-Id", "req_1"))
+			err := createError(t, cl)
 
 			e := asError(t, err)
 			got := fmt.Sprint(e.Type, "|", e.Code, "|", e.Param, "|", e.Message)
@@ -50,11 +52,11 @@ func TestErrorAnswers(t *testing.T) {
 			wantEqual(t, "status", fmt.Sprint(e.Status), status)
 			wantEqual(t, "request id", e.RequestID, "req_1")
 
-			if e.Kind == KindBadResponse { // a page: its class is that of the status
+			if e.Kind == call.KindBadResponse { // a page: its class is that of the status
 				wantEqual(t, "name", e.Name(), "PermissionDeniedError")
 			}
 			page := strings.HasPrefix(body, "<!")
-			wantEqual(t, "a web page", errors.Is(err, ErrWebPage), page)
+			wantEqual(t, "a web page", errors.Is(err, call.ErrWebPage), page)
 		})
 	}
 }

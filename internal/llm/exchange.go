@@ -13,6 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
@@ -26,22 +27,22 @@ import (
 // servers that answer with JSON.
 //
 // Create is the only place where a request is repeated.
-func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, error) {
-	if err := c.Ready(); err != nil {
+func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
+	if err := cl.Ready(); err != nil {
 		return nil, err
 	}
-	remembered := c.memory.refusal(call.Person.ID)
+	remembered := cl.memory.refusal(c.Person.ID)
 	if remembered != nil {
 		return nil, remembered
 	}
-	call.input = r.Input
+	c.Input = r.Input
 	x := &exchange{
-		Client:  c,
-		call:    call,
+		Client:  cl,
+		call:    c,
 		model:   r.Model,
-		body:    c.newBody(call.Person, r),
-		ticket:  c.pacer(r.Model).Ticket(call.Person.ID),
-		key:     c.key.Load(),
+		body:    cl.newBody(c.Person, r),
+		ticket:  cl.pacer(r.Model).Ticket(c.Person.ID),
+		key:     cl.key.Load(),
 		delays:  newDelays(),
 		attempt: 1,
 	}
@@ -57,19 +58,19 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 
 		wait, final := x.decide(ctx, failure, wait)
 		if final != nil {
-			isOfKey := final.Kind == KindAuth || final.Kind == KindQuota
-			if isOfKey && x.key == c.key.Load() {
-				c.memory.refused(call.Person.ID, final)
+			isOfKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
+			if isOfKey && x.key == cl.key.Load() {
+				cl.memory.refused(c.Person.ID, final)
 			}
 			return nil, final
 		}
-		call.Send(Retrying{
+		c.Send(call.Retrying{
 			Attempt: x.attempt + 1,
 			Err:     failure,
 		})
 		err := sleep(ctx, wait)
 		if err != nil {
-			return nil, c.failed(ctx, err, x.attempt)
+			return nil, cl.failed(ctx, err, x.attempt)
 		}
 		x.attempt++
 	}
@@ -78,7 +79,7 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 // exchange is a request with its attempts, which follow each other.
 type exchange struct {
 	*Client
-	call    *Call
+	call    *call.Call
 	model   string
 	body    body
 	removed []parameter // because of failures, since the API last accepted a request
@@ -91,7 +92,7 @@ type exchange struct {
 
 // try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal
 // by the rate limit, wait is that of the pacer, else 0.
-func (x *exchange) try(ctx context.Context) (r *Response, failure *Error, wait time.Duration) {
+func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
 	waits, cancel := x.call.WaitContext(ctx)
 	err := x.waitForTurn(waits)
 	cancel()
@@ -109,10 +110,10 @@ func (x *exchange) try(ctx context.Context) (r *Response, failure *Error, wait t
 		return r, nil, 0
 	}
 	failure = x.failed(ctx, err, x.attempt)
-	if failure.Kind == KindRateLimit {
+	if failure.Kind == call.KindRateLimit {
 		asked := failure.RetryAfter
-		if asked == 0 && isInTime(ctx, failure.reset) {
-			asked = failure.reset
+		if asked == 0 && isInTime(ctx, failure.Reset) {
+			asked = failure.Reset
 		}
 		return nil, failure, x.ticket.Refused(asked)
 	}
@@ -127,7 +128,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
-			x.call.Send(Waiting{ahead})
+			x.call.Send(call.Waiting{Ahead: ahead})
 		}
 	}
 	isLast := x.attempt > 1 && x.attempt > x.o.MaxRetries
@@ -140,8 +141,8 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 
 // send makes one request and reads its answer to the end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
-func (x *exchange) send(ctx context.Context) (*Response, error) {
-	defer x.call.ended(time.Now())
+func (x *exchange) send(ctx context.Context) (*call.Response, error) {
+	defer x.call.Ended(time.Now())
 	encoded, _ := jsonx.Marshal(x.body) // the configuration has checked its own parts
 	x.logBody(ctx, "openai(client): request", encoded)
 	conn, giveUp := context.WithCancel(ctx)
@@ -165,7 +166,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
 	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
-	failure, isRefused := errors.AsType[*Error](err)
+	failure, isRefused := errors.AsType[*call.Error](err)
 	isFree := isRefused && failure.Status < http.StatusInternalServerError
 	if !isFree { // the API may have begun, behind a gateway that gave up
 		x.call.WaitUntil = time.Time{}
@@ -186,7 +187,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 
 // leaveOut removes from the body what the API refuses, and reports whether the request that is left
 // should be made at once. A response that is lost is a failure, which counts as an attempt.
-func (x *exchange) leaveOut(failure *Error) bool {
+func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost && x.remove("background", failure) && x.memory.hasFound(x.model) {
 		x.removed = nil // only this response is lost
 	}
@@ -198,9 +199,9 @@ func (x *exchange) leaveOut(failure *Error) bool {
 // attempt, and if the wait for the next one would end after the deadline of ctx and so turn it into a
 // timeout.
 func (x *exchange) decide(
-	ctx context.Context, failure *Error, wait time.Duration,
-) (time.Duration, *Error) {
-	if !failure.retryable() || x.attempt > x.o.MaxRetries {
+	ctx context.Context, failure *call.Error, wait time.Duration,
+) (time.Duration, *call.Error) {
+	if !retryable(failure) || x.attempt > x.o.MaxRetries {
 		return 0, failure
 	}
 
@@ -214,7 +215,7 @@ func (x *exchange) decide(
 		return 0, &late
 	}
 
-	if failure.Kind == KindRateLimit {
+	if failure.Kind == call.KindRateLimit {
 		wait = 0 // the pacer waits
 	}
 	return wait, nil
@@ -222,7 +223,7 @@ func (x *exchange) decide(
 
 // remove removes a parameter from the body because of a failure, and reports whether the body had
 // it.
-func (x *exchange) remove(name string, failure *Error) bool {
+func (x *exchange) remove(name string, failure *call.Error) bool {
 	value := x.body.value(name)
 	if value == nil {
 		return false
@@ -238,7 +239,7 @@ func (x *exchange) remove(name string, failure *Error) bool {
 	if isUnknown || isUnsupported || failure.Lost {
 		p.person = everyone
 	}
-	isQuoted := failure.says(name) && x.body.asks(name)
+	isQuoted := says(failure, name) && x.body.asks(name)
 	if !isQuoted { // else it may be the question that is refused
 		x.removed = append(x.removed, p)
 	}

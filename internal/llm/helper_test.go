@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -151,9 +152,9 @@ func wantEqual(t testing.TB, what string, got, want any) {
 }
 
 // asError returns err as an *Error, or ends the test.
-func asError(t testing.TB, err error) *Error {
+func asError(t testing.TB, err error) *call.Error {
 	t.Helper()
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
 		t.Fatalf("error = %v (%T), want an *Error", err, err)
 	}
@@ -162,24 +163,24 @@ func asError(t testing.TB, err error) *Error {
 }
 
 // kindOf is the kind of an error, none for success.
-func kindOf(t testing.TB, err error) Kind {
+func kindOf(t testing.TB, err error) call.Kind {
 	t.Helper()
 	if err == nil {
-		return Kind{}
+		return call.Kind{}
 	}
 
 	return asError(t, err).Kind
 }
 
 // wantKind checks the kind of an error; Kind{}: success.
-func wantKind(t testing.TB, err error, want Kind) {
+func wantKind(t testing.TB, err error, want call.Kind) {
 	t.Helper()
 	wantEqual(t, fmt.Sprint("kind of ", err), kindOf(t, err).Label(), want.Label())
 }
 
 func wantSuccess(t testing.TB, err error) {
 	t.Helper()
-	wantKind(t, err, Kind{})
+	wantKind(t, err, call.Kind{})
 }
 
 func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
@@ -198,9 +199,9 @@ func object(t *testing.T, text string) (members map[string]any) {
 	return members
 }
 
-func question() Request {
-	return Request{
-		Profile:      Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"},
+func question() call.Request {
+	return call.Request{
+		Profile:      call.Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"},
 		Instructions: "Answer.",
 		Input:        []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
 		Tools:        []map[string]any{{"type": "web_search"}},
@@ -209,14 +210,14 @@ func question() Request {
 }
 
 // createError returns the error of a plain call.
-func createError(t testing.TB, c *Client) error {
-	_, err := c.Create(t.Context(), &Call{}, question())
+func createError(t testing.TB, cl *Client) error {
+	_, err := cl.Create(t.Context(), &call.Call{}, question())
 	return err
 }
 
 // ask reads a streamed call to its end.
-func ask(t testing.TB, c *Client) ([]Event, error) {
-	return watch(t.Context(), c, question())
+func ask(t testing.TB, cl *Client) ([]call.Event, error) {
+	return watch(t.Context(), cl, question())
 }
 
 // bubble runs a subtest in a synctest bubble.
@@ -227,20 +228,22 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 }
 
 // watch makes a call and returns its events.
-func watch(ctx context.Context, c *Client, r Request, tools ...Tool) ([]Event, error) {
-	var events []Event
-	call := &Call{Sink: func(ev Event) { events = append(events, ev) }}
-	_, err := c.Run(ctx, call, r, tools)
+func watch(ctx context.Context, cl *Client, r call.Request, tools ...Tool) ([]call.Event, error) {
+	events, _, err := run(ctx, cl, r, tools...)
 	return events, err
 }
 
-// responseOf is the response that events end with.
-func responseOf(events []Event) *Response {
-	return events[len(events)-1].(Done).Response
+// run makes a call and returns its events and its response.
+func run(
+	ctx context.Context, cl *Client, r call.Request, tools ...Tool,
+) (events []call.Event, resp *call.Response, err error) {
+	c := &call.Call{Sink: func(ev call.Event) { events = append(events, ev) }}
+	resp, err = cl.Run(ctx, c, r, tools)
+	return events, resp, err
 }
 
 // script writes events down as JSON, a line each.
-func script(events []Event) string {
+func script(events []call.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		data, _ := json.Marshal(e) // events have no values that fail
@@ -251,35 +254,35 @@ func script(events []Event) string {
 }
 
 // wantEvents compares events with a script that is indented by tabs.
-func wantEvents(t *testing.T, events []Event, want string) {
+func wantEvents(t *testing.T, events []call.Event, want string) {
 	t.Helper()
 	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
 	wantEqual(t, "events", script(events), want)
 }
 
 // checkBlocks fails where starts and stops do not pair or a delta does not fit its block.
-func checkBlocks(t testing.TB, events []Event) {
+func checkBlocks(t testing.TB, events []call.Event) {
 	t.Helper()
 	kinds := map[int]string{} // of the open blocks
 	next := 0
-	for _, e := range append(events, Done{}) {
+	for _, e := range append(events, call.Done{}) {
 		ok := true
 		switch e := e.(type) {
-		case BlockStart:
+		case call.BlockStart:
 			ok = e.Index == next
 			next++
 			kinds[e.Index] = e.Kind
-		case BlockDelta:
+		case call.BlockDelta:
 			text := map[string]string{
-				BlockText:     e.Text,
-				BlockThinking: e.Thinking,
-				BlockToolUse:  e.InputJSON,
+				call.BlockText:     e.Text,
+				call.BlockThinking: e.Thinking,
+				call.BlockToolUse:  e.InputJSON,
 			}[kinds[e.Index]]
 			ok = text != "" && text == e.Text+e.Thinking+e.InputJSON
-		case BlockStop:
+		case call.BlockStop:
 			ok = kinds[e.Index] != ""
 			delete(kinds, e.Index)
-		case Retrying, Usage, Done:
+		case call.Retrying, call.Usage, call.Done:
 			ok = len(kinds) == 0
 		}
 

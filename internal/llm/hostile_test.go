@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const largeEvent = "an event of the answer is larger than 8 MiB"
@@ -129,9 +131,9 @@ func largeRows() []hostileRow {
 func TestHostileAnswers(t *testing.T) {
 	for _, tt := range append(manyRows(), largeRows()...) {
 		t.Run(tt.name, func(t *testing.T) {
-			c, _ := newClient(0, tt.step)
+			cl, _ := newClient(0, tt.step)
 			before := allocated()
-			_, err := ask(t, c)
+			_, err := ask(t, cl)
 			total := allocated() - before
 
 			e := asError(t, err)
@@ -173,7 +175,7 @@ func allocated() uint64 {
 
 // The depth of an answer about a model does not end the process.
 func TestHostileModel(t *testing.T) {
-	c, _ := newClient(0, answer(200, `{"id":`+strings.Repeat("[", 7_000_000)))
-	_, err := c.Model(t.Context(), "gpt-5.2")
-	wantKind(t, err, KindBadResponse)
+	cl, _ := newClient(0, answer(200, `{"id":`+strings.Repeat("[", 7_000_000)))
+	_, err := cl.Model(t.Context(), "gpt-5.2")
+	wantKind(t, err, call.KindBadResponse)
 }

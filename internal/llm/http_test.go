@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // secureServer is a server that speaks TLS up to a version.
@@ -48,12 +50,12 @@ func TestConnect(t *testing.T) {
 		{
 			"plain to a TLS port",
 			strings.Replace(current.URL, "https:", "http:", 1), certificate, "",
-			"plain HTTP request", ErrPlainHTTP,
+			"plain HTTP request", call.ErrPlainHTTP,
 		},
 		{
 			"proxy without a password",
 			"https://api.test", certificate, proxy.URL,
-			"Proxy Authentication Required", TunnelError(407),
+			"Proxy Authentication Required", call.TunnelError(407),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,8 +70,8 @@ func TestConnect(t *testing.T) {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 
-			c := newClientOf(tt.url, tr, 3, io.Discard)
-			err := createError(t, c)
+			cl := newClientOf(tt.url, tr, 3, io.Discard)
+			err := createError(t, cl)
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
 				t.Errorf("%d attempts, message = %q, want 1, %q", e.Attempts, e.Message, tt.message)
@@ -85,10 +87,10 @@ func TestConnect(t *testing.T) {
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
-	c := newClientOf("https://api.test/v1", api, 3, io.Discard)
-	e := asError(t, createError(t, c))
+	cl := newClientOf("https://api.test/v1", api, 3, io.Discard)
+	e := asError(t, createError(t, cl))
 
-	wantKind(t, e, KindBadResponse)
+	wantKind(t, e, call.KindBadResponse)
 	wantEqual(t, "message", e.Message, "the API redirects to http://api.test")
 	api.wantRequests(t, 1)
 }
@@ -102,8 +104,8 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 			"error text and request id": answer(400, said, "X-Request-Id", said),
 			"message":                   answer(400, apiBody("", "", "", said)),
 		} {
-			c, api := newClient(0, say)
-			err := createError(t, c)
+			cl, api := newClient(0, say)
+			err := createError(t, cl)
 
 			if strings.Contains(err.Error()+api.log.String(), testKey[:8]) {
 				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, &api.log)

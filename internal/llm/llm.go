@@ -4,17 +4,15 @@
 // The files, in the order of a call:
 //
 //	llm.go          Client and its options
-//	call.go         Call: whose call it is, who watches it, what it took
-//	request.go      Request and its JSON body, without what a model does not take or the API refuses
+//	request.go      the JSON body of a request, without what a model does not take or the API refuses
 //	exchange.go     Create: a request with its attempts
 //	memory.go       what is remembered between calls
 //	send.go         one HTTP request and its answer; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
-//	accumulator.go  events of a stream to blocks ...
-//	event.go        ... which a call's sink gets as these events
-//	response.go     the finished response and its items
-//	error.go        Error, and how failures of all kinds become one
+//	accumulator.go  events of a stream to blocks and a response
+//	response.go     whether a response is an answer
+//	error.go        how failures of all kinds become a call.Error
 //	tool.go         Run: Create with function tools
 package llm
 
@@ -31,6 +29,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
@@ -85,7 +84,7 @@ func New(o Options) *Client {
 	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient())
 	httpClient.CheckRedirect = checkRedirect
 
-	c := &Client{
+	cl := &Client{
 		o:      o,
 		http:   &httpClient,
 		base:   strings.TrimSuffix(base, "/"),
@@ -101,35 +100,35 @@ func New(o Options) *Client {
 		},
 		warned: logging.Limiter{Period: time.Minute},
 	}
-	c.SetKey(o.APIKey)
+	cl.SetKey(o.APIKey)
 
-	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	cl.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
-	c.api = responses.NewResponseService(
+	cl.api = responses.NewResponseService(
 		// The slash keeps openai-go from adding one, which would undo %2F in the path.
-		option.WithBaseURL(c.base+"/"),
-		option.WithHTTPClient(c.http),
+		option.WithBaseURL(cl.base+"/"),
+		option.WithHTTPClient(cl.http),
 		option.WithMaxRetries(0))
-	return c
+	return cl
 }
 
 // SetKey replaces the API key for the requests from now on.
-func (c *Client) SetKey(key string) {
+func (cl *Client) SetKey(key string) {
 	key = strings.TrimSpace(key)
-	c.key.Store(&key)
-	c.memory.setKey()
+	cl.key.Store(&key)
+	cl.memory.setKey()
 }
 
 // Ready returns why no request can be sent, or nil. The error is an *Error.
-func (c *Client) Ready() error {
-	key := *c.key.Load()
+func (cl *Client) Ready() error {
+	key := *cl.key.Load()
 	switch {
-	case !c.bearer:
+	case !cl.bearer:
 	case key == "":
-		return &Error{Kind: KindMissingKey, Message: "Missing API key"}
+		return &call.Error{Kind: call.KindMissingKey, Message: "Missing API key"}
 	case strings.ContainsFunc(key, unicode.IsControl):
-		return &Error{
-			Kind:    KindAuth,
+		return &call.Error{
+			Kind:    call.KindAuth,
 			Message: "the key contains a line break or another control character",
 		}
 	}
@@ -156,15 +155,15 @@ func (o *Options) header() http.Header {
 }
 
 // pacer returns what the calls of a model share.
-func (c *Client) pacer(model string) *pacer.Pacer {
-	p, _ := c.pacers.LoadOrStore(model, pacer.New())
+func (cl *Client) pacer(model string) *pacer.Pacer {
+	p, _ := cl.pacers.LoadOrStore(model, pacer.New())
 	return p.(*pacer.Pacer)
 }
 
 // Waiting returns how many calls wait for the rate limit.
-func (c *Client) Waiting() int {
+func (cl *Client) Waiting() int {
 	waiting := 0
-	for _, p := range c.pacers.Range {
+	for _, p := range cl.pacers.Range {
 		waiting += p.(*pacer.Pacer).Waiting()
 	}
 	return waiting

@@ -5,15 +5,17 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 func TestBaseURL(t *testing.T) {
 	for base, row := range table(t, "urls") {
 		t.Run(base, func(t *testing.T) {
 			api := &scripted{steps: []step{answer(200, finished)}}
-			c := newClientOf(base, api, 0, io.Discard)
+			cl := newClientOf(base, api, 0, io.Discard)
 
-			wantSuccess(t, createError(t, c))
+			wantSuccess(t, createError(t, cl))
 			wantEqual(t, "URL", api.url, row[0])
 		})
 	}
@@ -22,16 +24,16 @@ func TestBaseURL(t *testing.T) {
 // The id of a model may have a vendor prefix.
 func TestModel(t *testing.T) {
 	const model = `{"id":"gpt-5.2","object":"model"}`
-	c, api := newClient(0, answer(200, model))
+	cl, api := newClient(0, answer(200, model))
 
-	got, err := c.Model(t.Context(), "openai/gpt-5.2")
+	got, err := cl.Model(t.Context(), "openai/gpt-5.2")
 	wantSuccess(t, err)
 	wantEqual(t, "model", string(got), model)
 	wantEqual(t, "URL", api.url, "http://api.test/v1/models/openai/gpt-5.2?api-version=1")
 }
 
 func TestCapabilityOf(t *testing.T) {
-	for can, models := range map[Capability]string{
+	for can, models := range map[call.Capability]string{
 		{Verbosity: true, Reasoning: true}: `gpt-5 gpt-5.2 GPT-5.2 gpt-5-mini-2025-08-07 gpt-5-chat-latest gpt-6
 			gpt-6.1-sol gpt-10 gpt-10.5-2029-01-01 openai/gpt-5.2 ft:gpt-5-mini-2025-08-07:acme::a1b2`,
 		{Reasoning: true}: `o1 o1-pro o3-mini-2025-01-31 o4-mini-deep-research openai/o4-mini:online
@@ -42,7 +44,7 @@ func TestCapabilityOf(t *testing.T) {
 	} {
 		for model := range strings.FieldsSeq(models) {
 			t.Run(model, func(t *testing.T) {
-				wantEqual(t, "capability", CapabilityOf(model), can)
+				wantEqual(t, "capability", call.CapabilityOf(model), can)
 			})
 		}
 	}
@@ -51,13 +53,13 @@ func TestCapabilityOf(t *testing.T) {
 // A new key is sent from the next request on, also where there was none.
 func TestSetKey(t *testing.T) {
 	api := &scripted{steps: []step{answer(200, finished)}}
-	c := New(Options{HTTPClient: &http.Client{Transport: api}})
-	wantKind(t, c.Ready(), KindMissingKey)
+	cl := New(Options{HTTPClient: &http.Client{Transport: api}})
+	wantKind(t, cl.Ready(), call.KindMissingKey)
 
 	for _, key := range []string{"sk-first", "sk-second"} {
 		t.Run(key, func(t *testing.T) {
-			c.SetKey(key + "\n")
-			wantSuccess(t, createError(t, c))
+			cl.SetKey(key + "\n")
+			wantSuccess(t, createError(t, cl))
 			want := "Bearer " + key
 			wantEqual(t, "Authorization", api.header.Get("Authorization"), want)
 		})

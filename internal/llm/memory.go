@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const (
@@ -35,7 +37,7 @@ type memory struct {
 // refusal is that of a person's key, or of its quota. While it counts, the person's calls fail with
 // it. It counts after several in a row, and those of two people count for all.
 type refusal struct {
-	failure *Error
+	failure *call.Error
 	row     int       // since the last request of the person that the API accepted
 	shared  int       // since the last one of anyone
 	next    time.Time // when a request may ask the API
@@ -43,7 +45,7 @@ type refusal struct {
 }
 
 // refused notes a refusal of the key.
-func (m *memory) refused(person string, failure *Error) {
+func (m *memory) refused(person string, failure *call.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.people[person]
@@ -88,7 +90,7 @@ func (m *memory) countingLocked(person string) []*refusal {
 }
 
 // refusal returns the error of a person's call without asking the API; nil: the call may ask it.
-func (m *memory) refusal(person string) *Error {
+func (m *memory) refusal(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.people, func(_ string, r *refusal) bool {

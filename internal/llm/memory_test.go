@@ -9,21 +9,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var (
-	alice = Person{ID: "token:alice", Name: "alice"}
-	bob   = Person{ID: "token:bob", Name: "bob"}
-	carol = Person{ID: "token:carol", Name: "carol"}
+	alice = call.Person{ID: "token:alice", Name: "alice"}
+	bob   = call.Person{ID: "token:bob", Name: "bob"}
+	carol = call.Person{ID: "token:carol", Name: "carol"}
 )
 
 // shared is an API that people share. It answers each request as the person's step says, or accepts
 // it.
 type shared struct {
 	mu    sync.Mutex // guards the fields below
-	steps map[Person]step
-	sent  map[Person][]map[string]any // the bodies
+	steps map[call.Person]step
+	sent  map[call.Person][]map[string]any // the bodies
 	at    []time.Time
 
 	log strings.Builder // of the client
@@ -32,12 +33,12 @@ type shared struct {
 // newShared returns a client of an API that people share.
 func newShared() (*Client, *shared) {
 	s := &shared{
-		steps: map[Person]step{},
-		sent:  map[Person][]map[string]any{},
+		steps: map[call.Person]step{},
+		sent:  map[call.Person][]map[string]any{},
 	}
-	c := newClientOf(testURL, s, 0, &s.log)
-	c.memory.pause = 5 * time.Second
-	return c, s
+	cl := newClientOf(testURL, s, 0, &s.log)
+	cl.memory.pause = 5 * time.Second
+	return cl, s
 }
 
 func (s *shared) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -55,9 +56,9 @@ func (s *shared) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *shared) note(body map[string]any) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	person := Person{}
-	for _, p := range []Person{alice, bob, carol} {
-		if body["safety_identifier"] == p.identifier() {
+	person := call.Person{}
+	for _, p := range []call.Person{alice, bob, carol} {
+		if body["safety_identifier"] == identifier(p) {
 			person = p
 		}
 	}
@@ -70,7 +71,7 @@ func (s *shared) note(body map[string]any) step {
 }
 
 // set sets the step of people.
-func (s *shared) set(next step, people ...Person) {
+func (s *shared) set(next step, people ...call.Person) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range people {
@@ -90,15 +91,15 @@ func (s *shared) refuse(path string, fault step) {
 }
 
 // requests returns how many requests a person has sent.
-func (s *shared) requests(p Person) int {
+func (s *shared) requests(p call.Person) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sent[p])
 }
 
 // asks makes a call of a person.
-func asks(t testing.TB, c *Client, p Person) error {
-	_, err := c.Create(t.Context(), &Call{Person: p}, question())
+func asks(t testing.TB, cl *Client, p call.Person) error {
+	_, err := cl.Create(t.Context(), &call.Call{Person: p}, question())
 	return err
 }
 
@@ -114,19 +115,19 @@ var keyFaults = map[string]step{
 func TestRefusalsOfOne(t *testing.T) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared()
+			cl, api := newShared()
 			api.set(fault, alice)
 			for range 100 {
-				if asks(t, c, alice) == nil {
+				if asks(t, cl, alice) == nil {
 					t.Error("a call of alice is answered")
 				}
-				wantSuccess(t, asks(t, c, bob))
+				wantSuccess(t, asks(t, cl, bob))
 			}
 			wantEqual(t, "requests of alice", api.requests(alice), 3)
 
 			time.Sleep(2 * time.Minute)
 			api.set(nil, alice)
-			wantSuccess(t, asks(t, c, alice))
+			wantSuccess(t, asks(t, cl, alice))
 		})
 	}
 }
@@ -135,15 +136,15 @@ func TestRefusalsOfOne(t *testing.T) {
 func TestRefusalsInBetween(t *testing.T) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared()
-			for _, p := range []Person{alice, alice, bob, bob, alice} {
+			cl, api := newShared()
+			for _, p := range []call.Person{alice, alice, bob, bob, alice} {
 				api.set(fault, p)
-				if asks(t, c, p) == nil {
+				if asks(t, cl, p) == nil {
 					t.Error("a refused call is answered")
 				}
 				api.set(nil, p)
-				for _, other := range []Person{carol, alice, bob} {
-					wantSuccess(t, asks(t, c, other))
+				for _, other := range []call.Person{carol, alice, bob} {
+					wantSuccess(t, asks(t, cl, other))
 				}
 			}
 		})
@@ -155,18 +156,18 @@ func TestRefusalsInBetween(t *testing.T) {
 func TestRefusalsOfAll(t *testing.T) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared()
+			cl, api := newShared()
 			api.set(fault, alice, bob, carol)
 			for range 3 {
-				_ = asks(t, c, alice)
-				_ = asks(t, c, bob)
+				_ = asks(t, cl, alice)
+				_ = asks(t, cl, bob)
 			}
 			for range 600 { // a minute
-				e := asError(t, asks(t, c, carol))
-				if e.Kind != KindAuth && e.Kind != KindQuota {
+				e := asError(t, asks(t, cl, carol))
+				if e.Kind != call.KindAuth && e.Kind != call.KindQuota {
 					t.Errorf("kind = %v", e.Kind)
 				}
-				_ = asks(t, c, alice)
+				_ = asks(t, cl, alice)
 				time.Sleep(100 * time.Millisecond)
 			}
 
@@ -180,9 +181,9 @@ func TestRefusalsOfAll(t *testing.T) {
 				t.Errorf("%d requests", n)
 			}
 
-			c.SetKey("sk-another")
+			cl.SetKey("sk-another")
 			api.set(nil, alice)
-			wantSuccess(t, asks(t, c, alice))
+			wantSuccess(t, asks(t, cl, alice))
 		})
 	}
 }
@@ -196,11 +197,11 @@ func TestRefusalsEnd(t *testing.T) {
 	}
 	for name, well := range map[string]step{"header at once": nil, "header at the end": late} {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared()
-			people := []Person{alice, bob, carol}
+			cl, api := newShared()
+			people := []call.Person{alice, bob, carol}
 			api.set(keyFaults["401"], people...)
 			for i := range 300 {
-				_ = asks(t, c, people[i%3])
+				_ = asks(t, cl, people[i%3])
 				time.Sleep(100 * time.Millisecond)
 			}
 			api.set(well, people...)
@@ -208,7 +209,7 @@ func TestRefusalsEnd(t *testing.T) {
 			var calls sync.WaitGroup
 			for i := range 100 {
 				calls.Go(func() {
-					err := asks(t, c, people[i%3])
+					err := asks(t, cl, people[i%3])
 					if i >= 70 {
 						wantSuccess(t, err)
 					}
@@ -223,13 +224,13 @@ func TestRefusalsEnd(t *testing.T) {
 // Without a pause each call asks the API, and gets the error of its own request.
 func TestRefusalsOff(t *testing.T) {
 	bubble(t, "off", func(t *testing.T) {
-		c, api := newShared()
-		c.memory.pause = 0
+		cl, api := newShared()
+		cl.memory.pause = 0
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
 		for range 10 {
-			wantKind(t, asks(t, c, alice), KindAuth)
-			wantKind(t, asks(t, c, bob), KindQuota)
+			wantKind(t, asks(t, cl, alice), call.KindAuth)
+			wantKind(t, asks(t, cl, bob), call.KindQuota)
 		}
 		wantEqual(t, "requests of alice", api.requests(alice), 10)
 		wantEqual(t, "requests of bob", api.requests(bob), 10)
@@ -242,23 +243,23 @@ func TestParameterMemory(t *testing.T) {
 	for name, row := range table(t, "parameters") {
 		bubble(t, name, func(t *testing.T) {
 			code, message, people, lacking := row[0], row[1], row[2], row[3]
-			c, api := newShared()
+			cl, api := newShared()
 			fault := answer(400, apiBody("", code, "reasoning.effort", message))
 			once := func(req *http.Request) (*http.Response, error) {
 				api.set(nil, alice, bob)
 				return fault(req)
 			}
-			lacks := func(p Person, effort string) bool {
+			lacks := func(p call.Person, effort string) bool {
 				r := question()
 				r.ReasoningEffort = effort
-				_, err := c.Create(t.Context(), &Call{Person: p}, r)
+				_, err := cl.Create(t.Context(), &call.Call{Person: p}, r)
 				wantSuccess(t, err)
 				bodies := api.sent[p]
 				return !sends(bodies[len(bodies)-1], "reasoning.effort")
 			}
 
 			for name := range strings.FieldsSeq(people) {
-				p := Person{ID: "token:" + name, Name: name}
+				p := call.Person{ID: "token:" + name, Name: name}
 				if p != carol {
 					api.set(once, p)
 				}
@@ -276,10 +277,10 @@ func TestParameterMemory(t *testing.T) {
 // What the request without a parameter is refused for, too, says nothing about the parameter.
 func TestRefusedAnyway(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
-		c, api := newShared()
+		cl, api := newShared()
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
-		wantKind(t, asks(t, c, alice), KindParameter)
-		wantSuccess(t, asks(t, c, bob))
+		wantKind(t, asks(t, cl, alice), call.KindParameter)
+		wantSuccess(t, asks(t, cl, bob))
 		wantEqual(t, "requests of bob", api.requests(bob), 1)
 		wantEqual(t, "bob's effort is sent", sends(api.sent[bob][0], "reasoning.effort"), true)
 	})
@@ -291,13 +292,13 @@ func TestIdentifier(t *testing.T) {
 	for name, row := range table(t, "identifier") {
 		bubble(t, name, func(t *testing.T) {
 			fault, want, stays := row[0], row[1], row[2]
-			c, api := newShared()
+			cl, api := newShared()
 			api.set(answer(400, `{"error":{`+fault+`}}`), alice)
-			kind := kindOf(t, asks(t, c, alice))
+			kind := kindOf(t, asks(t, cl, alice))
 			wantEqual(t, "kind", kind.Label(), want)
-			wantEqual(t, "asked without", api.requests(Person{}) > 0, want == "")
+			wantEqual(t, "asked without", api.requests(call.Person{}) > 0, want == "")
 
-			wantSuccess(t, asks(t, c, bob))
+			wantSuccess(t, asks(t, cl, bob))
 			wantEqual(t, "bob is marked", fmt.Sprint(api.requests(bob) == 1), stays)
 		})
 	}
@@ -305,13 +306,13 @@ func TestIdentifier(t *testing.T) {
 
 // An error for which safety_identifier may be a word of the question leaves it in.
 func TestIdentifierAskedFor(t *testing.T) {
-	c, api := newShared()
+	cl, api := newShared()
 	api.set(inWords("Unsupported: 'what is a safety_identifier?'"), alice)
 	r := question()
-	r.Input = []json.RawMessage{UserMessage("What is a safety_identifier?")}
-	_, err := c.Create(t.Context(), &Call{Person: alice}, r)
-	wantKind(t, err, KindParameter)
-	wantEqual(t, "requests without it", api.requests(Person{}), 0)
+	r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
+	_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+	wantKind(t, err, call.KindParameter)
+	wantEqual(t, "requests without it", api.requests(call.Person{}), 0)
 }
 
 // A server that refuses background in words is asked in the foreground. Words that may be those of
@@ -320,17 +321,17 @@ func TestBackgroundInWords(t *testing.T) {
 	for name, row := range table(t, "in-words") {
 		bubble(t, name, func(t *testing.T) {
 			asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
-			c, api := newShared()
+			cl, api := newShared()
 			fault := answer(400, apiBody("", code, "", message))
 			api.refuse("background", fault)
 			r := backgroundQuestion()
-			r.Input = []json.RawMessage{UserMessage(asked)}
+			r.Input = []json.RawMessage{call.UserMessage(asked)}
 
 			for range 3 {
-				_, err := c.Create(t.Context(), &Call{Person: alice}, r)
+				_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
 				wantEqual(t, "kind", kindOf(t, err).Label(), kind)
 			}
-			_, err := c.Create(t.Context(), &Call{Person: bob}, r)
+			_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
 			wantSuccess(t, err)
 
 			var got []string
@@ -345,17 +346,17 @@ func TestBackgroundInWords(t *testing.T) {
 // A parameter that is refused to one person while others succeed has a warning a minute.
 func TestParameterWarnings(t *testing.T) {
 	bubble(t, "45 calls in 9 s", func(t *testing.T) {
-		c, api := newShared()
+		cl, api := newShared()
 		api.refuse("reasoning.effort", answer(400, apiBody("", "", "reasoning.effort", "Nope.")))
 		for range 45 {
-			wantSuccess(t, asks(t, c, alice))
-			wantSuccess(t, asks(t, c, bob))
+			wantSuccess(t, asks(t, cl, alice))
+			wantSuccess(t, asks(t, cl, bob))
 			time.Sleep(200 * time.Millisecond)
 		}
 		wantWarnings(t, &api.log, 1)
 
 		time.Sleep(time.Minute)
-		wantSuccess(t, asks(t, c, alice))
+		wantSuccess(t, asks(t, cl, alice))
 		wantWarnings(t, &api.log, 2)
 		compare.Contains(t, "log", api.log.String(), "count=45")
 	})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // crowdRow is a crowd that calls at once, and the time in which an API with this limit can answer
@@ -323,8 +325,8 @@ func TestPacerRecovers(t *testing.T) {
 }
 
 // as returns a call of a person, whose requests name the person.
-func as(person string) *Call {
-	return &Call{Person: Person{ID: person}, Traceparent: person}
+func as(person string) *call.Call {
+	return &call.Call{Person: call.Person{ID: person}, Traceparent: person}
 }
 
 // refused returns a client whose API has refused a request of each person, and accepts all others.
@@ -332,33 +334,33 @@ func as(person string) *Call {
 func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	refuse := answer(429, rateLimited, "Retry-After", "1")
 	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
-	c, api := newClient(0, steps...)
+	cl, api := newClient(0, steps...)
 	for _, person := range people {
-		_, err := c.Create(t.Context(), as(person), question())
-		wantKind(t, err, KindRateLimit)
+		_, err := cl.Create(t.Context(), as(person), question())
+		wantKind(t, err, call.KindRateLimit)
 		time.Sleep(100 * time.Millisecond)
 	}
 
-	return c, api
+	return cl, api
 }
 
 // A waiting call says how many calls are ahead: those of its person, and as many of each other one.
 func TestPacerAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := refused(t, "alice", "bob")
+		cl, _ := refused(t, "alice", "bob")
 		people := []string{"alice", "alice", "alice", "alice", "bob", "bob"}
 		aheads := make([][]int, len(people))
 		var calls sync.WaitGroup
 		for i, person := range people {
 			calls.Go(func() {
-				call := as(person)
-				call.Sink = func(ev Event) {
-					if w, ok := ev.(Waiting); ok {
+				c := as(person)
+				c.Sink = func(ev call.Event) {
+					if w, ok := ev.(call.Waiting); ok {
 						aheads[i] = append(aheads[i], w.Ahead)
 					}
 				}
 
-				_, err := c.Create(t.Context(), call, question())
+				_, err := cl.Create(t.Context(), c, question())
 				wantSuccess(t, err)
 			})
 
@@ -376,32 +378,32 @@ func TestPacerAhead(t *testing.T) {
 func TestPacerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 10_000
-		c, api := refused(t, "alice")
+		cl, api := refused(t, "alice")
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for range many {
 			calls.Go(func() {
-				_, err := c.Create(ctx, as("alice"), question())
-				wantKind(t, err, KindCanceled)
+				_, err := cl.Create(ctx, as("alice"), question())
+				wantKind(t, err, call.KindCanceled)
 			})
 		}
 
 		synctest.Wait()
-		wantEqual(t, "waiting calls", c.Waiting(), many)
+		wantEqual(t, "waiting calls", cl.Waiting(), many)
 
 		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer stop()
-		_, err := c.Create(short, as("alice"), question())
-		wantKind(t, err, KindTimeout)
-		queued, _ := errors.AsType[QueuedError](err)
-		wantEqual(t, "calls ahead", queued, QueuedError(many))
+		_, err := cl.Create(short, as("alice"), question())
+		wantKind(t, err, call.KindTimeout)
+		queued, _ := errors.AsType[call.QueuedError](err)
+		wantEqual(t, "calls ahead", queued, call.QueuedError(many))
 
 		cancel()
 		calls.Wait()
 		api.wantRequests(t, 1)
 
 		start := time.Now()
-		_, err = c.Create(t.Context(), as("alice"), question())
+		_, err = cl.Create(t.Context(), as("alice"), question())
 		wantSuccess(t, err)
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the next call took %v, want a gap", took)
@@ -416,11 +418,11 @@ func TestPacerModels(t *testing.T) {
 		"gpt-5.2":    time.Second/3 - 100*time.Millisecond, // what is left of the first gap
 	} {
 		bubble(t, model, func(t *testing.T) {
-			c, _ := refused(t, "alice")
+			cl, _ := refused(t, "alice")
 			start := time.Now()
 			r := question()
 			r.Model = model
-			_, err := c.Create(t.Context(), as("alice"), r)
+			_, err := cl.Create(t.Context(), as("alice"), r)
 			wantSuccess(t, err)
 			wantEqual(t, "wait", time.Since(start), want)
 		})
@@ -434,10 +436,10 @@ func TestPacerOtherRefusals(t *testing.T) {
 		"too large": apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2"),
 	} {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newClient(3, answer(429, body), answer(200, finished))
+			cl, api := newClient(3, answer(429, body), answer(200, finished))
 			start := time.Now()
-			_ = createError(t, c)
-			wantSuccess(t, createError(t, c))
+			_ = createError(t, cl)
+			wantSuccess(t, createError(t, cl))
 			wantEqual(t, "time of both calls", time.Since(start), time.Duration(0))
 			api.wantRequests(t, 2)
 		})

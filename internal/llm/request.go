@@ -3,69 +3,25 @@ package llm
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
-
-// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and neither
-// are those that the model does not take (CapabilityOf).
-type Profile struct {
-	Model            string
-	ReasoningEffort  string
-	Verbosity        string
-	ReasoningSummary string
-	MaxOutputTokens  int
-	MaxToolCalls     int
-	ServiceTier      string
-	Background       bool // runs at the API without a connection
-}
-
-// Request is one question to a model. Empty fields are not sent. The client adds store,
-// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
-type Request struct {
-	Profile
-	Instructions string
-	Input        []json.RawMessage // items: UserMessage and Response.InputItems
-	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
-	ToolChoice   string            // "": auto
-	Include      []string
-
-	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
-	// It cannot replace FixedMembers.
-	Extra map[string]any
-
-	Plain bool // asks for a plain answer instead of a stream
-}
-
-// UserMessage returns an input item with a message of the user.
-func UserMessage(query string) json.RawMessage {
-	data, _ := json.Marshal(map[string]any{ // strings cannot fail
-		"type": "message",
-		"role": "user",
-		"content": []map[string]string{{
-			"type": "input_text",
-			"text": query,
-		}},
-	})
-	return data
-}
 
 // body is the body of a request. Lists and objects that remove changes are its own.
 type body map[string]any
 
 // newBody returns the body of a person's request, without the parameters that the API is known to
 // refuse.
-func (c *Client) newBody(person Person, r Request) body {
+func (cl *Client) newBody(person call.Person, r call.Request) body {
 	b := body(nonZero(map[string]any{
 		"background":          r.Background,
 		"input":               r.Input,
@@ -74,18 +30,18 @@ func (c *Client) newBody(person Person, r Request) body {
 		"max_tool_calls":      r.MaxToolCalls,
 		"model":               r.Model,
 		"parallel_tool_calls": true,
-		identifierParam:       person.identifier(),
+		identifierParam:       identifier(person),
 		"service_tier":        r.ServiceTier,
 		"stream":              !r.Plain,
 		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
 	}))
-	b["store"] = c.o.Store // also if it is false
+	b["store"] = cl.o.Store // also if it is false
 	if len(r.Tools) > 0 {
 		b["tools"] = r.Tools
 	}
 
 	include := slices.Clone(r.Include)
-	can := CapabilityOf(r.Model)
+	can := call.CapabilityOf(r.Model)
 	if can.Verbosity && r.Verbosity != "" {
 		b["text"] = map[string]any{"verbosity": r.Verbosity}
 	}
@@ -104,7 +60,7 @@ func (c *Client) newBody(person Person, r Request) body {
 	}
 
 	b.add(r.Extra)
-	c.memory.removeFrom(b, r.Model, person.ID)
+	cl.memory.removeFrom(b, r.Model, person.ID)
 	return b
 }
 
@@ -116,13 +72,10 @@ func nonZero(members map[string]any) map[string]any {
 	return members
 }
 
-// FixedMembers are those of a body that Request.Extra cannot replace.
-var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
-
 // add merges Request.Extra into the body.
 func (b body) add(extra map[string]any) {
 	own := maps.Clone(extra)
-	for _, name := range FixedMembers {
+	for _, name := range call.FixedMembers {
 		delete(own, name)
 	}
 
@@ -214,29 +167,6 @@ func (b body) remove(name string) {
 	}
 }
 
-// Capability says which optional parameters a model takes (spec §5.6).
-type Capability struct {
-	Verbosity bool // text.verbosity
-	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
-}
-
-// The capability table. Azure writes gpt-3.5 as gpt-35.
-var (
-	takesVerbosity = regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`)
-	takesReasoning = regexp.MustCompile(takesVerbosity.String() + `|^o[1-9]`)
-)
-
-// CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
-// -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online)
-// and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
-func CapabilityOf(model string) Capability {
-	id := strings.TrimPrefix(path.Base(strings.ToLower(model)), "ft:")
-	return Capability{
-		Verbosity: takesVerbosity.MatchString(id),
-		Reasoning: takesReasoning.MatchString(id),
-	}
-}
-
 // identifierParam is the parameter that marks the person of a request.
 const identifierParam = "safety_identifier"
 
@@ -253,7 +183,7 @@ var dispensable = []string{
 // refused returns the parameter that a 400 names and that the answer can do without, else "". Some
 // servers name background in the message only, or store in its place. Without safety_identifier a
 // request is sent only to a server that does not know the parameter.
-func (b body) refused(e *Error) string {
+func (b body) refused(e *call.Error) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
 	}
@@ -263,11 +193,11 @@ func (b body) refused(e *Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	isIdentifier := name == identifierParam || e.says(identifierParam) && !b.asks(identifierParam)
+	isIdentifier := name == identifierParam || says(e, identifierParam) && !b.asks(identifierParam)
 	switch {
-	case b["background"] == true && (name == "store" || e.says("background")):
+	case b["background"] == true && (name == "store" || says(e, "background")):
 		return "background"
-	case isIdentifier && e.isUnknownParameter():
+	case isIdentifier && isUnknownParameter(e):
 		return identifierParam
 	case slices.Contains(dispensable, name):
 		return name
@@ -283,7 +213,7 @@ func (b body) asks(word string) bool {
 
 // refusedElement returns the element of include that a 400 names, else "". The API names it by
 // itself, by its index, or in the message only.
-func (b body) refusedElement(e *Error) string {
+func (b body) refusedElement(e *call.Error) string {
 	for i, element := range b.include() {
 		switch e.Param {
 		case element, "include." + element, fmt.Sprintf("include[%d]", i):
@@ -298,4 +228,13 @@ func (b body) refusedElement(e *Error) string {
 		}
 	}
 	return ""
+}
+
+// identifier returns the safety_identifier of a person, by which the API can block one person in
+// place of all (https://platform.openai.com/docs/guides/safety-checks); "" without an ID.
+func identifier(p call.Person) string {
+	if p.ID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(p.ID)))
 }

@@ -3,104 +3,20 @@ package llm
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
-
-// Response is a finished response, or from Get one that runs in the background
-// (https://platform.openai.com/docs/api-reference/responses/object).
-type Response struct {
-	ID                string
-	Model             string  // often a dated snapshot of the one that was asked
-	Status            string  // "completed" or "incomplete"; in the background any of the API's
-	Background        bool    // runs or ran in the background, says the API
-	ServiceTier       string  `json:"service_tier"` // that served it, "" if the API does not say
-	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
-	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
-	IncompleteDetails struct {
-		Reason string // "max_output_tokens", "content_filter"
-	} `json:"incomplete_details"`
-	Output    []Item // nil: the API sent no list; an empty list is an output
-	Tokens    Usage  `json:"usage"` // from Run, the sum of all rounds
-	ToolUsage struct {
-		WebSearch struct {
-			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
-		} `json:"web_search"`
-	} `json:"tool_usage"`
-
-	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
-
-	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
-	Retries   int    `json:"-"` // tries that failed before this response
-	Streamed  bool   `json:"-"` // came as a stream
-}
-
-// Running reports whether the response runs in the background.
-func (r *Response) Running() bool {
-	return r.Status == "queued" || r.Status == "in_progress"
-}
 
 // backgroundStates are the states of a response in the background.
 var backgroundStates = []string{
 	"queued", "in_progress", "completed", "incomplete", "failed", "cancelled",
 }
 
-// Item is an item of the output. Which fields are set depends on its type: "message",
-// "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
-type Item struct {
-	Type   string
-	ID     string
-	Status string
-	Raw    json.RawMessage `json:"-"` // as it was received
-
-	Phase   string // of a message: "commentary", "final_answer" or ""
-	Content []Part // of a message, or of reasoning
-	Summary []Part // of reasoning
-
-	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
-
-	Action struct { // of a web search call
-		Type, Query, URL string
-		Queries          []string
-		Sources          []Source
-	}
-
-	CallID    string `json:"call_id"` // of a tool call
-	Name      string // of its tool
-	Arguments string // of a function
-	Input     string // of a custom tool
-}
-
-// Part is a part of a message.
-type Part struct {
-	Type        string // "output_text", "text", "refusal" or another one
-	Text        string
-	Refusal     string
-	Annotations []Source
-}
-
-// Source is a page or, without a URL, a source with a name. Among annotations
-// its type is url_citation.
-type Source struct {
-	Type, URL, Name, Title string
-
-	// URLCitation has URL and title where servers write annotations as in chat completions.
-	URLCitation struct{ URL, Title string } `json:"url_citation"`
-}
-
-// UnmarshalJSON keeps the raw JSON.
-func (i *Item) UnmarshalJSON(data []byte) error {
-	type fields Item
-	i.Raw = bytes.Clone(data)
-	return decode(data, (*fields)(i))
-}
-
 // thoughts is the summary of reasoning and its text.
-func (i Item) thoughts() string {
+func thoughts(i call.Item) string {
 	var b strings.Builder
 	for _, part := range slices.Concat(i.Summary, i.Content) {
 		b.WriteString(part.Text)
@@ -109,11 +25,11 @@ func (i Item) thoughts() string {
 }
 
 // textOf is the text of the messages among items.
-func textOf(items ...Item) string {
+func textOf(items ...call.Item) string {
 	var b strings.Builder
 	for _, item := range items {
-		for _, said := range item.blocks(0) {
-			if said.Kind == BlockText {
+		for _, said := range blocksOf(item, 0) {
+			if said.Kind == call.BlockText {
 				b.WriteString(said.text)
 			}
 		}
@@ -122,13 +38,13 @@ func textOf(items ...Item) string {
 }
 
 // isAnswer reports whether the item is a message with text and no commentary.
-func (i Item) isAnswer() bool {
+func isAnswer(i call.Item) bool {
 	return i.Phase != "commentary" && textOf(i) != ""
 }
 
 // searches returns how many searches the API bills. Those in the output count if it reports no
 // number.
-func (r *Response) searches() int {
+func searches(r *call.Response) int {
 	billed := r.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
 		return int(*billed)
@@ -143,80 +59,21 @@ func (r *Response) searches() int {
 	return n
 }
 
-// IsText reports whether the part has text.
-func (p Part) IsText() bool {
-	return p.Type == "output_text" || p.Type == "text"
-}
-
-// InputItems returns the output as input of the next request. Each item is sent as the raw JSON
-// that was received, so items of unknown types survive. The API refuses reasoning without encrypted
-// content, and reasoning that no other item follows: it is left out.
-func (r *Response) InputItems() []json.RawMessage {
-	var items []json.RawMessage
-	for _, item := range slices.Backward(r.Output) {
-		usable := item.EncryptedContent != "" && len(items) > 0
-		if item.Type == "reasoning" && !usable {
-			continue
-		}
-		items = append(items, item.Raw)
-	}
-	slices.Reverse(items)
-	return items
-}
-
-// Usage counts tokens. Cached, which was read from the cache, and CacheWrite are parts of Input,
-// Reasoning is part of Output. Its JSON is that of the event.
-type Usage struct {
-	Input      int64 `json:"input_tokens"`
-	Cached     int64 `json:"-"`
-	CacheWrite int64 `json:"-"`
-	Output     int64 `json:"output_tokens"`
-	Reasoning  int64 `json:"-"`
-	Total      int64 `json:"total_tokens"`
-}
-
-// Add adds v to u.
-func (u *Usage) Add(v Usage) {
-	u.Input += v.Input
-	u.Cached += v.Cached
-	u.CacheWrite += v.CacheWrite
-	u.Output += v.Output
-	u.Reasoning += v.Reasoning
-	u.Total += v.Total
-}
-
-// UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0.
-func (u *Usage) UnmarshalJSON(data []byte) error {
-	const most = 1 << 53 // a float64 holds every integer up to it
-	count := func(path string) int64 {
-		n := gjson.GetBytes(data, path).Num
-		return int64(min(max(n, 0), most))
-	}
-
-	u.Input = count("input_tokens")
-	u.Cached = count("input_tokens_details.cached_tokens")
-	u.CacheWrite = count("input_tokens_details.cache_write_tokens")
-	u.Output = count("output_tokens")
-	u.Reasoning = count("output_tokens_details.reasoning_tokens")
-	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
-	return nil
-}
-
 // check returns why a response, whose JSON is data, is not an answer. It sets the status that some
 // servers leave out.
-func (r *Response) check(data []byte) error {
+func check(r *call.Response, data []byte) error {
 	if size(r.Output...) > maxElements {
-		return tooLarge(tooMany)
+		return call.TooLarge(tooMany)
 	}
 
 	r.Status = cmp.Or(r.Status, "completed")
 	switch r.Status {
 	case "cancelled":
-		return &Error{Kind: KindCanceled, Message: "the response was cancelled"}
+		return &call.Error{Kind: call.KindCanceled, Message: "the response was cancelled"}
 	case "failed":
 		return responseError(data, responseFailed)
 	case "queued", "in_progress":
-		return &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status}
+		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item
 		return nil
 	}
@@ -226,7 +83,7 @@ func (r *Response) check(data []byte) error {
 
 	e := responseError(data, "the response has no output")
 	if gjson.GetBytes(data, "error").String() == "" { // else a gateway's 200 with an error
-		e.Kind = KindBadResponse
+		e.Kind = call.KindBadResponse
 	}
 	return e
 }
@@ -234,10 +91,6 @@ func (r *Response) check(data []byte) error {
 // maxElements bounds the items, parts, annotations, queries and sources of a response, all
 // together. The longest answers have a few hundred.
 const maxElements = 10_000
-
-// maxCommas bounds the JSON of an answer before it is decoded, so that a small one cannot become
-// large in memory: commas separate elements. The longest texts have a few ten thousand.
-const maxCommas = 200_000
 
 // Messages of tooLarge.
 const (
@@ -247,7 +100,7 @@ const (
 )
 
 // size is the number of items and of the elements of their lists.
-func size(items ...Item) int {
+func size(items ...call.Item) int {
 	n := len(items)
 	for _, item := range items {
 		n += len(item.Action.Queries) + len(item.Action.Sources)
@@ -258,39 +111,24 @@ func size(items ...Item) int {
 	return n
 }
 
-// decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
-// differ in what an answer does not need.
-func decode(data []byte, v any) error {
-	if bytes.Count(data, []byte(",")) > maxCommas {
-		return tooLarge(tooDense)
-	}
-
-	err := json.Unmarshal(data, v)
-	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if ok {
-		return nil
-	}
-	return err
-}
-
 func isObject(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
 }
 
 // notResponse describes a body that should have been a response.
-func notResponse(data []byte) *Error {
-	e := &Error{
-		Kind:    KindBadResponse,
+func notResponse(data []byte) *call.Error {
+	e := &call.Error{
+		Kind:    call.KindBadResponse,
 		Message: "the answer is empty",
-		body:    string(data),
+		Body:    string(data),
 	}
 
-	start := strings.TrimSpace(e.body)
+	start := strings.TrimSpace(e.Body)
 	if start != "" {
 		e.Message = "the answer is not a response object: " + start
 	}
 	if strings.HasPrefix(start, "<") {
-		e.Err = ErrWebPage
+		e.Err = call.ErrWebPage
 	}
 	return e
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
@@ -16,8 +18,8 @@ func TestRetryAfter(t *testing.T) {
 	for name, row := range table(t, "retry-after") {
 		bubble(t, name, func(t *testing.T) {
 			headers, want := row[0], row[1]
-			c, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
-			e := asError(t, createError(t, c))
+			cl, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
+			e := asError(t, createError(t, cl))
 			wantEqual(t, "wait", e.RetryAfter.String(), want)
 		})
 	}
@@ -61,11 +63,11 @@ func TestWaits(t *testing.T) {
 			bubble(t, name+", "+way, func(t *testing.T) {
 				headers, message, want := row[0], row[1], row[2]
 				steps := refuse(message, strings.Split(headers, "|")...)
-				c, api := newClient(2, append(steps, answer(200, finished))...)
+				cl, api := newClient(2, append(steps, answer(200, finished))...)
 				r := question()
 				r.Background = way == "background"
 				r.Plain = r.Background
-				question := UserMessage("Why do I read try again in 7 hours?")
+				question := call.UserMessage("Why do I read try again in 7 hours?")
 				r.Input = []json.RawMessage{question}
 				most := 90 * time.Minute
 				if strings.HasPrefix(name, "in 10 s") {
@@ -73,10 +75,10 @@ func TestWaits(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), most)
 				defer cancel()
-				_, err := c.Create(ctx, &Call{}, r)
+				_, err := cl.Create(ctx, &call.Call{}, r)
 
 				if want == "ends" {
-					wantKind(t, err, KindRateLimit)
+					wantKind(t, err, call.KindRateLimit)
 					api.wantRequests(t, len(steps))
 					wait := asError(t, err).RetryAfter
 					if wait < most {
@@ -101,8 +103,8 @@ func TestWaitsOfOthers(t *testing.T) {
 		"failed response": answer(200, failed, "Retry-After", "20"),
 	} {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newClient(1, first, answer(200, finished))
-			wantSuccess(t, createError(t, c))
+			cl, api := newClient(1, first, answer(200, finished))
+			wantSuccess(t, createError(t, cl))
 			if wait := api.at[1].Sub(api.at[0]); wait > time.Second {
 				t.Errorf("waits %v, want about half a second", wait)
 			}
@@ -116,14 +118,14 @@ func TestRefusedParameters(t *testing.T) {
 	for name, row := range table(t, "refused") {
 		t.Run(name, func(t *testing.T) {
 			param, message, gone, left := row[0], row[1], row[2], row[3]
-			c, api := newClient(0, refusedAs(param, message), answer(200, finished))
+			cl, api := newClient(0, refusedAs(param, message), answer(200, finished))
 			r := question()
 			r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
 				"reasoning": {"summary": "auto"}}`)
 
 			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
 				r.Model = model
-				_, err := c.Create(t.Context(), &Call{}, r)
+				_, err := cl.Create(t.Context(), &call.Call{}, r)
 				wantSuccess(t, err)
 			}
 
@@ -170,13 +172,13 @@ func TestRefusedForGood(t *testing.T) {
 
 	for name, refuse := range refusals {
 		t.Run(name, func(t *testing.T) {
-			c, api := newClient(3, refuse)
+			cl, api := newClient(3, refuse)
 			r := question()
 			r.Plain = true
 			r.Extra = object(t, `{"text": "no object"}`)
-			_, err := c.Create(t.Context(), &Call{}, r)
+			_, err := cl.Create(t.Context(), &call.Call{}, r)
 
-			wantKind(t, err, KindParameter)
+			wantKind(t, err, call.KindParameter)
 			want := 1
 			if name == "reasoning" {
 				want = 2

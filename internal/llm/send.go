@@ -14,6 +14,7 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const (
@@ -25,27 +26,27 @@ const (
 
 // options returns the options of a request of openai-go for a call. openai-go does not read the
 // answer, because a server may answer any request with an object or with a stream.
-func (c *Client) options(call *Call, answer **http.Response) []option.RequestOption {
+func (cl *Client) options(c *call.Call, answer **http.Response) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithResponseBodyInto(answer),
-		option.WithMiddleware(c.middleware(call)),
+		option.WithMiddleware(cl.middleware(c)),
 	}
 }
 
 // middleware is around each request of a call. It completes the request, bounds the body of the
 // answer, and turns any status but 2xx into an *Error.
-func (c *Client) middleware(call *Call) option.Middleware {
+func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		c.complete(req, call)
+		cl.complete(req, c)
 		resp, err := next(req)
 		if err != nil {
 			return nil, err
 		}
-		call.RequestID = c.o.Redactor.Truncate(requestID(resp), 100)
+		c.RequestID = cl.o.Redactor.Truncate(requestID(resp), 100)
 
 		if resp.StatusCode/100 != 2 {
 			defer resp.Body.Close()
-			return nil, statusError(resp, call)
+			return nil, statusError(resp, c)
 		}
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 		return resp, nil
@@ -53,31 +54,31 @@ func (c *Client) middleware(call *Call) option.Middleware {
 }
 
 // complete sets the headers and the query of a request.
-func (c *Client) complete(req *http.Request, call *Call) {
+func (cl *Client) complete(req *http.Request, c *call.Call) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
-	maps.Copy(req.Header, c.header)
-	if c.bearer {
-		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
+	maps.Copy(req.Header, cl.header)
+	if cl.bearer {
+		req.Header.Set("Authorization", "Bearer "+*cl.key.Load())
 	}
-	if call.Traceparent != "" {
-		req.Header.Set("Traceparent", call.Traceparent)
+	if c.Traceparent != "" {
+		req.Header.Set("Traceparent", c.Traceparent)
 	}
 
-	req.URL.RawQuery += "&" + c.query
+	req.URL.RawQuery += "&" + cl.query
 	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
 // readAnswer reads the body of an answer and closes it.
-func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
+func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
 	defer resp.Body.Close()
 	resp.Body = listener{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
 	if acc.ended != nil {
 		acc.call.Usage.Add(acc.ended.Tokens)
-		acc.call.Searches += acc.ended.searches()
+		acc.call.Searches += searches(acc.ended)
 	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)
@@ -87,7 +88,7 @@ func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Re
 }
 
 // read reads a stream or an object.
-func read(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
+func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
 	contentType := resp.Header.Get("Content-Type")
 	body := bufio.NewReaderSize(resp.Body, 16) // larger reads do not go through the buffer
 
@@ -130,8 +131,8 @@ func requestID(resp *http.Response) string {
 
 // failed returns the *Error of an error that ended an attempt: without secrets, and logged (spec
 // §8.1). When the context is over, that is the cause of any other failure.
-func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
-	cause, ok := errors.AsType[*Error](err)
+func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Error {
+	cause, ok := errors.AsType[*call.Error](err)
 	switch {
 	case ctx.Err() != nil:
 		cause = contextError(ctx, err)
@@ -141,49 +142,49 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e := *cause
 	e.Attempts = attempt
 
-	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
+	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
 		start := (*s)[:min(len(*s), maxErrorText)]
-		*s = c.o.Redactor.Truncate(start, 300)
+		*s = cl.o.Redactor.Truncate(start, 300)
 	}
 
-	c.o.Logger.Debug("openai(client): error",
+	cl.o.Logger.Debug("openai(client): error",
 		"attempt", e.Attempts,
 		"status", e.Status,
 		"name", e.Name(),
 		"code", e.Code,
 		"msg", e.Message,
-		"body", e.body)
+		"body", e.Body)
 	return &e
 }
 
 // logBody writes the JSON of a request or response in debug mode.
-func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
-	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		c.o.Logger.Debug(msg, "body", c.o.Redactor.Redact(string(data)))
+func (cl *Client) logBody(ctx context.Context, msg string, data []byte) {
+	if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		cl.o.Logger.Debug(msg, "body", cl.o.Redactor.Redact(string(data)))
 	}
 }
 
 // Model returns what the API says about a model (GET /models/{id}). Every error is an *Error. The
 // request is not repeated. It does not use openai-go, whose service for models is in a package of
 // 13 MB.
-func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
-	if err := c.Ready(); err != nil {
+func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
+	if err := cl.Ready(); err != nil {
 		return nil, err
 	}
-	data, err := c.getModel(ctx, id)
+	data, err := cl.getModel(ctx, id)
 	if err != nil {
-		return nil, c.failed(ctx, err, 1)
+		return nil, cl.failed(ctx, err, 1)
 	}
 	return data, nil
 }
 
-func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
-	address := c.base + "/models/" + id // which may have a vendor prefix (openai/gpt-5.2)
+func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
+	address := cl.base + "/models/" + id // which may have a vendor prefix (openai/gpt-5.2)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.middleware(&Call{})(req, c.http.Do)
+	resp, err := cl.middleware(&call.Call{})(req, cl.http.Do)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 		err = notResponse(data)
 	}
 	if err != nil {
-		return nil, readError(resp, err, &Call{})
+		return nil, readError(resp, err, &call.Call{})
 	}
 	return data, nil
 }

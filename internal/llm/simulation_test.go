@@ -195,14 +195,14 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		outcomes: map[string][]outcome{},
 	}
 
-	c := newClientOf(testURL, s, 3, io.Discard)
+	cl := newClientOf(testURL, s, 3, io.Discard)
 	call := func(person, name string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		start := time.Since(s.begin)
 		named := as(person)
 		named.Traceparent = person + "#" + name
-		_, err := c.Create(ctx, named, question())
+		_, err := cl.Create(ctx, named, question())
 
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -226,7 +226,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	calls.Wait()
-	wantEqual(t, "waiting calls", c.Waiting(), 0)
+	wantEqual(t, "waiting calls", cl.Waiting(), 0)
 	return s
 }
 

@@ -28,11 +28,11 @@ const (
 )
 
 const yesScript = `
-	llm.BlockStart {"index":0,"kind":"text","id":"msg_1"}
-	llm.BlockDelta {"index":0,"text":"Yes."}
-	llm.BlockStop {"index":0}
-	llm.Usage {"input_tokens":1,"output_tokens":2,"total_tokens":3}
-	llm.Done {"status":"completed"}
+	call.BlockStart {"index":0,"kind":"text","id":"msg_1"}
+	call.BlockDelta {"index":0,"text":"Yes."}
+	call.BlockStop {"index":0}
+	call.Usage {"input_tokens":1,"output_tokens":2,"total_tokens":3}
+	call.Done {"status":"completed"}
 	`
 
 // failedStep is a stream that ends with a failed response.
@@ -88,8 +88,8 @@ func TestFailures(t *testing.T) {
 }
 
 func checkFailure(t *testing.T, fail step, kind, message string) {
-	c, api := newClient(1, fail)
-	events, err := ask(t, c)
+	cl, api := newClient(1, fail)
+	events, err := ask(t, cl)
 
 	e := asError(t, err)
 	wantEqual(t, "kind", e.Kind.Label(), kind)
@@ -131,8 +131,8 @@ func TestPlainAnswers(t *testing.T) {
 	for _, contentType := range []string{"application/json", "text/event-stream", "text/plain", ""} {
 		for name, body := range bodies {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
-				c, _ := newClient(0, answer(200, body, "Content-Type", contentType))
-				events, err := ask(t, c)
+				cl, _ := newClient(0, answer(200, body, "Content-Type", contentType))
+				events, err := ask(t, cl)
 
 				wantSuccess(t, err)
 				wantEvents(t, events, yesScript)

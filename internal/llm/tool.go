@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const maxRounds = 8 // responses of one Run
@@ -22,19 +24,19 @@ type Tool struct {
 //
 // A call that cannot be answered (of a tool that is not among tools, or in an incomplete response)
 // ends the run: the caller finds it in the output. Calls in the eighth response are an error.
-func (c *Client) Run(
-	ctx context.Context, call *Call, r Request, tools []Tool,
-) (*Response, error) {
+func (cl *Client) Run(
+	ctx context.Context, c *call.Call, r call.Request, tools []Tool,
+) (*call.Response, error) {
 	r.Tools = slices.Clip(r.Tools)
 	for _, t := range tools {
 		r.Tools = append(r.Tools, t.Param)
 	}
 
-	var tokens Usage
+	var tokens call.Usage
 	var calls []toolCall
 	for range maxRounds {
 		r.Input = slices.Concat(r.Input, callTools(ctx, calls))
-		resp, err := c.Create(ctx, call, r)
+		resp, err := cl.Create(ctx, c, r)
 		if err != nil {
 			return nil, err
 		}
@@ -43,24 +45,24 @@ func (c *Client) Run(
 
 		calls = toolCalls(resp, tools)
 		if len(calls) == 0 {
-			call.Send(tokens)
-			call.Send(Done{Status: resp.Status, Response: resp})
+			c.Send(tokens)
+			c.Send(call.Done{Status: resp.Status, Streamed: resp.Streamed})
 			return resp, nil
 		}
 		r.Input = slices.Concat(r.Input, resp.InputItems())
 	}
-	return nil, &Error{Kind: KindFailed, Message: "the model calls tools again and again"}
+	return nil, &call.Error{Kind: call.KindFailed, Message: "the model calls tools again and again"}
 }
 
 // toolCall is a tool call and the tool that answers it.
 type toolCall struct {
-	Item
+	call.Item
 	tool Tool
 }
 
 // toolCalls returns the calls of a response, none when one of them cannot be answered: the API
 // takes the outputs of all calls or of none.
-func toolCalls(r *Response, tools []Tool) []toolCall {
+func toolCalls(r *call.Response, tools []Tool) []toolCall {
 	if r.Status == "incomplete" {
 		return nil // the input of a call may be incomplete too
 	}
@@ -84,15 +86,15 @@ func toolCalls(r *Response, tools []Tool) []toolCall {
 func callTools(ctx context.Context, calls []toolCall) []json.RawMessage {
 	items := make([]json.RawMessage, len(calls))
 	var wg sync.WaitGroup
-	for i, call := range calls {
+	for i, made := range calls {
 		wg.Go(func() {
-			output, err := call.tool.Call(ctx, call.Arguments+call.Input)
+			output, err := made.tool.Call(ctx, made.Arguments+made.Input)
 			if err != nil {
 				output = "error: " + err.Error()
 			}
 			items[i], _ = json.Marshal(map[string]string{ // strings cannot fail
-				"type":    call.Type + "_output",
-				"call_id": call.CallID,
+				"type":    made.Type + "_output",
+				"call_id": made.CallID,
 				"output":  output,
 			})
 		})

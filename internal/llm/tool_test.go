@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // TestRunEnds has calls that cannot be answered: the caller gets them, and no tool runs. The eighth
@@ -17,12 +19,12 @@ func TestRunEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name, status, output string
 		requests, calls      int
-		kind                 Kind
+		kind                 call.Kind
 	}{
-		{"not offered", "completed", other, 1, 0, Kind{}},
-		{"one of two not offered", "completed", add + "," + other, 1, 0, Kind{}},
-		{"incomplete", "incomplete", add, 1, 0, Kind{}},
-		{"again and again", "completed", add, 8, 7, KindFailed},
+		{"not offered", "completed", other, 1, 0, call.Kind{}},
+		{"one of two not offered", "completed", add + "," + other, 1, 0, call.Kind{}},
+		{"incomplete", "incomplete", add, 1, 0, call.Kind{}},
+		{"again and again", "completed", add, 8, 7, call.KindFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			calls := 0
@@ -32,9 +34,9 @@ func TestRunEnds(t *testing.T) {
 			}
 
 			body := `{"status":"` + tt.status + `","output":[` + tt.output + `]}`
-			c, api := newClient(0, answer(200, body))
+			cl, api := newClient(0, answer(200, body))
 			tools := []Tool{{map[string]any{"type": "function", "name": "add"}, count}}
-			_, err := watch(t.Context(), c, question(), tools...)
+			_, err := watch(t.Context(), cl, question(), tools...)
 
 			wantKind(t, err, tt.kind)
 			api.wantRequests(t, tt.requests)
@@ -72,28 +74,28 @@ func TestRunFailures(t *testing.T) {
 		{map[string]any{"type": "custom", "name": "echo"}, echo},
 	}
 
-	c, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
-	events, err := watch(t.Context(), c, question(), tools...)
+	cl, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
+	events, err := watch(t.Context(), cl, question(), tools...)
 	wantSuccess(t, err)
 
 	wantEvents(t, events, `
-		llm.BlockStart {"index":0,"kind":"thinking","id":"rs_0"}
-		llm.BlockStop {"index":0}
-		llm.BlockStart {"index":1,"kind":"thinking","id":"rs_1"}
-		llm.BlockStop {"index":1}
-		llm.BlockStart {"index":2,"kind":"tool_use","id":"call_1","name":"fail"}
-		llm.BlockDelta {"index":2,"input_json":"{}"}
-		llm.BlockStop {"index":2}
-		llm.BlockStart {"index":3,"kind":"tool_use","id":"call_3","name":"echo"}
-		llm.BlockDelta {"index":3,"input_json":"hi"}
-		llm.BlockStop {"index":3}
-		llm.BlockStart {"index":4,"kind":"thinking","id":"rs_2"}
-		llm.BlockStop {"index":4}
-		llm.BlockStart {"index":5,"kind":"text","id":"msg_1"}
-		llm.BlockDelta {"index":5,"text":"Yes."}
-		llm.BlockStop {"index":5}
-		llm.Usage {"input_tokens":11,"output_tokens":7,"total_tokens":18}
-		llm.Done {"status":"completed"}
+		call.BlockStart {"index":0,"kind":"thinking","id":"rs_0"}
+		call.BlockStop {"index":0}
+		call.BlockStart {"index":1,"kind":"thinking","id":"rs_1"}
+		call.BlockStop {"index":1}
+		call.BlockStart {"index":2,"kind":"tool_use","id":"call_1","name":"fail"}
+		call.BlockDelta {"index":2,"input_json":"{}"}
+		call.BlockStop {"index":2}
+		call.BlockStart {"index":3,"kind":"tool_use","id":"call_3","name":"echo"}
+		call.BlockDelta {"index":3,"input_json":"hi"}
+		call.BlockStop {"index":3}
+		call.BlockStart {"index":4,"kind":"thinking","id":"rs_2"}
+		call.BlockStop {"index":4}
+		call.BlockStart {"index":5,"kind":"text","id":"msg_1"}
+		call.BlockDelta {"index":5,"text":"Yes."}
+		call.BlockStop {"index":5}
+		call.Usage {"input_tokens":11,"output_tokens":7,"total_tokens":18}
+		call.Done {"status":"completed"}
 		`)
 
 	want := object(t, `{

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
@@ -36,7 +37,7 @@ func NewHTTPClient() *http.Client {
 // checkTunnel turns a proxy's refusal into an error with its status.
 func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode != http.StatusOK {
-		return TunnelError(resp.StatusCode)
+		return call.TunnelError(resp.StatusCode)
 	}
 	return nil
 }

@@ -9,11 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // overPipe returns a client of HTTP/2 without TLS, and the other end of its only connection.
-func overPipe() (c *Client, server net.Conn) {
+func overPipe() (cl *Client, server net.Conn) {
 	client, server := net.Pipe()
 	tr := NewHTTPClient().Transport.(*transport)
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
@@ -28,15 +29,15 @@ func overPipe() (c *Client, server net.Conn) {
 // long before the time limit of the call.
 func TestSilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, server := overPipe()
+		cl, server := overPipe()
 		defer server.Close()
 		go func() { _, _ = io.Copy(io.Discard, server) }()
 		const emptySettings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 		go func() { _, _ = io.WriteString(server, emptySettings) }()
 
 		began := time.Now()
-		err := createError(t, c)
-		wantKind(t, err, KindConnection)
+		err := createError(t, cl)
+		wantKind(t, err, call.KindConnection)
 		wantEqual(t, "time", time.Since(began), 45*time.Second)
 	})
 }
@@ -44,15 +45,15 @@ func TestSilentConnection(t *testing.T) {
 // The settings of a connection bound what a response may send ahead.
 func TestReceiveWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, server := overPipe()
+		cl, server := overPipe()
 		first := make([]byte, 64)
 		go func() {
 			_, _ = server.Read(first)
 			server.Close()
 		}()
 
-		err := createError(t, c)
-		wantKind(t, err, KindConnection)
+		err := createError(t, cl)
+		wantKind(t, err, call.KindConnection)
 		const window = "\x00\x04\x00\x04\x00\x00" // INITIAL_WINDOW_SIZE 256 KiB
 		compare.Contains(t, "settings", string(first), window)
 	})

@@ -27,7 +27,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -183,7 +183,7 @@ func (r *Resource) Ready() error {
 // Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank and
 // the subject; the name is printable, has at most MaxName characters and is not unique. The error is an
 // *Error. ctx bounds the wait for a key.
-func (r *Resource) Verify(ctx context.Context, token string) (who llm.Person, err error) {
+func (r *Resource) Verify(ctx context.Context, token string) (who call.Person, err error) {
 	parsed, err := parse(token)
 	if err != nil {
 		return who, err
@@ -206,7 +206,7 @@ func (r *Resource) Verify(ctx context.Context, token string) (who llm.Person, er
 	if err != nil {
 		return who, err
 	}
-	who = llm.Person{
+	who = call.Person{
 		ID:   from.url + " " + c.Subject, // a URL has no blanks
 		Name: c.name(r.options.UserClaim),
 	}

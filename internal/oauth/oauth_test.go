@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -132,7 +132,7 @@ func TestNames(t *testing.T) {
 			token := keyP256.sign(string(claims))
 
 			got, _ := start(t, newKeys(), "{}").Verify(t.Context(), token)
-			compare.Equal(t, "person", got, llm.Person{ID: home + " alice", Name: want})
+			compare.Equal(t, "person", got, call.Person{ID: home + " alice", Name: want})
 		})
 	}
 }

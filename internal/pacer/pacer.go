@@ -5,10 +5,11 @@ package pacer
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // Times of the pacer.
@@ -63,13 +64,6 @@ type person struct {
 	pause    time.Duration   // after a refusal, from the second one on
 }
 
-// QueuedError is how many calls were ahead of one that ended while it waited.
-type QueuedError int
-
-func (n QueuedError) Error() string {
-	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
-}
-
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
 // another: Wait, and then Accepted, Refused or Ended.
 type Ticket struct {
@@ -107,7 +101,7 @@ func (p *Pacer) Waiting() int {
 // gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
-// If ctx ends first, the call leaves the queue, and Wait returns a QueuedError.
+// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	t.enter(last)
 	select {
@@ -135,7 +129,7 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 		case <-ctx.Done():
 			ahead = t.Ahead()
 			if t.leave() {
-				return QueuedError(ahead)
+				return call.QueuedError(ahead)
 			}
 			return nil // its turn has just come
 		}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -190,7 +191,7 @@ func TestGivesUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 		defer cancel()
 		err := ticket.Wait(ctx, false, nil)
-		if !errors.Is(err, QueuedError(0)) || p.Waiting() != 0 {
+		if !errors.Is(err, call.QueuedError(0)) || p.Waiting() != 0 {
 			t.Errorf("error %v and %d waiting calls, want none ahead and none", err, p.Waiting())
 		}
 
@@ -230,7 +231,7 @@ func TestWaitsOn(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 				err := ticket.Wait(ctx, false, nil)
 				cancel()
-				compare.Equal(t, "error", err, error(QueuedError(0)))
+				compare.Equal(t, "error", err, error(call.QueuedError(0)))
 				ticket = p.Ticket(person)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -22,17 +22,17 @@ import (
 // it becomes the maximum: earlier versions had none.
 func Question(args gjson.Result, d answer.Defaults, exact bool) (q answer.Question, err error) {
 	if args.Type != gjson.Null && !args.IsObject() {
-		return q, llm.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
+		return q, call.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
 	}
 
 	query := args.Get("query")
 	switch {
 	case query.Type == gjson.Null:
-		return q, llm.KindArguments.Errorf("query is required")
+		return q, call.KindArguments.Errorf("query is required")
 	case query.Type != gjson.String:
-		return q, llm.KindArguments.Errorf("query must be a string, got %s", quote(query))
+		return q, call.KindArguments.Errorf("query must be a string, got %s", quote(query))
 	case strings.TrimSpace(query.Str) == "":
-		return q, llm.KindArguments.Errorf("query must not be empty")
+		return q, call.KindArguments.Errorf("query must not be empty")
 	}
 
 	valid := map[string]any{"style": args.Get("style").Str} // of version 0.5
@@ -45,13 +45,13 @@ func Question(args gjson.Result, d answer.Defaults, exact bool) (q answer.Questi
 		}
 		valid[a.Name], err = a.Value(v, exact)
 		if err != nil {
-			return q, llm.KindArguments.Errorf("%s %v", a.Name, err)
+			return q, call.KindArguments.Errorf("%s %v", a.Name, err)
 		}
 	}
 	b, _ := jsonx.Marshal(valid)
 	_ = json.Unmarshal(b, &q) // the arguments have the types of the fields
 	if q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0 {
-		return q, llm.KindArguments.Errorf("only_domains needs domains, which has no default here")
+		return q, call.KindArguments.Errorf("only_domains needs domains, which has no default here")
 	}
 	return q, nil
 }
@@ -68,10 +68,10 @@ func (a Argument) Value(v gjson.Result, exact bool) (any, error) {
 		isMore := n > most && exact
 		switch {
 		case err != nil, isLess, math.IsInf(n, 0):
-			return nil, llm.KindArguments.Errorf("must be a number of at least %v, got %s",
+			return nil, call.KindArguments.Errorf("must be a number of at least %v, got %s",
 				least, quote(v))
 		case isMore:
-			return nil, llm.KindArguments.Errorf("must be at most %v, got %s", most, quote(v))
+			return nil, call.KindArguments.Errorf("must be at most %v, got %s", most, quote(v))
 		}
 		return min(n, most), nil
 
@@ -90,7 +90,7 @@ func (a Argument) Value(v gjson.Result, exact bool) (any, error) {
 		names := []string{}
 		for _, name := range v.Array() { // v itself if it is not an array
 			if !text.IsHostName(name.Str) {
-				return nil, llm.KindArguments.Errorf(
+				return nil, call.KindArguments.Errorf(
 					"must be host names with a dot, such as %s, got %s", example, quote(name))
 			}
 			names = append(names, name.Str)
@@ -100,7 +100,7 @@ func (a Argument) Value(v gjson.Result, exact bool) (any, error) {
 	case "boolean":
 		s := strings.ToLower(strings.TrimSpace(v.String()))
 		if s != "true" && s != "false" && s != "" {
-			return nil, llm.KindArguments.Errorf("must be true or false, got %s", quote(v))
+			return nil, call.KindArguments.Errorf("must be true or false, got %s", quote(v))
 		}
 		return s == "true", nil
 	}

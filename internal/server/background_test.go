@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -27,43 +27,43 @@ type api struct {
 
 // ask begins an answer in the background, unless the question is brief.
 func (a *api) ask(
-	ctx context.Context, call *llm.Call, q answer.Question,
+	ctx context.Context, c *call.Call, q answer.Question,
 ) (*answer.Answer, error) {
 	if q.Query == "brief" || q.Query == "foreground" {
-		return research(ctx, call, q)
+		return research(ctx, c, q)
 	}
 	if q.Query == "queued" {
-		return queued(ctx, call)
+		return queued(ctx, c)
 	}
 	a.question = q.Query
 	a.created = time.Now()
 	switch q.Query {
 	case "nameless":
-		call.Send(llm.Created{})
-		call.Send(llm.Created{}) // of a retry
+		c.Send(call.Created{})
+		c.Send(call.Created{}) // of a retry
 	case "retried":
-		call.Send(llm.Created{ID: "resp_0"})
+		c.Send(call.Created{ID: "resp_0"})
 		fallthrough
 	default:
-		call.Send(llm.Created{ID: "resp_1"})
+		c.Send(call.Created{ID: "resp_1"})
 	}
 	if q.Query == "soon" {
-		return research(ctx, call, answer.Question{Query: "brief"})
+		return research(ctx, c, answer.Question{Query: "brief"})
 	}
-	return research(ctx, call, answer.Question{Query: "why"})
+	return research(ctx, c, answer.Question{Query: "why"})
 }
 
 // queued is refused by the rate limit, and waits for a minute with three calls ahead.
-func queued(ctx context.Context, call *llm.Call) (*answer.Answer, error) {
-	call.Attempts = 1
-	call.Ahead = 3
-	waits, cancel := call.WaitContext(ctx)
+func queued(ctx context.Context, c *call.Call) (*answer.Answer, error) {
+	c.Attempts = 1
+	c.Ahead = 3
+	waits, cancel := c.WaitContext(ctx)
 	defer cancel()
 	select {
 	case <-time.After(time.Minute):
-		return research(ctx, call, answer.Question{Query: "brief"})
+		return research(ctx, c, answer.Question{Query: "brief"})
 	case <-waits.Done():
-		return nil, &llm.Error{Kind: llm.KindTimeout, Err: context.Cause(waits), Attempts: 1}
+		return nil, &call.Error{Kind: call.KindTimeout, Err: context.Cause(waits), Attempts: 1}
 	}
 }
 
@@ -75,7 +75,7 @@ var fetchErrors = map[string]error{
 }
 
 func (a *api) fetch(
-	ctx context.Context, call *llm.Call, from answer.Origin,
+	ctx context.Context, c *call.Call, from answer.Origin,
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
@@ -99,10 +99,10 @@ func (a *api) fetch(
 	if err := fetchErrors[a.question]; err != nil {
 		return nil, err
 	}
-	return research(ctx, call, answer.Question{Query: "brief"})
+	return research(ctx, c, answer.Question{Query: "brief"})
 }
 
-func (a *api) cancel(context.Context, *llm.Call, string) error {
+func (a *api) cancel(context.Context, *call.Call, string) error {
 	a.cancelled++
 	return nil
 }

@@ -20,18 +20,18 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// PersonKey is the key of the llm.Person in the Extra of an auth.TokenInfo.
+// PersonKey is the key of the call.Person in the Extra of an auth.TokenInfo.
 const PersonKey = "person"
 
 // newCall returns the call of a request for a tool.
-func newCall(req mcp.Request, tool string) *llm.Call {
+func newCall(req mcp.Request, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // there is none over stdio
-	call := &llm.Call{
+	c := &call.Call{
 		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
 		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
@@ -41,8 +41,8 @@ func newCall(req mcp.Request, tool string) *llm.Call {
 
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
 	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
-	call.Traceparent = traceparentGrammar.FindString(trace)
-	return call
+	c.Traceparent = traceparentGrammar.FindString(trace)
+	return c
 }
 
 // traceparentGrammar is that of https://www.w3.org/TR/trace-context.
@@ -59,11 +59,11 @@ func clientInfo(req mcp.Request) string {
 }
 
 // personOf returns the person whose token a request has; nil: an anonymous caller.
-func personOf(token *auth.TokenInfo) llm.Person {
+func personOf(token *auth.TokenInfo) call.Person {
 	if token == nil {
-		return llm.Person{Name: "anonymous"}
+		return call.Person{Name: "anonymous"}
 	}
-	person, _ := token.Extra[PersonKey].(llm.Person)
+	person, _ := token.Extra[PersonKey].(call.Person)
 	return person
 }
 
@@ -84,26 +84,26 @@ func (s *Server) call(
 	defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
 	began := time.Now()
-	call := newCall(req, name)
+	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
 	q, err := Question(args, s.options.Defaults, false)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
 	if name == fetch { // which has no question
-		return s.await(ctx, req, call, args.Get("id").Str)
+		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 	if err == nil {
-		err = s.hour.take(call.Person.ID, 1)
+		err = s.hour.take(c.Person.ID, 1)
 	}
 	if err != nil {
-		s.observe(call, began, nil, err)
+		s.observe(c, began, nil, err)
 		return s.failure(req, name, err)
 	}
-	task, a, err := s.ask(ctx, req, call, q)
+	task, a, err := s.ask(ctx, req, c, q)
 	switch {
-	case errors.Is(err, llm.ErrWaiting):
-		return s.waits(req, call.Ahead), nil
+	case errors.Is(err, call.ErrWaiting):
+		return s.waits(req, c.Ahead), nil
 	case task == nil:
 		return s.result(req, name, a, err)
 	case s.canBeTask(req.Params):
@@ -115,60 +115,60 @@ func (s *Server) call(
 // ask answers a question, or returns the task that goes on with it: one of the three results is
 // not nil.
 func (s *Server) ask(
-	ctx context.Context, req *mcp.CallToolRequest, call *llm.Call, q answer.Question,
+	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question,
 ) (*tasks.Task, *answer.Answer, error) {
 	isTask := s.canBeTask(req.Params)
 	if !isTask && s.options.Within == 0 {
 		progress := tasks.NewProgress()
 		if isWatched(req) {
-			call.Sink = progress.Add
+			c.Sink = progress.Add
 		}
 		defer watch(ctx, req, progress)() // before the result is sent
-		a, err := s.run(ctx, call, q)
+		a, err := s.run(ctx, c, q)
 		return nil, a, err
 	}
 
-	run := func(ctx context.Context) (*answer.Answer, error) { return s.run(ctx, call, q) }
-	task, keep := s.tasks.Start(ctx, call, q.ExcludeDomains, run)
+	run := func(ctx context.Context) (*answer.Answer, error) { return s.run(ctx, c, q) }
+	task, keep := s.tasks.Start(ctx, c, q.ExcludeDomains, run)
 	if isTask && keep(nameTime) {
 		return task, nil, nil
 	}
 	if !isTask {
 		defer watch(ctx, req, task.Progress)()
-		state := s.tasks.Wait(ctx, task, call, s.options.Within)
+		state := s.tasks.Wait(ctx, task, c, s.options.Within)
 		if state.Works() && keep(0) {
 			return task, nil, nil
 		}
 	}
-	end := s.tasks.Look(ctx, task, call)
+	end := s.tasks.Look(ctx, task, c)
 	return nil, end.Answer, end.Err
 }
 
 // run waits until the call may run, and runs it. A panic fails this call only.
 func (s *Server) run(
-	ctx context.Context, call *llm.Call, q answer.Question,
+	ctx context.Context, c *call.Call, q answer.Question,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
 	defer func() {
-		isUnsent := a == nil && call.Attempts == 0
-		isFree := isUnsent || errors.Is(err, llm.ErrWaiting)
+		isUnsent := a == nil && c.Attempts == 0
+		isFree := isUnsent || errors.Is(err, call.ErrWaiting)
 		if isFree {
-			_ = s.hour.take(call.Person.ID, -1)
+			_ = s.hour.take(c.Person.ID, -1)
 		}
-		s.observe(call, began, a, err)
+		s.observe(c, began, a, err)
 	}()
-	defer s.recoverCall(call.Tool, &err)
+	defer s.recoverCall(c.Tool, &err)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 
 	s.waiting.Add(1)
-	release, err := s.places.acquire(ctx, call)
+	release, err := s.places.acquire(ctx, c)
 	s.waiting.Add(-1)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return s.options.Ask(ctx, call, q)
+	return s.options.Ask(ctx, c, q)
 }
 
 // recoverCall, when deferred, turns a panic into the error of a call.
@@ -179,7 +179,7 @@ func (s *Server) recoverCall(tool string, err *error) {
 	}
 	stack := string(debug.Stack())
 	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
-	*err = llm.KindInternal.Errorf("internal error")
+	*err = call.KindInternal.Errorf("internal error")
 }
 
 // isWatched reports whether the client of a request asks for messages about its call.
@@ -217,19 +217,19 @@ func watch(
 }
 
 // outcomes are those of calls that have no answer, but did not fail.
-var outcomes = map[llm.Kind]string{
-	llm.KindCanceled:  cancelled,
-	llm.KindArguments: "invalid",
-	llm.KindLimited:   "limited",
+var outcomes = map[call.Kind]string{
+	call.KindCanceled:  cancelled,
+	call.KindArguments: "invalid",
+	call.KindLimited:   "limited",
 }
 
 // observe reports how a call ended, unless it goes on at the API.
-func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err error) {
-	if s.options.Observe == nil || errors.Is(err, llm.ErrDetached) {
+func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err error) {
+	if s.options.Observe == nil || errors.Is(err, call.ErrDetached) {
 		return
 	}
 	end := Ended{
-		Call:     call,
+		Call:     c,
 		Outcome:  "ok",
 		Duration: time.Since(began),
 		Err:      err,
@@ -237,16 +237,16 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 	if a != nil {
 		end.Retries = a.Meta.Retries
 	}
-	if e, ok := errors.AsType[*llm.Error](err); ok {
+	if e, ok := errors.AsType[*call.Error](err); ok {
 		end.Retries = max(0, e.Attempts-1)
 	}
 
 	switch {
-	case errors.Is(err, llm.ErrWaiting): // the question was not asked
+	case errors.Is(err, call.ErrWaiting): // the question was not asked
 		end.Outcome = waiting
 		end.Err = nil
 	case err != nil:
-		end.Outcome = cmp.Or(outcomes[llm.KindOf(err)], "error")
+		end.Outcome = cmp.Or(outcomes[call.KindOf(err)], "error")
 	}
 	s.options.Observe(end)
 }

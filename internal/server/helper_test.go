@@ -16,8 +16,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -29,7 +29,7 @@ const (
 
 // figures are the Meta of the answers of research.
 var figures = answer.Meta{
-	Usage:      llm.Usage{Input: 3, Total: 5},
+	Usage:      call.Usage{Input: 3, Total: 5},
 	ResponseID: "resp_" + secret,
 	Searches:   2,
 }
@@ -37,14 +37,14 @@ var figures = answer.Meta{
 // research answers a question with itself after a minute, or does what its first word says. Its second
 // word may be "large".
 func research(
-	ctx context.Context, call *llm.Call, q answer.Question,
+	ctx context.Context, c *call.Call, q answer.Question,
 ) (*answer.Answer, error) {
 	duration := time.Minute
 	word, second, _ := strings.Cut(q.Query, " ")
 	if word == "unsent" {
-		return nil, &llm.Error{Kind: llm.KindAuth, Status: 401}
+		return nil, &call.Error{Kind: call.KindAuth, Status: 401}
 	}
-	call.Attempts = 1
+	c.Attempts = 1
 	switch word {
 	case "brief":
 		duration = time.Second
@@ -52,8 +52,8 @@ func research(
 		if second == "late" {
 			time.Sleep(duration)
 		}
-		return nil, &llm.Error{
-			Kind:      llm.KindServer,
+		return nil, &call.Error{
+			Kind:      call.KindServer,
 			Status:    503,
 			Type:      "t" + secret,
 			Message:   secret,
@@ -63,13 +63,13 @@ func research(
 	case "panic":
 		panic("bug")
 	case "instant":
-		call.Send(llm.Created{ID: "resp_1"})
+		c.Send(call.Created{ID: "resp_1"})
 		duration = 0
 	case "named": // by the API
 		time.Sleep(time.Second)
-		call.Send(llm.Created{ID: "resp_1"})
+		c.Send(call.Created{ID: "resp_1"})
 	}
-	call.Send(llm.Search{Action: "search", Query: "a"})
+	c.Send(call.Search{Action: "search", Query: "a"})
 
 	a := &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: figures}
 	if second == "large" {
@@ -93,10 +93,10 @@ func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
 		Redactor: redact.New(secret),
 		Settings: Settings{Debug: true, Timeout: limit},
 		Limits:   Limits{MaxCalls: 1},
-		Observe: func(call Ended) {
+		Observe: func(ended Ended) {
 			mu.Lock()
 			defer mu.Unlock()
-			calls = append(calls, call)
+			calls = append(calls, ended)
 		},
 		Log: slog.New(slog.DiscardHandler),
 	}

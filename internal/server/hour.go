@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"golang.org/x/time/rate"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // hourLimit bounds the calls that each person starts in an hour. A person has a bucket of that many
@@ -22,7 +21,7 @@ type hourLimit struct {
 }
 
 // take takes calls of a person from the bucket; a negative number gives them back. The error is of
-// llm.KindLimited.
+// call.KindLimited.
 func (h *hourLimit) take(id string, calls int) error {
 	if h.calls == 0 {
 		return nil
@@ -39,6 +38,6 @@ func (h *hourLimit) take(id string, calls int) error {
 	}
 
 	minutes := (1 - bucket.Tokens()) * 60 / most
-	return llm.KindLimited.Errorf("limit of %d calls an hour reached; "+
+	return call.KindLimited.Errorf("limit of %d calls an hour reached; "+
 		"a call is possible in %v min", h.calls, math.Ceil(minutes))
 }

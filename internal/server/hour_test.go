@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -15,7 +15,7 @@ import (
 func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended {
 	t.Helper()
 	req := request(query)
-	person := llm.Person{ID: "token:" + name, Name: name}
+	person := call.Person{ID: "token:" + name, Name: name}
 	req.Extra.TokenInfo = &auth.TokenInfo{Extra: map[string]any{PersonKey: person}}
 	s.call(t.Context(), t.Context(), req)
 	return (*calls)[len(*calls)-1]
@@ -65,12 +65,12 @@ func TestLimited(t *testing.T) {
 			{0, "brief", "limited", reached + "20 min"},
 		} {
 			time.Sleep(tt.after)
-			call := s.callAs(t, "alice", tt.query, calls)
-			compare.Equal(t, "outcome", call.Outcome, tt.outcome)
+			ended := s.callAs(t, "alice", tt.query, calls)
+			compare.Equal(t, "outcome", ended.Outcome, tt.outcome)
 
 			got := ""
-			if call.Err != nil {
-				got = call.Err.Error()
+			if ended.Err != nil {
+				got = ended.Err.Error()
 			}
 			compare.Equal(t, "error", got, tt.want)
 		}

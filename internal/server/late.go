@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const (
@@ -49,7 +48,7 @@ func (s *Server) working(req mcp.Request, id string) *result {
 		"returns the answer. Do not ask the question again, and do not answer without it."}, nil)
 }
 
-// waiting is the status of a call with llm.ErrWaiting, and its outcome.
+// waiting is the status of a call with call.ErrWaiting, and its outcome.
 const waiting = "waiting"
 
 // waits is the result of such a call. It has the time, because clients end loops of calls with the
@@ -67,18 +66,18 @@ func (s *Server) waits(req mcp.Request, ahead int) *result {
 // await waits for the answer of the late call with an id, and returns what the call would have
 // returned.
 func (s *Server) await(
-	ctx context.Context, req *mcp.CallToolRequest, call *llm.Call, id string,
+	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, id string,
 ) (mcp.Result, error) {
 	id, next := nextID(id)
-	task := s.tasks.Find(id, call.Person.ID)
+	task := s.tasks.Find(id, c.Person.ID)
 	if task == nil {
 		return s.failure(req, fetch,
-			llm.KindArguments.Errorf("the id is not known, or has expired"))
+			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
-	call.Tool = task.Tool
+	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, call, cmp.Or(s.options.Within, fetchTime))
+	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Within, fetchTime))
 	if end.Works() {
 		return s.working(req, next), nil
 	}

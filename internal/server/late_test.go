@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -149,9 +149,9 @@ func (p *peer) wantWaiting(params string, ahead int) {
 	compare.Equal(p, "structured", r.Get("structuredContent").Raw, object.Raw)
 	compare.Equal(p, "an error", r.Get("isError").Exists(), false)
 
-	call := (*p.calls)[observed]
-	compare.Equal(p, "outcome", call.Outcome, "waiting")
-	compare.Equal(p, "error", call.Err, nil)
+	ended := (*p.calls)[observed]
+	compare.Equal(p, "outcome", ended.Outcome, "waiting")
+	compare.Equal(p, "error", ended.Err, nil)
 }
 
 // Over HTTP a call that waits for the rate limit ends in time, also one that would be a task, and
@@ -289,25 +289,25 @@ func TestLateOrder(t *testing.T) {
 				s, _ := newServer(func(o *Options) {
 					o.Timeout = time.Hour
 					o.Ask = func(
-						_ context.Context, call *llm.Call, _ answer.Question,
+						_ context.Context, c *call.Call, _ answer.Question,
 					) (*answer.Answer, error) {
-						order = append(order, call.Person.ID)
+						order = append(order, c.Person.ID)
 						time.Sleep(2 * time.Minute)
 						return &answer.Answer{}, nil
 					}
 				})
 
 				var calls sync.WaitGroup
-				ask := func(person string, within time.Duration) *llm.Call {
-					call := &llm.Call{Person: llm.Person{ID: person}}
-					call.WaitUntil = time.Now().Add(within)
-					calls.Go(func() { _, _ = s.run(t.Context(), call, answer.Question{}) })
+				ask := func(person string, within time.Duration) *call.Call {
+					c := &call.Call{Person: call.Person{ID: person}}
+					c.WaitUntil = time.Now().Add(within)
+					calls.Go(func() { _, _ = s.run(t.Context(), c, answer.Question{}) })
 					synctest.Wait()
-					return call
+					return c
 				}
 
 				ask("alice", time.Hour) // runs
-				waiting := []*llm.Call{ask("alice", time.Hour), ask("bob", within), ask("alice", within)}
+				waiting := []*call.Call{ask("alice", time.Hour), ask("bob", within), ask("alice", within)}
 				time.Sleep(within)
 				synctest.Wait()
 				compare.Equal(t, "calls before that of bob", waiting[1].Ahead, 1)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // placeMemory is for how long a person keeps the order of a call that gave up waiting.
@@ -34,10 +34,10 @@ type waiter struct {
 }
 
 // acquire waits until a call may run. release ends it.
-func (p *places) acquire(ctx context.Context, call *llm.Call) (release func(), err error) {
-	ctx, cancel := call.WaitContext(ctx)
+func (p *places) acquire(ctx context.Context, c *call.Call) (release func(), err error) {
+	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
-	id := call.Person.ID
+	id := c.Person.ID
 	w := p.enter(id)
 	select {
 	case <-w.place:
@@ -46,7 +46,7 @@ func (p *places) acquire(ctx context.Context, call *llm.Call) (release func(), e
 		defer p.mu.Unlock()
 		ahead := slices.Index(p.waiting, w)
 		if ahead >= 0 { // else its turn has just come
-			call.Ahead = ahead
+			c.Ahead = ahead
 			w.left = time.Now()
 			return nil, context.Cause(ctx)
 		}

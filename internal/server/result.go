@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -111,7 +111,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	clean := s.options.Redactor.Line
 	var reason, message string
 
-	if llm.KindOf(err) == llm.KindArguments {
+	if call.KindOf(err) == call.KindArguments {
 		reason = clean(err.Error())
 		message = tool + ": invalid arguments: " + reason
 		data["reason"] = reason
@@ -120,7 +120,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 		message = "answer failed: " + reason
 	}
 
-	e, ok := errors.AsType[*llm.Error](err)
+	e, ok := errors.AsType[*call.Error](err)
 	if ok && s.options.Debug {
 		maps.Copy(data, details(e, clean))
 	}
@@ -143,7 +143,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 }
 
 // details returns what an error of the API says besides its message.
-func details(e *llm.Error, clean func(string) string) map[string]any {
+func details(e *call.Error, clean func(string) string) map[string]any {
 	data := map[string]any{
 		"name":       e.Name(),
 		"type":       clean(e.Type),

@@ -26,7 +26,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -36,7 +36,7 @@ import (
 // Options configures a Server.
 type Options struct {
 	// Ask answers the question of a call. It returns soon after ctx is done.
-	Ask func(ctx context.Context, call *llm.Call, q answer.Question) (*answer.Answer, error)
+	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
 	Explain func(profile string, err error) string // an error of Ask in one line for people
 	Waiting func() int                             // counts the running calls that wait for the API
@@ -85,11 +85,11 @@ type Limits struct {
 
 // Ended says how a call of a tool ended.
 type Ended struct {
-	*llm.Call
+	*call.Call
 	Outcome  string // ok, error, invalid, limited, waiting or cancelled
 	Duration time.Duration
 	Retries  int   // requests that failed before others
-	Err      error // why there is no answer, of a kind that llm.KindOf returns; or nil
+	Err      error // why there is no answer, of a kind that call.KindOf returns; or nil
 }
 
 // Server answers tool calls.

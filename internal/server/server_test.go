@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -101,12 +101,12 @@ func TestFailures(t *testing.T) {
 				_, err := s.call(t.Context(), session, request(tt.query))
 				wantError(t, err, tt.want)
 
-				call := (*calls)[0]
-				compare.Equal(t, "outcome", call.Outcome, tt.outcome)
-				compare.Equal(t, "kind", llm.KindOf(call.Err).Label(), tt.kind)
+				ended := (*calls)[0]
+				compare.Equal(t, "outcome", ended.Outcome, tt.outcome)
+				compare.Equal(t, "kind", call.KindOf(ended.Err).Label(), tt.kind)
 
 				compare.Equal(t, "people with places", len(s.places.people), 0)
-				compare.Equal(t, "retries", call.Retries, tt.retries)
+				compare.Equal(t, "retries", ended.Retries, tt.retries)
 			})
 		})
 	}
@@ -124,7 +124,7 @@ func TestTimeout(t *testing.T) {
 		wantError(t, err, "timed out after 90 s")
 		second := (*calls)[1]
 
-		if llm.KindOf(second.Err) != llm.KindTimeout || second.Duration != limit {
+		if call.KindOf(second.Err) != call.KindTimeout || second.Duration != limit {
 			t.Errorf("observed %+v, want a timeout after %v", second, limit)
 		}
 	})

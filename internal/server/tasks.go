@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -105,8 +105,8 @@ func (s *Server) handleTask(
 		}
 	}
 
-	call := newCall(req, detailed)
-	t := s.tasks.Find(p.ID, call.Person.ID)
+	c := newCall(req, detailed)
+	t := s.tasks.Find(p.ID, c.Person.ID)
 	if t == nil {
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidParams,
@@ -116,9 +116,9 @@ func (s *Server) handleTask(
 
 	switch method {
 	case "tasks/get":
-		return s.state(req, t, s.tasks.Look(ctx, t, call)), nil
+		return s.state(req, t, s.tasks.Look(ctx, t, c)), nil
 	case "tasks/cancel":
-		s.tasks.Cancel(ctx, t, call)
+		s.tasks.Cancel(ctx, t, c)
 	}
 	return &task{Type: "complete"}, nil // tasks/update has no effect: a task asks for nothing
 }
@@ -130,7 +130,7 @@ func (s *Server) state(req mcp.Request, t *tasks.Task, state tasks.State) *task 
 	v.Message = state.Message
 	switch {
 	case state.Works():
-	case llm.KindOf(state.Err) == llm.KindCanceled:
+	case call.KindOf(state.Err) == call.KindCanceled:
 		v.Status = cancelled
 	default:
 		v.Status = "completed"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -34,19 +34,19 @@ func (s *Service) CallLog() func(server.Ended) {
 }
 
 // forOperator are the kinds of errors that the operator can fix.
-var forOperator = []llm.Kind{
-	llm.KindMissingKey,
-	llm.KindAuth,
-	llm.KindPermission,
-	llm.KindBlocked,
-	llm.KindQuota,
-	llm.KindUnverified,
-	llm.KindModel,
-	llm.KindNotFound,
-	llm.KindParameter,
-	llm.KindConnection,
-	llm.KindBadResponse,
-	llm.KindNoText,
+var forOperator = []call.Kind{
+	call.KindMissingKey,
+	call.KindAuth,
+	call.KindPermission,
+	call.KindBlocked,
+	call.KindQuota,
+	call.KindUnverified,
+	call.KindModel,
+	call.KindNotFound,
+	call.KindParameter,
+	call.KindConnection,
+	call.KindBadResponse,
+	call.KindNoText,
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
@@ -58,19 +58,19 @@ func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advi
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
 		"outcome", c.Outcome)
 	level := slog.LevelInfo
-	kind := llm.KindOf(c.Err)
+	kind := call.KindOf(c.Err)
 	if c.Err != nil {
 		log = log.With("kind", kind.Label())
 		log.Debug("call failed", "err", c.Err.Error())
 	}
 	switch kind {
-	case llm.KindConnection:
+	case call.KindConnection:
 		log = log.With("cause", advice.Cause(c.Err))
-	case llm.KindNoText:
+	case call.KindNoText:
 		log = log.With("reason", text.Truncate(c.Err.Error(), 100))
 	}
 
-	e, ok := errors.AsType[*llm.Error](c.Err)
+	e, ok := errors.AsType[*call.Error](c.Err)
 	if ok {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
 	}

@@ -14,18 +14,20 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"slices"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -42,15 +44,22 @@ type Options struct {
 
 // Service is what answers questions.
 type Service struct {
-	doctor.Backend
-	Warnings []string // about the configuration, a line each
+	Config   *config.Config
+	Warnings []string                  // about the configuration, a line each
+	Advisor  advice.Advisor            // of the API that answers
+	Profiles map[string]answer.Profile // by tool
 	Log      *slog.Logger
+	LogErr   error            // why the debug file cannot be written
 	Redactor *redact.Redactor // knows the secrets of the configuration
 	API      *llm.Client
 	Answerer *answer.Answerer
 	Settings server.Settings
 	Getenv   func(name string) string
 	Command  string // how the program is started
+
+	// Connect returns a client that sends each request once, with a key; "": that of the
+	// configuration.
+	Connect func(key string) *llm.Client
 
 	baseURL string
 	keys    *keyring
@@ -88,26 +97,24 @@ func New(o Options) (*Service, error) {
 	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
 
 	return &Service{
-		Backend: doctor.Backend{
-			Config:   o.Config,
-			LogErr:   logErr,
-			Advisor:  advisor(cfg, o.Getenv),
-			Profiles: byTool,
-			Connect: func(key string) *llm.Client {
-				return connect(cmp.Or(key, cfg.APIKey), 0)
-			},
-		},
+		Config:   o.Config,
 		Warnings: o.warnings(cfg, logErr, warning),
+		Advisor:  advisor(cfg, o.Getenv),
+		Profiles: byTool,
 		Log:      log,
+		LogErr:   logErr,
 		Redactor: redactor,
 		API:      client,
 		Answerer: newAnswerer(cfg, client, instructions, byTool, log),
 		Settings: settings(cfg),
 		Getenv:   o.Getenv,
 		Command:  command(o.Getenv),
-		baseURL:  cfg.OpenAI.BaseURL,
-		keys:     newKeyring(cfg.APIKey),
-		close:    []func(){closeAPI, closeLog},
+		Connect: func(key string) *llm.Client {
+			return connect(cmp.Or(key, cfg.APIKey), 0)
+		},
+		baseURL: cfg.OpenAI.BaseURL,
+		keys:    newKeyring(cfg.APIKey),
+		close:   []func(){closeAPI, closeLog},
 	}, nil
 }
 
@@ -141,7 +148,8 @@ func newAnswerer(
 	log *slog.Logger,
 ) *answer.Answerer {
 	return answer.New(answer.Options{
-		Client:          client,
+		Create:          client.Create,
+		Get:             client.Get,
 		Instructions:    instructions,
 		Profiles:        byTool,
 		MaxCitations:    cfg.Policy.MaxCitations,
@@ -201,7 +209,7 @@ func (o Options) warnings(cfg *config.Config, logErr error, instructions string)
 	if logErr != nil {
 		lines = append(lines, logErr.Error()+"; the debug log goes to stderr only")
 	}
-	lines = append(lines, instructions, doctor.ClearText(cfg.OpenAI.BaseURL))
+	lines = append(lines, instructions, ClearText(cfg.OpenAI.BaseURL))
 	if cfg.KeyErr != nil && !o.Offline {
 		lines = append(lines, cfg.KeyErr.Error())
 	}
@@ -222,4 +230,15 @@ func (s *Service) Ready() error {
 		return errors.New(s.Advisor.Explain("answer", err))
 	}
 	return nil
+}
+
+// ClearText returns a warning when requests to base carry the API key unencrypted to another host,
+// and "" otherwise.
+func ClearText(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {
+		return ""
+	}
+	return "openai.base_url is plain http to " + u.Hostname() +
+		": the API key is sent unencrypted"
 }

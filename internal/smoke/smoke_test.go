@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -31,14 +31,14 @@ func TestSession(t *testing.T) {
 	srv := server.New(server.Options{
 		Log:      log,
 		Settings: server.Settings{Timeout: time.Minute},
-		Ask: func(context.Context, *llm.Call, answer.Question) (*answer.Answer, error) {
+		Ask: func(context.Context, *call.Call, answer.Question) (*answer.Answer, error) {
 			interrupt()
 			return nil, ctx.Err()
 		},
 		Explain: func(_ string, err error) string { return err.Error() },
 	})
 	const params = `{"name":"answer","arguments":{"query":"?"}}`
-	call := Request{Method: "tools/call", Params: params}
+	ask := Request{Method: "tools/call", Params: params}
 	initialize := Request{Method: "initialize", Params: "{}", Cancelled: true}
 	for _, tt := range []struct {
 		name     string
@@ -47,7 +47,7 @@ func TestSession(t *testing.T) {
 	}{
 		{"no response", []Request{{}}, ": cancelled is false, answered is false"},
 		{"cancelled", []Request{initialize}, "initialize: cancelled is true, answered is true"},
-		{"interrupted", append(First(), call), "context canceled"},
+		{"interrupted", append(First(), ask), "context canceled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder

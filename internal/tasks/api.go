@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const (
@@ -28,7 +28,7 @@ type atAPI struct {
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
 // complete answer is not lost because the API is busy.
-func (s *Tasks) askAPI(ctx context.Context, t *Task, call *llm.Call, cancels bool) string {
+func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	h := t.atAPI
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
@@ -39,9 +39,9 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, call *llm.Call, cancels boo
 
 	from := *t.from.Load()
 	if cancels {
-		s.cancelResponse(ctx, call, from)
+		s.cancelResponse(ctx, c, from)
 	}
-	a, err := s.fetch(ctx, call, from)
+	a, err := s.fetch(ctx, c, from)
 	h.asked = time.Now()
 	h.message = ""
 
@@ -53,24 +53,24 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, call *llm.Call, cancels boo
 	case errors.Is(err, answer.ErrUnknown):
 		h.message = "the API does not say whether the answer is complete"
 	case isLate:
-		s.cancelResponse(ctx, call, from)
+		s.cancelResponse(ctx, c, from)
 		s.end(t, nil, answer.TimeoutError(s.o.Timeout)) // even if the response goes on
 	}
 	return h.message
 }
 
-func (s *Tasks) cancelResponse(ctx context.Context, call *llm.Call, from answer.Origin) {
+func (s *Tasks) cancelResponse(ctx context.Context, c *call.Call, from answer.Origin) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	_ = s.o.API.Cancel(ctx, call, from.Response) // the next GET tells how it ended
+	_ = s.o.API.Cancel(ctx, c, from.Response) // the next GET tells how it ended
 }
 
 // fetch asks the API about a response.
 func (s *Tasks) fetch(
-	ctx context.Context, call *llm.Call, from answer.Origin,
+	ctx context.Context, c *call.Call, from answer.Origin,
 ) (a *answer.Answer, err error) {
-	defer s.o.Recover(call.Tool, &err)
+	defer s.o.Recover(c.Tool, &err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	return s.o.API.Fetch(ctx, call, from)
+	return s.o.API.Fetch(ctx, c, from)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
@@ -21,31 +21,31 @@ import (
 // before.
 func (s *Tasks) Start(
 	request context.Context,
-	call *llm.Call,
+	c *call.Call,
 	excluded []string,
 	run func(context.Context) (*answer.Answer, error),
 ) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
-	t = newTask(call.Tool, call.Person.ID, now())
+	t = newTask(c.Tool, c.Person.ID, now())
 	t.stop = stop
 	t.named = make(chan struct{})
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
 	forget := context.AfterFunc(s.open, func() {
 		if t.kept.Load() { // the response may go on at the API
-			stop(llm.ErrDetached)
+			stop(call.ErrDetached)
 		}
 	})
 
 	// The requests about the response have a call of their own: run changes this one.
-	asks := *call
+	asks := *c
 	if s.o.Within > 0 {
 		time.AfterFunc(s.o.Within/2, func() { s.find(t, asks) })
 		if s.o.Shared {
-			call.WaitUntil = t.Created.Add(s.o.Within)
+			c.WaitUntil = t.Created.Add(s.o.Within)
 		}
 	}
 	domains := strings.Join(excluded, " ")
-	call.Sink = func(ev llm.Event) {
+	c.Sink = func(ev call.Event) {
 		t.name(ev, domains)
 		t.Progress.Add(ev)
 	}
@@ -67,8 +67,8 @@ func (s *Tasks) Start(
 }
 
 // name notes the response that an event names, unless it has no room in an id.
-func (t *Task) name(ev llm.Event, excluded string) {
-	created, ok := ev.(llm.Created)
+func (t *Task) name(ev call.Event, excluded string) {
+	created, ok := ev.(call.Created)
 	hasRoom := len(excluded) <= maxExcluded
 	if !ok || created.ID == "" || !hasRoom {
 		return
@@ -86,7 +86,7 @@ func (t *Task) name(ev llm.Event, excluded string) {
 }
 
 // canKeep waits until the API names the response, and reports whether the call can be kept.
-func (s *Tasks) canKeep(t *Task, call llm.Call, wait time.Duration) bool {
+func (s *Tasks) canKeep(t *Task, c call.Call, wait time.Duration) bool {
 	if s.o.API == nil {
 		return !s.o.Shared
 	}
@@ -102,7 +102,7 @@ func (s *Tasks) canKeep(t *Task, call llm.Call, wait time.Duration) bool {
 		return !s.o.Shared
 	}
 	if wait > 0 {
-		s.find(t, call)
+		s.find(t, c)
 	}
 	return !t.isGone.Load()
 }
@@ -110,12 +110,12 @@ func (s *Tasks) canKeep(t *Task, call llm.Call, wait time.Duration) bool {
 // find asks the API whether it has the response that it names: some servers say that a response runs
 // in the background, but have no GET. A GET that fails says nothing about that. Then the call can
 // become a task: if its client ends long calls, the answer would be lost for sure.
-func (s *Tasks) find(t *Task, call llm.Call) {
+func (s *Tasks) find(t *Task, c call.Call) {
 	from := t.from.Load()
 	isNamed := s.o.Shared && from != nil
 	isOver := t.kept.Load() || t.hasEnded()
 	if isNamed && !isOver {
-		_, err := s.fetch(context.Background(), &call, *from)
+		_, err := s.fetch(context.Background(), &c, *from)
 		t.isGone.Store(errors.Is(err, answer.ErrGone))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -86,7 +86,7 @@ func (p *Progress) Last() string {
 }
 
 // Add takes an event of the call.
-func (p *Progress) Add(ev llm.Event) {
+func (p *Progress) Add(ev call.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stage, object := answer.Stage(ev)
@@ -97,12 +97,12 @@ func (p *Progress) Add(ev llm.Event) {
 	p.current = cmp.Or(stage, p.current)
 
 	switch e := ev.(type) {
-	case llm.BlockDelta:
+	case call.BlockDelta:
 		if e.Text != "" {
 			p.written += utf8.RuneCountInString(e.Text)
 			p.current = "writing (" + grouped(p.written) + " characters)"
 		}
-	case llm.Retrying:
+	case call.Retrying:
 		p.written = 0
 		p.begin = len(p.named)
 	}

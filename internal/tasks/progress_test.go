@@ -9,16 +9,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-func start(kind string) llm.Event { return llm.BlockStart{Kind: kind} }
-func delta(s string) llm.Event    { return llm.BlockDelta{Text: s} }
-func search(q string) llm.Event   { return llm.Search{Action: "search", Query: q} }
+func start(kind string) call.Event { return call.BlockStart{Kind: kind} }
+func delta(s string) call.Event    { return call.BlockDelta{Text: s} }
+func search(q string) call.Event   { return call.Search{Action: "search", Query: q} }
 
 type (
-	events   = []llm.Event
+	events   = []call.Event
 	messages = []string
 )
 
@@ -29,14 +29,14 @@ var stageTests = []struct {
 }{
 	{
 		"no stage",
-		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}", Thinking: "x"}, llm.Usage{}},
+		events{start("tool_use"), call.BlockDelta{InputJSON: "{}", Thinking: "x"}, call.Usage{}},
 		messages{"thinking"},
 	},
 
 	{"a search without a query", events{start("search"), search(" \n ")}, messages{"searching"}},
 	{
 		"in a page",
-		events{llm.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}},
+		events{call.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}},
 		messages{"reading: https://go.dev/"},
 	},
 	{
@@ -57,7 +57,7 @@ var stageTests = []struct {
 	},
 	{
 		"text after a retry",
-		events{search("a"), delta("abc"), llm.Retrying{Err: &llm.Error{}}, delta("d")},
+		events{search("a"), delta("abc"), call.Retrying{Err: &call.Error{}}, delta("d")},
 		messages{"writing (1 characters)"},
 	},
 }

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const (
@@ -55,8 +55,8 @@ type Options struct {
 type API struct {
 	// Fetch returns the answer of a response, or an error of package answer that says why there is
 	// none. Cancel cancels a response. Neither waits for other calls.
-	Fetch  func(ctx context.Context, call *llm.Call, from answer.Origin) (*answer.Answer, error)
-	Cancel func(ctx context.Context, call *llm.Call, response string) error
+	Fetch  func(ctx context.Context, c *call.Call, from answer.Origin) (*answer.Answer, error)
+	Cancel func(ctx context.Context, c *call.Call, response string) error
 
 	Secrets func() []string // ids are sealed with the first one, and opened with any
 	BaseURL string
@@ -157,10 +157,10 @@ func (t *Task) isOver() bool {
 }
 
 // Look returns the state of a task. call is that of the request that asks.
-func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
+func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Last()
 	if t.atAPI != nil {
-		message = s.askAPI(ctx, t, call, false)
+		message = s.askAPI(ctx, t, c, false)
 	}
 	if t.hasEnded() {
 		return t.end
@@ -173,12 +173,12 @@ func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
 
 // Wait waits until a task has ended, or for a time, and returns its state.
 func (s *Tasks) Wait(
-	ctx context.Context, t *Task, call *llm.Call, most time.Duration,
+	ctx context.Context, t *Task, c *call.Call, most time.Duration,
 ) State {
 	isOver := time.After(most)
 	last := s.o.Last
 	for {
-		state := s.Look(ctx, t, call)
+		state := s.Look(ctx, t, c)
 		if !state.Works() {
 			return state
 		}
@@ -197,9 +197,9 @@ func (s *Tasks) Wait(
 }
 
 // Cancel ends a task unless it has ended.
-func (s *Tasks) Cancel(ctx context.Context, t *Task, call *llm.Call) {
+func (s *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if t.atAPI != nil {
-		s.askAPI(ctx, t, call, true)
+		s.askAPI(ctx, t, c, true)
 		return
 	}
 	s.end(t, nil, context.Canceled)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -23,13 +23,13 @@ func TestOwners(t *testing.T) {
 			o := Options{Timeout: time.Hour, API: api}
 			first, second := New(o), New(o)
 			defer first.Close()
-			call := &llm.Call{Tool: "answer", Person: llm.Person{ID: alice}}
+			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}}
 			run := func(ctx context.Context) (*answer.Answer, error) {
-				call.Sink(llm.Created{ID: "resp_1"})
+				c.Sink(call.Created{ID: "resp_1"})
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task, keep := first.Start(t.Context(), call, nil, run)
+			task, keep := first.Start(t.Context(), c, nil, run)
 			compare.Equal(t, "kept", keep(time.Hour), true)
 
 			for _, who := range []string{"token:bob", "", alice, "token:bob", ""} {

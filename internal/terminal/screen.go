@@ -24,8 +24,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -142,7 +142,7 @@ func (s *Screen) Refresh() {
 }
 
 // Watch notes what an event means for the screen.
-func (s *Screen) Watch(ev llm.Event) {
+func (s *Screen) Watch(ev call.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -156,18 +156,18 @@ func (s *Screen) Watch(ev llm.Event) {
 	}
 
 	switch e := ev.(type) {
-	case llm.BlockStart:
-		if e.Kind == llm.BlockText {
+	case call.BlockStart:
+		if e.Kind == call.BlockText {
 			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
 		}
-	case llm.BlockDelta:
+	case call.BlockDelta:
 		s.message.WriteString(e.Text)
 		if e.Text != "" {
 			s.stage = "writing" // also after reconnecting
 		}
-	case llm.Retrying:
+	case call.Retrying:
 		s.divide("starting again")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -36,21 +36,21 @@ func newTestScreen(stdout, status io.Writer, width int) *Screen {
 
 // What the status line says after some events.
 func TestStatusLine(t *testing.T) {
-	searching := llm.BlockStart{Kind: llm.BlockSearch}
-	search := llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"}
-	other := llm.Search{Action: "search", Query: "other"}
-	open := llm.Search{Action: "open_page", URL: "https://x.example/" + strings.Repeat("a", 40)}
-	retry := llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}}
-	type events []llm.Event
+	searching := call.BlockStart{Kind: call.BlockSearch}
+	search := call.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"}
+	other := call.Search{Action: "search", Query: "other"}
+	open := call.Search{Action: "open_page", URL: "https://x.example/" + strings.Repeat("a", 40)}
+	retry := call.Retrying{Attempt: 2, Err: &call.Error{Kind: call.KindRateLimit}}
+	type events []call.Event
 
 	for want, happened := range map[string]events{
 		"asking":                           nil,
-		"thinking":                         {llm.BlockStart{Kind: llm.BlockThinking}},
+		"thinking":                         {call.BlockStart{Kind: call.BlockThinking}},
 		"searching: weather [2Jin Tokyo":   {searching, search},
 		"reading: https://x.example/aaaa…": {search, open},
 		"searching: other":                 {other, searching}, // it stays
 		"retrying (2): rate limited":       {retry},
-		"writing":                          {llm.BlockDelta{Text: "a"}},
+		"writing":                          {call.BlockDelta{Text: "a"}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			var out strings.Builder
@@ -122,13 +122,13 @@ func do(s *Screen, step string) {
 
 	switch word {
 	case "message":
-		s.Watch(llm.BlockStart{Kind: llm.BlockText})
+		s.Watch(call.BlockStart{Kind: call.BlockText})
 		do(s, "delta "+quoted)
 	case "delta":
-		s.Watch(llm.BlockDelta{Text: text})
+		s.Watch(call.BlockDelta{Text: text})
 		s.showBlocks()
 	case "retry":
-		s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}})
+		s.Watch(call.Retrying{Attempt: 2, Err: &call.Error{}})
 	case "interrupt":
 		s.interrupted = func() bool { return true }
 	case "block":
@@ -219,7 +219,7 @@ func TestLongURL(t *testing.T) {
 	long := "https://a.example/" + strings.Repeat("x", 1<<20)
 	var out strings.Builder
 	s := newTestScreen(&out, nil, 80)
-	s.Watch(llm.Search{Action: "open_page", URL: long})
+	s.Watch(call.Search{Action: "open_page", URL: long})
 	compare.Equal(t, "the stage is short", len(s.stage) < 1000, true)
 
 	var before, after runtime.MemStats

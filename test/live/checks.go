@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 )
@@ -41,7 +42,7 @@ func (s *session) stream() {
 	s.checkStream("a stream", 0)
 
 	isEncrypted := strings.Contains(received, `"encrypted_content":`)
-	isReasoning := llm.CapabilityOf(s.model).Reasoning
+	isReasoning := call.CapabilityOf(s.model).Reasoning
 	s.check("reasoning comes encrypted", isEncrypted == isReasoning)
 
 	s.checkRows(id, []row{{
@@ -149,7 +150,9 @@ const query = "What is the latest version of Go? Search once and answer in one s
 // response, "" if there is none.
 func (s *session) answer(o answer.Options, background bool) string {
 	s.received.Reset()
-	o.Client = llm.New(s.api)
+	client := llm.New(s.api)
+	o.Create = client.Create
+	o.Get = client.Get
 	o.Instructions, _ = policy.Load("", "", "", nil)
 	o.Profiles = map[string]answer.Profile{"live": {
 		Model:           s.model,
@@ -157,7 +160,7 @@ func (s *session) answer(o answer.Options, background bool) string {
 		Background:      background,
 	}}
 
-	a, err := answer.New(o).Ask(context.Background(), &llm.Call{Tool: "live"}, answer.Question{Query: query})
+	a, err := answer.New(o).Ask(context.Background(), &call.Call{Tool: "live"}, answer.Question{Query: query})
 	s.check("the question is answered", err == nil)
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package llm
+package call
 
 // Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
 // Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from 0 over everything
@@ -59,6 +59,6 @@ type Waiting struct{ Ahead int }
 
 // Done ends a call that got its response. The event before it is a Usage.
 type Done struct {
-	Status   string    `json:"status"` // "completed" or "incomplete"
-	Response *Response `json:"-"`
+	Status   string `json:"status"` // "completed" or "incomplete"
+	Streamed bool   `json:"-"`      // came as a stream
 }

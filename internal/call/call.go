@@ -1,10 +1,17 @@
-package llm
+// Package call has the words that all packages share: a call of a tool, its person, the request and
+// the response of the API, the events between them, and the kinds of errors.
+//
+//	call.go      Call and Person: whose call it is, who watches it, what it took
+//	request.go   Request, and what models take
+//	response.go  Response and its items
+//	event.go     what a call's sink gets while a response is written
+//	kind.go      Kind: what went wrong, as far as the remedy depends on it
+//	error.go     Error: why the API did not answer
+package call
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -36,8 +43,8 @@ type Call struct {
 	Usage     Usage         // of all responses that report it
 	Searches  int           // billable ones if the API reports them, else those in the output
 
-	input  []json.RawMessage // of the request
-	blocks int               // that have started
+	Input  []json.RawMessage // of the request, whose words an error may repeat
+	Blocks int               // that have started
 }
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
@@ -45,15 +52,6 @@ type Call struct {
 type Person struct {
 	ID   string // unique, with the namespace of the way to authenticate
 	Name string // for logs and metrics
-}
-
-// identifier returns the safety_identifier of a person, by which the API can block one person in
-// place of all (https://platform.openai.com/docs/guides/safety-checks); "" without an ID.
-func (p Person) identifier() string {
-	if p.ID == "" {
-		return ""
-	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(p.ID)))
 }
 
 // Send passes an event to the sink.
@@ -74,8 +72,8 @@ func (c *Call) WaitContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
 }
 
-// ended counts a request that was sent at that time.
-func (c *Call) ended(sent time.Time) {
+// Ended counts a request that was sent at that time.
+func (c *Call) Ended(sent time.Time) {
 	c.Attempts++
 	c.Time += time.Since(sent)
 }

@@ -1,0 +1,123 @@
+package call
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Error is why the API did not answer a request. The API key is in none of its texts.
+type Error struct {
+	Kind       Kind
+	Status     int    // HTTP status, 0 without an answer
+	Type       string // error.type of the API, for example invalid_request_error
+	Code       string // error.code of the API, for example model_not_found
+	Param      string // error.param of the API, for example reasoning.effort
+	Message    string // one sentence, of the API or ours
+	RequestID  string // X-Request-Id header
+	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
+	RetryAfter time.Duration
+	Lost       bool  // the API does not have a background response any more, or has no GET
+	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
+
+	Final bool          // not retried although its kind is
+	Reset time.Duration // until a rate limit is whole again; 0: unknown
+	Body  string        // the error body, for the debug log
+}
+
+// Causes of an Error that its kind and status do not show, for errors.Is.
+var (
+	// ErrWebPage: a login or a firewall answered, for example.
+	ErrWebPage = errors.New("the answer is a web page")
+
+	// ErrPlainHTTP: the base URL has http in place of https.
+	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port")
+)
+
+// TunnelError is the HTTP status with which a proxy refused to connect (CONNECT, RFC 9110
+// section 9.3.6). It is the Err of a KindConnection error.
+type TunnelError int
+
+func (s TunnelError) Error() string {
+	return StatusName(int(s))
+}
+
+// QueuedError is how many calls were ahead of one that ended while it waited for the rate limit. It
+// is among the causes of a KindTimeout error.
+type QueuedError int
+
+func (n QueuedError) Error() string {
+	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
+}
+
+// StatusName returns the name of an HTTP status.
+func StatusName(status int) string {
+	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
+}
+
+// Error returns one line with kind, status and message.
+func (e *Error) Error() string {
+	s := "calling the Responses API: " + e.Kind.String()
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (%d)", e.Status)
+	}
+	return s + ": " + e.Message
+}
+
+// ErrorKind returns the kind, for KindOf.
+func (e *Error) ErrorKind() Kind { return e.Kind }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Name returns the class that OpenAI's SDKs have for the error, which is what people search for
+// (spec §8.2, data.name).
+func (e *Error) Name() string {
+	switch e.Status {
+	case http.StatusConflict:
+		return "ConflictError"
+	case http.StatusUnprocessableEntity:
+		return "UnprocessableEntityError"
+	}
+	if e.Kind == KindBadResponse && e.Status >= 400 { // a web page: the SDKs look at the status
+		return StatusKind(e.Status).class
+	}
+	return e.Kind.class
+}
+
+// ofQuestion are the parameters of a question. Those of a profile are the operator's.
+var ofQuestion = regexp.MustCompile(`^(input.*|messages.*|prompt)?$`)
+
+// OfQuestion reports whether the error may be about the question, as it names no other parameter.
+func (e *Error) OfQuestion() bool {
+	return ofQuestion.MatchString(e.Param)
+}
+
+var statusKinds = map[int]Kind{
+	http.StatusUnauthorized:    KindAuth,
+	http.StatusPaymentRequired: KindQuota,
+	http.StatusForbidden:       KindPermission,
+	http.StatusNotFound:        KindNotFound,
+	http.StatusTooManyRequests: KindRateLimit,
+}
+
+// StatusKind returns the kind of an HTTP status from 400 to 499 by itself.
+func StatusKind(status int) Kind {
+	return cmp.Or(statusKinds[status], KindParameter)
+}
+
+// CodeTooLarge is the code of an answer that exceeds a limit.
+const CodeTooLarge = "too_large"
+
+// TooLarge is the error of an answer that exceeds a limit.
+func TooLarge(message string) *Error {
+	return &Error{Kind: KindFailed, Code: CodeTooLarge, Message: message}
+}
+
+// ErrDetached is the cause of a context that ends without cancelling its background response at the
+// API.
+var ErrDetached = errors.New("the response goes on at the API")

@@ -1,0 +1,149 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Kind says what went wrong with a call, as far as the remedy depends on it: in words, as the class
+// that OpenAI's SDKs have for it, and as a label in metrics and logs.
+type Kind struct{ words, class, label string }
+
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last five are
+// not about what the API says.
+var (
+	// KindMissingKey: nothing was sent.
+	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}
+
+	// KindAuth: 401.
+	KindAuth = Kind{"not authenticated", "AuthenticationError", "auth"}
+
+	// KindPermission: 403.
+	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission"}
+
+	// KindBlocked: the API has blocked the person by their safety_identifier.
+	KindBlocked = Kind{"blocked", "PermissionDeniedError", "blocked"}
+
+	// KindNotFound: 404, but not for the model.
+	KindNotFound = Kind{"not found", "NotFoundError", "not_found"}
+
+	// KindQuota: credit or budget is used up.
+	KindQuota = Kind{"out of quota", "RateLimitError", "quota"}
+
+	// KindRateLimit: a temporary 429.
+	KindRateLimit = Kind{"rate limited", "RateLimitError", "rate_limit"}
+
+	// KindParameter: 400, 422 and other 4xx.
+	KindParameter = Kind{"request refused", "BadRequestError", "parameter"}
+
+	// KindServer: 5xx, or a response that failed with a server error.
+	KindServer = Kind{"server error", "InternalServerError", "server"}
+
+	// KindTimeout: the deadline of the context passed.
+	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout"}
+
+	// KindCanceled: the context was canceled.
+	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled"}
+
+	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.
+	KindConnection = Kind{"connection failed", "APIConnectionError", "connection"}
+
+	// KindBadResponse: a web page, a redirect, a response without output.
+	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response"}
+
+	// KindFailed: the response failed for a permanent reason.
+	KindFailed = Kind{"response failed", "APIError", "failed"}
+
+	// KindModel: the model is unknown, or not for this key.
+	KindModel = Kind{"model not available", "NotFoundError", "model"}
+
+	// KindUnverified: the organization is not verified for this model.
+	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified"}
+
+	// KindFiltered: the API does not answer this question.
+	KindFiltered = Kind{"question refused", "BadRequestError", "filtered"}
+
+	// KindTooLong: the question, with what the model reads for it, is too long.
+	KindTooLong = Kind{"question too long", "BadRequestError", "too_long"}
+
+	// KindNoText: the response has no text, so there is no answer.
+	KindNoText = Kind{"no text", "", "no_text"}
+
+	// KindShutdown: the server no longer waits for the answer.
+	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown"}
+
+	// KindArguments: the question is invalid and was not asked.
+	KindArguments = Kind{"invalid arguments", "", "arguments"}
+
+	// KindLimited: the person has started too many calls, and the question was not asked.
+	KindLimited = Kind{"limited", "", "limited"}
+
+	// KindInternal: a bug, or an error that names no kind.
+	KindInternal = Kind{"error", "", "internal"}
+)
+
+func (k Kind) String() string { return k.words }
+
+// Label returns the kind for metrics and logs, such as rate_limit.
+func (k Kind) Label() string { return k.label }
+
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	return []Kind{
+		KindShutdown,
+		KindArguments,
+		KindLimited,
+		KindInternal,
+
+		KindMissingKey,
+		KindAuth,
+		KindPermission,
+		KindBlocked,
+		KindNotFound,
+		KindQuota,
+		KindRateLimit,
+		KindParameter,
+		KindServer,
+		KindTimeout,
+		KindCanceled,
+		KindConnection,
+		KindBadResponse,
+		KindFailed,
+		KindModel,
+		KindUnverified,
+		KindFiltered,
+		KindTooLong,
+		KindNoText,
+	}
+}
+
+// KindOf returns the kind that err names, or that of the end of a context.
+func KindOf(err error) Kind {
+	named, ok := errors.AsType[interface {
+		error
+		ErrorKind() Kind
+	}](err)
+
+	switch {
+	case ok:
+		return named.ErrorKind()
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	case errors.Is(err, context.Canceled):
+		return KindCanceled
+	}
+	return KindInternal
+}
+
+// Errorf returns an error of a kind that is not an *Error.
+func (k Kind) Errorf(format string, args ...any) error {
+	return kindError{fmt.Errorf(format, args...), k}
+}
+
+type kindError struct {
+	error
+	kind Kind
+}
+
+func (e kindError) ErrorKind() Kind { return e.kind }

@@ -1,0 +1,77 @@
+package call
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and neither
+// are those that the model does not take (CapabilityOf).
+type Profile struct {
+	Model            string
+	ReasoningEffort  string
+	Verbosity        string
+	ReasoningSummary string
+	MaxOutputTokens  int
+	MaxToolCalls     int
+	ServiceTier      string
+	Background       bool // runs at the API without a connection
+}
+
+// Request is one question to a model. Empty fields are not sent. The client adds store,
+// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
+type Request struct {
+	Profile
+	Instructions string
+	Input        []json.RawMessage // items: UserMessage and Response.InputItems
+	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
+	ToolChoice   string            // "": auto
+	Include      []string
+
+	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
+	// It cannot replace FixedMembers.
+	Extra map[string]any
+
+	Plain bool // asks for a plain answer instead of a stream
+}
+
+// UserMessage returns an input item with a message of the user.
+func UserMessage(query string) json.RawMessage {
+	data, _ := json.Marshal(map[string]any{ // strings cannot fail
+		"type": "message",
+		"role": "user",
+		"content": []map[string]string{{
+			"type": "input_text",
+			"text": query,
+		}},
+	})
+	return data
+}
+
+// FixedMembers are those of a body that Request.Extra cannot replace.
+var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
+
+// Capability says which optional parameters a model takes (spec §5.6).
+type Capability struct {
+	Verbosity bool // text.verbosity
+	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
+}
+
+// The capability table. Azure writes gpt-3.5 as gpt-35.
+var (
+	takesVerbosity = regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`)
+	takesReasoning = regexp.MustCompile(takesVerbosity.String() + `|^o[1-9]`)
+)
+
+// CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
+// -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online)
+// and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
+func CapabilityOf(model string) Capability {
+	id := strings.TrimPrefix(path.Base(strings.ToLower(model)), "ft:")
+	return Capability{
+		Verbosity: takesVerbosity.MatchString(id),
+		Reasoning: takesReasoning.MatchString(id),
+	}
+}

@@ -1,0 +1,172 @@
+package call
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// Response is a finished response, or from Get one that runs in the background
+// (https://platform.openai.com/docs/api-reference/responses/object).
+type Response struct {
+	ID                string
+	Model             string  // often a dated snapshot of the one that was asked
+	Status            string  // "completed" or "incomplete"; in the background any of the API's
+	Background        bool    // runs or ran in the background, says the API
+	ServiceTier       string  `json:"service_tier"` // that served it, "" if the API does not say
+	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
+	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
+	IncompleteDetails struct {
+		Reason string // "max_output_tokens", "content_filter"
+	} `json:"incomplete_details"`
+	Output    []Item // nil: the API sent no list; an empty list is an output
+	Tokens    Usage  `json:"usage"` // from Run, the sum of all rounds
+	ToolUsage struct {
+		WebSearch struct {
+			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
+		} `json:"web_search"`
+	} `json:"tool_usage"`
+
+	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
+
+	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
+	Retries   int    `json:"-"` // tries that failed before this response
+	Streamed  bool   `json:"-"` // came as a stream
+}
+
+// Running reports whether the response runs in the background.
+func (r *Response) Running() bool {
+	return r.Status == "queued" || r.Status == "in_progress"
+}
+
+// Item is an item of the output. Which fields are set depends on its type: "message",
+// "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
+type Item struct {
+	Type   string
+	ID     string
+	Status string
+	Raw    json.RawMessage `json:"-"` // as it was received
+
+	Phase   string // of a message: "commentary", "final_answer" or ""
+	Content []Part // of a message, or of reasoning
+	Summary []Part // of reasoning
+
+	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
+
+	Action struct { // of a web search call
+		Type, Query, URL string
+		Queries          []string
+		Sources          []Source
+	}
+
+	CallID    string `json:"call_id"` // of a tool call
+	Name      string // of its tool
+	Arguments string // of a function
+	Input     string // of a custom tool
+}
+
+// Part is a part of a message.
+type Part struct {
+	Type        string // "output_text", "text", "refusal" or another one
+	Text        string
+	Refusal     string
+	Annotations []Source
+}
+
+// Source is a page or, without a URL, a source with a name. Among annotations
+// its type is url_citation.
+type Source struct {
+	Type, URL, Name, Title string
+
+	// URLCitation has URL and title where servers write annotations as in chat completions.
+	URLCitation struct{ URL, Title string } `json:"url_citation"`
+}
+
+// UnmarshalJSON keeps the raw JSON.
+func (i *Item) UnmarshalJSON(data []byte) error {
+	type fields Item
+	i.Raw = bytes.Clone(data)
+	return Decode(data, (*fields)(i))
+}
+
+// IsText reports whether the part has text.
+func (p Part) IsText() bool {
+	return p.Type == "output_text" || p.Type == "text"
+}
+
+// InputItems returns the output as input of the next request. Each item is sent as the raw JSON
+// that was received, so items of unknown types survive. The API refuses reasoning without encrypted
+// content, and reasoning that no other item follows: it is left out.
+func (r *Response) InputItems() []json.RawMessage {
+	var items []json.RawMessage
+	for _, item := range slices.Backward(r.Output) {
+		usable := item.EncryptedContent != "" && len(items) > 0
+		if item.Type == "reasoning" && !usable {
+			continue
+		}
+		items = append(items, item.Raw)
+	}
+	slices.Reverse(items)
+	return items
+}
+
+// Usage counts tokens. Cached, which was read from the cache, and CacheWrite are parts of Input,
+// Reasoning is part of Output. Its JSON is that of the event.
+type Usage struct {
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"-"`
+	CacheWrite int64 `json:"-"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"-"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// Add adds v to u.
+func (u *Usage) Add(v Usage) {
+	u.Input += v.Input
+	u.Cached += v.Cached
+	u.CacheWrite += v.CacheWrite
+	u.Output += v.Output
+	u.Reasoning += v.Reasoning
+	u.Total += v.Total
+}
+
+// UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0.
+func (u *Usage) UnmarshalJSON(data []byte) error {
+	const most = 1 << 53 // a float64 holds every integer up to it
+	count := func(path string) int64 {
+		n := gjson.GetBytes(data, path).Num
+		return int64(min(max(n, 0), most))
+	}
+
+	u.Input = count("input_tokens")
+	u.Cached = count("input_tokens_details.cached_tokens")
+	u.CacheWrite = count("input_tokens_details.cache_write_tokens")
+	u.Output = count("output_tokens")
+	u.Reasoning = count("output_tokens_details.reasoning_tokens")
+	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
+	return nil
+}
+
+// maxCommas bounds the JSON of an answer before it is decoded, so that a small one cannot become
+// large in memory: commas separate elements. The longest texts have a few ten thousand.
+const maxCommas = 200_000
+
+// Decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
+// differ in what an answer does not need.
+func Decode(data []byte, v any) error {
+	if bytes.Count(data, []byte(",")) > maxCommas {
+		return TooLarge("the answer has more than 200,000 commas")
+	}
+
+	err := json.Unmarshal(data, v)
+	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if ok {
+		return nil
+	}
+	return err
+}
