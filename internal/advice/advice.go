@@ -93,8 +93,8 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 	if w.Repeat {
 		message = e.Message
 	}
-	values := v.fill(profile, err, e)
-	return values.Replace(w.Problem) + tries, values.Replace(w.Hint), message
+	values := v.values(profile, err, e)
+	return text.Expand(w.Problem, values) + tries, text.Expand(w.Hint, values), message
 }
 
 // general returns the name of the words for an error of any kind, or "" if they depend on its kind.

@@ -3,7 +3,6 @@ package advice
 import (
 	"cmp"
 	"errors"
-	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
@@ -35,7 +34,7 @@ func ExplainToCaller(_ string, err error) string {
 	case isOver:
 		problem = timeout.Error()
 	case !isAPI, kind == call.KindShutdown, kind == call.KindCanceled:
-		problem = strings.ReplaceAll(w.Problem, "$ERROR", err.Error())
+		problem = text.Expand(w.Problem, map[string]string{"ERROR": err.Error()})
 	}
 
 	message := ""

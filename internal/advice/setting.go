@@ -10,6 +10,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // host is the host of the API, with its port if it has one.
@@ -41,7 +42,7 @@ func (v Advisor) NoModels(e *call.Error) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !v.openAI() {
-			return v.fill("", e, e).Replace(find("no_models").Hint)
+			return text.Expand(find("no_models").Hint, v.values("", e, e))
 		}
 	}
 	return ""

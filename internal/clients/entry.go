@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // env is the usual part of an entry that passes variables on, as a template.
@@ -34,7 +34,7 @@ func (c Client) Snippet(s Server) string {
 
 // entry is the entry of s: JSON, or the whole file.
 func (c Client) entry(s Server) string {
-	return c.fill(s.choose(c.Local, c.Remote), s)
+	return c.fill("$ENTRY", s)
 }
 
 // named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
@@ -53,26 +53,20 @@ func (c Client) Notes(s Server) (lines []string) {
 	return lines
 }
 
-// fill replaces the words of a template. Some stand for a template.
+// fill replaces the words of a template: an entry by its template, its parts by theirs, and then the
+// others by their values.
 func (c Client) fill(template string, s Server) string {
-	values := c.values(s)
-	return os.Expand(template, func(word string) string {
-		value, found := values[word]
-		switch {
-		case word == "ENTRY":
-			return c.entry(s)
-		case word == "ENV":
-			return s.when("key", c.fill(cmp.Or(c.Env, env), s))
-		case word == "AUTH":
-			return s.when("token", c.fill(c.Auth, s))
-		case !found:
-			return "$" + word // a test finds it
-		}
-		return value
+	template = text.Expand(template, map[string]string{
+		"ENTRY": s.choose(c.Local, c.Remote),
 	})
+	template = text.Expand(template, map[string]string{
+		"ENV":  s.when("key", cmp.Or(c.Env, env)),
+		"AUTH": s.when("token", c.Auth),
+	})
+	return text.Expand(template, c.values(s))
 }
 
-// values are what the other words stand for.
+// values are what the words stand for that are no templates.
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secrets := s.secrets()
@@ -171,17 +165,17 @@ func (c Client) Command(s Server) (command, omits string) {
 
 // Link is a URL that adds the server when it is opened, or "".
 func (c Client) Link(s Server) string {
-	values := map[string]string{
+	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
+	return text.Expand(c.Install, map[string]string{
 		"NAME":   name,
-		"BASE64": escape(base64.StdEncoding.EncodeToString([]byte(c.entry(s)))),
+		"BASE64": escape(entry),
 		"JSON":   escape(c.named(s)),
-	}
-	return os.Expand(c.Install, func(word string) string { return values[word] })
+	})
 }
 
-// escape quotes text for the query of a URL, as encodeURIComponent of JavaScript does.
-func escape(text string) string {
-	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+// escape quotes s for the query of a URL, as encodeURIComponent of JavaScript does.
+func escape(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
 // backslashes matches those that count as such for programs of Windows: others are ordinary.

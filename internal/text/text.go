@@ -1,11 +1,12 @@
 // Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
-// MCP clients. It also splits lists, and knows what a host name is, which hosts are this machine, and
-// which name a typing error stands for.
+// MCP clients. It also splits lists, fills templates, and knows what a host name is, which hosts are
+// this machine, and which name a typing error stands for.
 package text
 
 import (
 	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -143,4 +144,16 @@ func EscapeJSON(doc []byte) (escaped []byte) {
 		}
 	}
 	return escaped
+}
+
+// Expand replaces words such as $NAME or ${NAME} in a template by their values. Words without a value
+// stay, and a value is not expanded.
+func Expand(template string, values map[string]string) string {
+	return os.Expand(template, func(word string) string {
+		value, found := values[word]
+		if !found {
+			return "$" + word
+		}
+		return value
+	})
 }
