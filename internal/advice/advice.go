@@ -102,22 +102,22 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 // request.
 func general(err error) string {
 	kind := call.KindOf(err)
-	_, isOver := errors.AsType[answer.TimeoutError](err)
-	_, hasWaited := errors.AsType[call.QueuedError](err)
-	e, isAPI := errors.AsType[*call.Error](err)
+	_, timedOut := errors.AsType[answer.TimeoutError](err)
+	_, queued := errors.AsType[call.QueuedError](err)
+	e, fromAPI := errors.AsType[*call.Error](err)
 	tunnel, tunneled := errors.AsType[call.TunnelError](err)
 	switch {
 	case kind == call.KindShutdown:
 		return "shutdown"
 	case kind == call.KindNoText:
 		return "no_text " + err.Error()
-	case isOver && hasWaited:
+	case timedOut && queued:
 		return "late queued"
-	case isOver:
+	case timedOut:
 		return "late"
 	case errors.Is(err, answer.ErrGone):
 		return "gone"
-	case !isAPI:
+	case !fromAPI:
 		return "other"
 
 	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:

@@ -28,8 +28,8 @@ func (v Advisor) openAI() bool {
 // orPlain ends the hint for an error that a gateway without streams gives, too. One that was not
 // reached is none.
 func (v Advisor) orPlain(e *call.Error) string {
-	op, isOp := errors.AsType[*net.OpError](e)
-	dialed := isOp && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](e)
+	dialed := ok && op.Op == "dial"
 	if v.openAI() || !v.Streams || dialed {
 		return ""
 	}

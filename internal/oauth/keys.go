@@ -66,17 +66,17 @@ type published struct {
 // verify returns an error unless one of the keys has made the signature of a token.
 func (p *published) verify(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
-	isKnown := false
+	known := false
 	for _, key := range p.keys {
-		isNamed := header.KeyID == "" || header.KeyID == key.KeyID
+		named := header.KeyID == "" || header.KeyID == key.KeyID
 		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		if isNamed && fits && token.Claims(key.Key) == nil {
+		if named && fits && token.Claims(key.Key) == nil {
 			return nil
 		}
-		isKnown = isKnown || isNamed
+		known = known || named
 	}
 
-	if isKnown && time.Since(p.read) < RetryTime {
+	if known && time.Since(p.read) < RetryTime {
 		return errSignature
 	}
 	return p.unknown
@@ -176,14 +176,14 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	for n, data := range set.Keys {
 		var key jose.JSONWebKey
 		err := key.UnmarshalJSON(data)
-		public, isRSA := key.Key.(*rsa.PublicKey)
+		public, _ := key.Key.(*rsa.PublicKey)
 		switch {
 		case errors.Is(err, jose.ErrUnsupportedKeyType): // of no use here
 		case err != nil:
 			ignored = fmt.Errorf("key %d is malformed", n+1)
 		case !key.IsPublic():
 			ignored = fmt.Errorf("key %d is private", n+1)
-		case isRSA && public.N.BitLen() < minRSABits:
+		case public != nil && public.N.BitLen() < minRSABits:
 			ignored = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
 		case signs(key):
 			keys = append(keys, key)

@@ -37,9 +37,9 @@ func Truncate(s string, n int) string {
 func Printable(s string) string {
 	var previous rune
 	return strings.Map(func(r rune) rune {
-		isVariant := r >= '\U000e0100' && r <= '\U000e01ef' && unicode.Is(unicode.Han, previous)
+		variant := r >= '\U000e0100' && r <= '\U000e01ef' && unicode.Is(unicode.Han, previous)
 		previous = r
-		if Unsafe(r) && !isVariant {
+		if Unsafe(r) && !variant {
 			return -1
 		}
 		return r
@@ -59,8 +59,8 @@ func OneLine(s string) string {
 // letters and emoji, and the selectors of text and emoji style, are safe.
 func Unsafe(r rune) bool {
 	const blankBraille = '\u2800'
-	isPlain := r >= ' ' && r <= '~' // most characters, which need no table
-	if isPlain {
+	plain := r >= ' ' && r <= '~' // most characters, which need no table
+	if plain {
 		return false
 	}
 	switch r {
@@ -100,8 +100,8 @@ var hostName = sync.OnceValue(func() *regexp.Regexp {
 
 // IsLoopback reports whether a host is this machine (RFC 6761 for localhost).
 func IsLoopback(host string) bool {
-	isName := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
-	return isName || net.ParseIP(host).IsLoopback()
+	named := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
+	return named || net.ParseIP(host).IsLoopback()
 }
 
 // Nearest returns the name that s most likely stands for, or "" if all are far.
@@ -112,9 +112,9 @@ func Nearest(s string, names []string) string {
 	for _, name := range names {
 		last := name[strings.LastIndex(name, ".")+1:]
 		distance := levenshtein.ComputeDistance(strings.ToLower(s), last)
-		isPart := len(s) > 2 && strings.Contains(last, s)
-		isLonger := strings.HasPrefix(s, last+"-") // codex-cli, codex
-		if isPart || isLonger {
+		part := len(s) > 2 && strings.Contains(last, s)
+		longer := strings.HasPrefix(s, last+"-") // codex-cli, codex
+		if part || longer {
 			distance = min(distance, 1)
 		}
 
