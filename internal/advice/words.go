@@ -19,13 +19,13 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// words are the texts for an error, as words.yaml describes them.
+// words are the texts for an error. The words with $ in them are the keys of values.
 type words struct {
-	Problem string
-	Hint    string
-	Repeat  bool
-	Tell    bool
-	Caller  string
+	Problem string // what went wrong
+	Hint    string // what to do about it, for people who can change the server
+	Repeat  bool   // add what the API said; not if it says the same, or repeats a part of the key
+	Caller  string // what people can do who cannot change the server; "": tell its operator
+	Tell    bool   // they read what the API said about their question
 }
 
 //go:embed words.yaml
@@ -61,7 +61,7 @@ func (v Advisor) detail(e *call.Error) string {
 	return ""
 }
 
-// values returns what the words with $ stand for. e is the part of err that is the API's.
+// values returns what words with $ stand for. e is the part of err that is the API's.
 func (v Advisor) values(profile string, err error, e *call.Error) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)

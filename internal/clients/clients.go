@@ -41,7 +41,7 @@ type Client struct {
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
 	Omits     string // what Add leaves out of the entry, or ""
 	Install   string // template of a URL that adds the server when it is opened, or ""
-	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": as SignIn says
+	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": as usual
 	Hints     []note // what a user has to know; templates
 }
 

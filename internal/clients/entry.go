@@ -53,8 +53,7 @@ func (c Client) Notes(s Server) (lines []string) {
 	return lines
 }
 
-// fill replaces the words of a template: an entry by its template, its parts by theirs, and then the
-// others by their values.
+// fill replaces the words of a template. An entry and two of its parts are templates, too.
 func (c Client) fill(template string, s Server) string {
 	template = text.Expand(template, map[string]string{
 		"ENTRY": s.choose(c.Local, c.Remote),
@@ -66,7 +65,7 @@ func (c Client) fill(template string, s Server) string {
 	return text.Expand(template, c.values(s))
 }
 
-// values are what the words stand for that are no templates.
+// values are what the other words stand for.
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secrets := s.secrets()
@@ -108,7 +107,7 @@ func (s Server) choose(local, remote string) string {
 	return local
 }
 
-// when returns a part of a template that is there on a condition, see has.
+// when returns a part of a template if a condition holds, and else nothing.
 func (s Server) when(condition, part string) string {
 	if s.has(condition) {
 		return part

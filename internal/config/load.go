@@ -255,7 +255,7 @@ func (l *loader) inherit() {
 }
 
 // warnAlike warns of tools that do the same: often a file sets one key of a profile, and the others
-// come from answer (see inherit).
+// come from answer.
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")

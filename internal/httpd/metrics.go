@@ -84,7 +84,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 
 // declare adds a metric to the page.
 func (m *Metrics) declare(name, kind, help string) *family {
-	f := &family{name, kind, help, metrics.NewSet()}
+	f := &family{prefix + name, kind, help, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
 }
@@ -92,13 +92,13 @@ func (m *Metrics) declare(name, kind, help string) *family {
 // add adds n to a series. The names of people and the IDs of models are printable, so %q escapes
 // the values of labels as the format wants it.
 func (f *family) add(n float64, labels string, values ...any) {
-	series := prefix + f.name + "{" + fmt.Sprintf(labels, values...) + "}"
+	series := f.name + "{" + fmt.Sprintf(labels, values...) + "}"
 	f.series.GetOrCreateFloatCounter(series).Add(n)
 }
 
 // addTime adds a time to a histogram, n times of at most one.
 func (f *family) addTime(n float64, labels string, took time.Duration) {
-	series := prefix + f.name + "{" + labels + "}"
+	series := f.name + "{" + labels + "}"
 	h := f.series.GetOrCreatePrometheusHistogramExt(series, buckets)
 	if n > 0 {
 		h.Update(took.Seconds())
@@ -244,18 +244,14 @@ func (s *instance) gauges() []gauge {
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
-	describe := func(name, kind, help string) {
-		fmt.Fprintf(&page, "# HELP %s%s %s\n", prefix, name, help)
-		fmt.Fprintf(&page, "# TYPE %s%s %s\n", prefix, name, kind)
-	}
-
+	const description = "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n"
 	for _, g := range m.gauges() {
 		name, _, _ := strings.Cut(g.name, "{")
-		describe(name, "gauge", g.help)
+		fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
 		fmt.Fprintf(&page, "%s%s %d\n", prefix, g.name, g.value)
 	}
 	for _, f := range m.families {
-		describe(f.name, f.kind, f.help)
+		fmt.Fprintf(&page, description, f.name, f.kind, f.help)
 		f.series.WritePrometheus(&page)
 	}
 

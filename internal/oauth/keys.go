@@ -19,8 +19,7 @@ import (
 const (
 	refreshTime = 10 * time.Minute
 	// RetryTime is the least time between two reads: after a failure, for unknown keys, and for
-	// wrong signatures, because an issuer may have changed a key under its id. A response with the
-	// status 503 has it as Retry-After.
+	// wrong signatures. A response with the status 503 has it as Retry-After.
 	RetryTime  = 5 * time.Second
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100
@@ -82,8 +81,9 @@ func (p *published) verify(token *jwt.JSONWebToken) error {
 	return p.unknown
 }
 
-// verify returns an error unless the issuer has made the signature of a token. For an unknown key it
-// waits until the read that starts next has ended, because issuers change their keys.
+// verify returns an error unless the issuer has made the signature of a token. For an unknown key, and
+// for a wrong signature by a key that was not just read, it waits until the read that starts next has
+// ended: issuers add keys, and may change one under its id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	err := i.published.Load().verify(token)
 	if !errors.Is(err, errUnknownKey) {
