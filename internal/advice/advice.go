@@ -93,8 +93,8 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 	if w.Repeat {
 		message = e.Message
 	}
-	values := v.fill(profile, err, e)
-	return values.Replace(w.Problem) + tries, values.Replace(w.Hint), message
+	values := v.values(profile, err, e)
+	return text.Expand(w.Problem, values) + tries, text.Expand(w.Hint, values), message
 }
 
 // general returns the name of the words for an error of any kind, or "" if they depend on its kind.
@@ -102,22 +102,22 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 // request.
 func general(err error) string {
 	kind := call.KindOf(err)
-	_, isOver := errors.AsType[answer.TimeoutError](err)
-	_, hasWaited := errors.AsType[call.QueuedError](err)
-	e, isAPI := errors.AsType[*call.Error](err)
+	_, timedOut := errors.AsType[answer.TimeoutError](err)
+	_, queued := errors.AsType[call.QueuedError](err)
+	e, fromAPI := errors.AsType[*call.Error](err)
 	tunnel, tunneled := errors.AsType[call.TunnelError](err)
 	switch {
 	case kind == call.KindShutdown:
 		return "shutdown"
 	case kind == call.KindNoText:
 		return "no_text " + err.Error()
-	case isOver && hasWaited:
+	case timedOut && queued:
 		return "late queued"
-	case isOver:
+	case timedOut:
 		return "late"
 	case errors.Is(err, answer.ErrGone):
 		return "gone"
-	case !isAPI:
+	case !fromAPI:
 		return "other"
 
 	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:

@@ -3,7 +3,6 @@ package advice
 import (
 	"cmp"
 	"errors"
-	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
@@ -23,19 +22,19 @@ func ExplainToCaller(_ string, err error) string {
 	}
 	w := find(name)
 	hint := w.Caller
-	e, isAPI := errors.AsType[*call.Error](err)
-	if !isAPI && hint == "" { // the server words it
+	e, fromAPI := errors.AsType[*call.Error](err)
+	if !fromAPI && hint == "" { // the server words it
 		return text.OneLine(err.Error())
 	}
 
 	e = cmp.Or(e, &call.Error{})
-	timeout, isOver := errors.AsType[answer.TimeoutError](err)
+	timeout, timedOut := errors.AsType[answer.TimeoutError](err)
 	problem := kind.String() + attempts(e)
 	switch {
-	case isOver:
+	case timedOut:
 		problem = timeout.Error()
-	case !isAPI, kind == call.KindShutdown, kind == call.KindCanceled:
-		problem = strings.ReplaceAll(w.Problem, "$ERROR", err.Error())
+	case !fromAPI, kind == call.KindShutdown, kind == call.KindCanceled:
+		problem = text.Expand(w.Problem, map[string]string{"ERROR": err.Error()})
 	}
 
 	message := ""

@@ -19,12 +19,12 @@ const wsaRefused = syscall.Errno(10061)
 
 // Cause returns what went wrong with a connection in a word, for logs: it has nothing of the error.
 func Cause(err error) string {
-	op, isOp := errors.AsType[*net.OpError](err)
+	op, ok := errors.AsType[*net.OpError](err)
 
 	switch {
 	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // as text in errors of DNS
 		return "descriptors"
-	case isOp && op.Op == "proxyconnect",
+	case ok && op.Op == "proxyconnect",
 		errors.As(err, new(call.TunnelError)):
 		return "proxy"
 	case errors.As(err, new(*net.DNSError)):
@@ -32,12 +32,12 @@ func Cause(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED),
 		errors.Is(err, wsaRefused):
 		return "refused"
-	case isOp && op.Op == "remote error",
+	case ok && op.Op == "remote error",
 		errors.As(err, new(*tls.CertificateVerificationError)),
 		errors.As(err, new(tls.RecordHeaderError)), // no TLS at all
 		errors.Is(err, http.ErrSchemeMismatch):     // which net/http makes of some of them
 		return "tls"
-	case isOp && op.Timeout():
+	case ok && op.Timeout():
 		return "timeout"
 	}
 	return "broken"

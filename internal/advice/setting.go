@@ -10,6 +10,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // host is the host of the API, with its port if it has one.
@@ -27,8 +28,8 @@ func (v Advisor) openAI() bool {
 // orPlain ends the hint for an error that a gateway without streams gives, too. One that was not
 // reached is none.
 func (v Advisor) orPlain(e *call.Error) string {
-	op, isOp := errors.AsType[*net.OpError](e)
-	dialed := isOp && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](e)
+	dialed := ok && op.Op == "dial"
 	if v.openAI() || !v.Streams || dialed {
 		return ""
 	}
@@ -41,7 +42,7 @@ func (v Advisor) NoModels(e *call.Error) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !v.openAI() {
-			return v.fill("", e, e).Replace(find("no_models").Hint)
+			return text.Expand(find("no_models").Hint, v.values("", e, e))
 		}
 	}
 	return ""

@@ -19,13 +19,13 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// words are the texts for an error, as words.yaml describes them.
+// words are the texts for an error. The words with $ in them are the keys of values.
 type words struct {
-	Problem string
-	Hint    string
-	Repeat  bool
-	Tell    bool
-	Caller  string
+	Problem string // what went wrong
+	Hint    string // what to do about it, for people who can change the server
+	Repeat  bool   // add what the API said; not if it says the same, or repeats a part of the key
+	Caller  string // what people can do who cannot change the server; "": tell its operator
+	Tell    bool   // they read what the API said about their question
 }
 
 //go:embed words.yaml
@@ -61,8 +61,8 @@ func (v Advisor) detail(e *call.Error) string {
 	return ""
 }
 
-// fill returns the values of the words with $. e is the part of err that is the API's.
-func (v Advisor) fill(profile string, err error, e *call.Error) *strings.Replacer {
+// values returns what words with $ stand for. e is the part of err that is the API's.
+func (v Advisor) values(profile string, err error, e *call.Error) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
@@ -70,31 +70,31 @@ func (v Advisor) fill(profile string, err error, e *call.Error) *strings.Replace
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	certificate := cmp.Or(invalid.Cert, &x509.Certificate{})
 
-	return strings.NewReplacer(
-		"$ERROR", err.Error(),
-		"$SAID", e.Message,
-		"$PARAMETER", cmp.Or(e.Param, "the request"),
-		"$REASON", cmp.Or(e.Code, "unknown reason"),
-		"$LIMIT", limit.Error(),
-		"$AHEAD", strconv.Itoa(int(queued)),
-		"$WAIT", waitOr("wait a little, or raise request.max_retries", e),
-		"$LATER", waitOr("try again later", e),
-		"$NAME", strconv.Quote(text.Truncate(dns.Name, 60)),
-		"$VALIDITY", certificate.NotBefore.Format(time.DateOnly)+" to "+
+	return map[string]string{
+		"ERROR":     err.Error(),
+		"SAID":      e.Message,
+		"PARAMETER": cmp.Or(e.Param, "the request"),
+		"REASON":    cmp.Or(e.Code, "unknown reason"),
+		"LIMIT":     limit.Error(),
+		"AHEAD":     strconv.Itoa(int(queued)),
+		"WAIT":      waitOr("wait a little, or raise request.max_retries", e),
+		"LATER":     waitOr("try again later", e),
+		"NAME":      strconv.Quote(text.Truncate(dns.Name, 60)),
+		"VALIDITY": certificate.NotBefore.Format(time.DateOnly) + " to " +
 			certificate.NotAfter.Format(time.DateOnly),
-		"$TODAY", time.Now().Format(time.DateOnly),
-		"$KEY", v.Key,
-		"$PLACE", v.keyPlace(),
-		"$RENEW", v.newKey(),
-		"$ONE_LINE", v.SetKey("the key alone, in one line"),
-		"$MODEL", v.otherModel(profile),
-		"$HOST", v.host(),
-		"$BASE", "openai.base_url ("+v.BaseURL.From+")",
-		"$PROXY", v.Proxy,
-		"$PLAIN", v.orPlain(e),
-		"$ROOTS", v.RootsFile,
-		"$VERIFY", VerifyPage,
-	)
+		"TODAY":    time.Now().Format(time.DateOnly),
+		"KEY":      v.Key,
+		"PLACE":    v.keyPlace(),
+		"RENEW":    v.newKey(),
+		"ONE_LINE": v.SetKey("the key alone, in one line"),
+		"MODEL":    v.otherModel(profile),
+		"HOST":     v.host(),
+		"BASE":     "openai.base_url (" + v.BaseURL.From + ")",
+		"PROXY":    v.Proxy,
+		"PLAIN":    v.orPlain(e),
+		"ROOTS":    v.RootsFile,
+		"VERIFY":   VerifyPage,
+	}
 }
 
 // waitOr returns when the API can be asked again, or hint if it does not say that.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -73,10 +74,10 @@ func TestWords(t *testing.T) {
 	}
 
 	e := refused(call.KindFailed, 0, "")
-	values := Advisor{}.fill("", e, e)
+	values := Advisor{}.values("", e, e)
 	for name, w := range all {
 		t.Run(name, func(t *testing.T) {
-			got := values.Replace(w.Problem + w.Hint + w.Caller)
+			got := text.Expand(strings.Join([]string{w.Problem, w.Hint, w.Caller}, " "), values)
 			if w.Problem == "" || strings.Contains(got, "$") {
 				t.Errorf("got %q, want a problem without $", got)
 			}

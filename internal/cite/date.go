@@ -82,9 +82,9 @@ func (doc *Document) listDate(i, k int) string {
 // dateBeside returns the date of line i, which is next to the line of a link, if it has no link itself.
 // Both are in one entry if the lower line does not start another.
 func (doc *Document) dateBeside(i, lower int) string {
-	isInside := lower > doc.begin && lower < doc.end
-	isSameEntry := isInside && !bulletStart.MatchString(doc.lines[lower].text)
-	if !isSameEntry || len(doc.lines[i].links) > 0 {
+	inside := lower > doc.begin && lower < doc.end
+	sameEntry := inside && !bulletStart.MatchString(doc.lines[lower].text)
+	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return ""
 	}
 	return firstDate(doc.lines[i].text)

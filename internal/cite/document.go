@@ -139,16 +139,16 @@ func (doc *Document) readList() {
 			continue
 		}
 
-		isEntry, hasDate := l.entry()
-		isProse := !isEntry && !bulletStart.MatchString(l.text)
-		if belowEntries && isProse {
+		entry, hasDate := l.entry()
+		prose := !entry && !bulletStart.MatchString(l.text)
+		if belowEntries && prose {
 			doc.end = doc.begin + i
 			return
 		}
 		belowEntries = false
 		linked = linked || len(l.links) > 0
 		dated = dated || hasDate
-		onlyEntries = onlyEntries && isEntry
+		onlyEntries = onlyEntries && entry
 	}
 
 	doc.end = len(doc.lines)
@@ -183,9 +183,9 @@ var lastURL = regexp.MustCompile(`https?://[^\s<>)\[\]"（）「」『』、。�
 
 // Linked returns the pages with a public host name that a text links to, those of its list first.
 // The URL at the end of a text that is cut short is not one: it may be longer.
-func Linked(body string, isCut bool) []Citation {
+func Linked(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
-	if isCut {
+	if cut {
 		body = lastURL.ReplaceAllString(body, "")
 	}
 	body = code.ReplaceAllString(body, "")
@@ -203,7 +203,7 @@ func Linked(body string, isCut bool) []Citation {
 
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
 // policy asks for. In the middle of a long line is a URL or a title.
-func (l line) entry() (isEntry, hasDate bool) {
+func (l line) entry() (entry, hasDate bool) {
 	s := l.text
 	if len(s) > maxEntry {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]

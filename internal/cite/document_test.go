@@ -34,9 +34,9 @@ func TestLongEntries(t *testing.T) {
 
 func TestLinked(t *testing.T) {
 	check(t, table(t, "linked"), func(text string) string {
-		body, isCut := strings.CutSuffix(text, "CUT")
+		body, cut := strings.CutSuffix(text, "CUT")
 		var pages []string
-		for _, c := range Linked(body, isCut) {
+		for _, c := range Linked(body, cut) {
 			pages = append(pages, strings.TrimPrefix(c.URL, "https://"))
 		}
 		return strings.Join(pages, " ")

@@ -42,13 +42,13 @@ func PageURL(raw string) string {
 // (".../100%").
 func cutHost(u string) (scheme, host, rest string) {
 	name, address, _ := strings.Cut(u, "://")
-	isWeb := strings.EqualFold(name, "https") ||
+	web := strings.EqualFold(name, "https") ||
 		strings.EqualFold(name, "http")
 
 	end := strings.IndexAny(address+"/", `/?#\`)
 	start := strings.LastIndex(address[:end], "@") + 1
 	host, port, _ := strings.Cut(address[start:end], ":")
-	if !isWeb || strings.Trim(port, "0123456789") != "" {
+	if !web || strings.Trim(port, "0123456789") != "" {
 		return "", "", ""
 	}
 	return name + "://", host, address[start+len(host):]

@@ -17,7 +17,7 @@ import (
 )
 
 // Client is an MCP client, as clients.yaml has it. Its templates contain words such as $PROGRAM,
-// which stand for values of a Server.
+// which stand for values of a Server; $$ is a dollar sign.
 type Client struct {
 	ID     string // the argument of setup, such as claude-code
 	Name   string // such as Claude Code
@@ -41,7 +41,7 @@ type Client struct {
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
 	Omits     string // what Add leaves out of the entry, or ""
 	Install   string // template of a URL that adds the server when it is opened, or ""
-	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": as SignIn says
+	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": as usual
 	Hints     []note // what a user has to know; templates
 }
 
@@ -66,11 +66,11 @@ func (c Client) Web() bool { return c.Local == "" }
 
 // Find looks a client up by id, name or alias. Case makes no difference.
 func Find(s string) (Client, bool) {
-	isName := func(name string) bool {
+	matches := func(name string) bool {
 		return s != "" && strings.EqualFold(s, name)
 	}
 	for _, c := range All() {
-		if isName(c.ID) || isName(c.Name) || isName(c.Alias) {
+		if matches(c.ID) || matches(c.Name) || matches(c.Alias) {
 			return c, true
 		}
 	}
@@ -89,7 +89,7 @@ func (c Client) Where(goos string) string {
 func (c Client) SignIn() string {
 	const usual = "the client opens the page when it connects; if not, look for a button in its " +
 		"list of MCP servers"
-	return strings.Replace(cmp.Or(c.Login, usual), "$NAME", name, 1)
+	return c.fill(cmp.Or(c.Login, usual), Server{})
 }
 
 // File returns the path of the client's file on a GOOS, or the place of the snippet.

@@ -138,6 +138,9 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 	for _, v := range s.secrets() {
 		compare.Contains(t, "file and notes", text, v)
 	}
+	if unknown := regexp.MustCompile(`\$[A-Z]+`).FindString(text); unknown != "" {
+		t.Errorf("%s stands for nothing", unknown)
+	}
 }
 
 // checkToken checks that the file and the command send a token only where the server needs one.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // env is the usual part of an entry that passes variables on, as a template.
@@ -26,31 +27,20 @@ func (c Client) Snippet(s Server) string {
 		return c.entry(s)
 	}
 
-	file := c.fill(strings.Replace(c.Content, "$ENTRY", c.template(s), 1), s)
 	var b bytes.Buffer
-	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
+	_ = json.Indent(&b, []byte(c.fill(c.Content, s)), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
 }
 
 // entry is the entry of s: JSON, or the whole file.
 func (c Client) entry(s Server) string {
-	return c.fill(c.template(s), s)
+	return c.fill("$ENTRY", s)
 }
 
 // named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
 func (c Client) named(s Server) string {
-	const more = `{"name": "$NAME", "inputs": $INPUTS, `
-	template := strings.Replace(c.template(s), "{", more, 1)
-	return unspecial.Replace(c.fill(template, s))
-}
-
-// template is the template of an entry, with the parts that it has for s.
-func (c Client) template(s Server) string {
-	parts := strings.NewReplacer(
-		"$AUTH", s.when("token", c.Auth),
-		"$ENV", s.when("key", cmp.Or(c.Env, env)),
-	)
-	return parts.Replace(s.choose(c.Local, c.Remote))
+	entry := strings.TrimPrefix(c.entry(s), "{")
+	return unspecial.Replace(c.fill(`{"name": "$NAME", "inputs": $INPUTS, `, s) + entry)
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
@@ -63,8 +53,20 @@ func (c Client) Notes(s Server) (lines []string) {
 	return lines
 }
 
-// fill replaces the words of a template.
+// fill replaces the words of a template. An entry and two of its parts are templates, too.
 func (c Client) fill(template string, s Server) string {
+	template = text.Expand(template, map[string]string{
+		"ENTRY": s.choose(c.Local, c.Remote),
+	})
+	template = text.Expand(template, map[string]string{
+		"ENV":  s.when("key", cmp.Or(c.Env, env)),
+		"AUTH": s.when("token", c.Auth),
+	})
+	return text.Expand(template, c.values(s))
+}
+
+// values are what the other words stand for.
+func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secrets := s.secrets()
 	references := map[string]string{}
@@ -75,26 +77,26 @@ func (c Client) fill(template string, s Server) string {
 		inputs = append(inputs, fmt.Sprintf(input, v))
 	}
 
-	values := strings.NewReplacer(
-		"$PROGRAM", encode(line[0]),
-		"$ARGUMENTS", encode(line[1:]),
-		"$COMMAND", encode(line),
-		"$VALUES", encode(references),
-		"$INPUTS", "["+strings.Join(inputs, ", ")+"]",
-		"$NAMES", encode(secrets), // before $NAME, which it begins with
-		"$NAME", name,
-		"$URL", encode(s.URL),
-		"$ADDRESS", s.URL,
-		"$SETS", encode(c.Sets),
-		"$PACKAGE", pinned,
-		"$IMAGE", image,
-		"$TOKEN", c.refer(tokenEnv),
-		"$CLIENT", c.Name,
-		"$VARS", strings.Join(secrets, ", "),
-		"$MILLISECONDS", fmt.Sprint(s.callLimit()*1000),
-		"$SECONDS", fmt.Sprint(s.callLimit()),
-	)
-	return values.Replace(template)
+	return map[string]string{
+		"$":            "$", // $$
+		"PROGRAM":      encode(line[0]),
+		"ARGUMENTS":    encode(line[1:]),
+		"COMMAND":      encode(line),
+		"VALUES":       encode(references),
+		"INPUTS":       "[" + strings.Join(inputs, ", ") + "]",
+		"NAMES":        encode(secrets),
+		"NAME":         name,
+		"URL":          encode(s.URL),
+		"ADDRESS":      s.URL,
+		"SETS":         encode(c.Sets),
+		"PACKAGE":      pinned,
+		"IMAGE":        image,
+		"TOKEN":        c.refer(tokenEnv),
+		"CLIENT":       c.Name,
+		"VARS":         strings.Join(secrets, ", "),
+		"MILLISECONDS": fmt.Sprint(s.callLimit() * 1000),
+		"SECONDS":      fmt.Sprint(s.callLimit()),
+	}
 }
 
 // choose returns local when the client starts the server, and remote otherwise.
@@ -105,7 +107,7 @@ func (s Server) choose(local, remote string) string {
 	return local
 }
 
-// when returns a part of a template that is there on a condition, see has.
+// when returns a part of a template if a condition holds, and else nothing.
 func (s Server) when(condition, part string) string {
 	if s.has(condition) {
 		return part
@@ -126,46 +128,53 @@ var unspecial = strings.NewReplacer(
 // Command is the client's own command that adds the server, quoted for the shell of s.OS (on
 // Windows, the Command Prompt), or "" when there is none. omits is what its entry lacks, or "".
 func (c Client) Command(s Server) (command, omits string) {
-	quote := func(words ...string) (quoted string) {
-		for _, word := range words {
-			quoted += " " + ShellWord(word, s.OS)
-		}
-		return quoted
-	}
 	line := s.command(c)
 	var passed []string
 	for _, v := range s.secrets() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
-	header := "Authorization: Bearer " + c.refer(tokenEnv)
+	var header, bearer []string
+	if s.sendsToken() {
+		header = []string{"--header", "Authorization: Bearer " + c.refer(tokenEnv)}
+		bearer = []string{"--bearer-token-env-var", tokenEnv}
+	}
+	values := map[string][]string{
+		"$NAME":      {name},
+		"$PROGRAM":   line[:1],
+		"$ARGUMENTS": line[1:],
+		"$ENV":       passed,
+		"$URL":       {s.URL},
+		"$HEADER":    header,
+		"$BEARER":    bearer,
+		"$JSON":      {c.named(s)},
+	}
 
-	values := strings.NewReplacer(
-		"$NAME", name,
-		" $PROGRAM", quote(line[0]),
-		" $ARGUMENTS", quote(line[1:]...),
-		" $ENV", quote(passed...),
-		" $URL", quote(s.URL),
-		" $HEADER", s.when("token", quote("--header", header)),
-		" $BEARER", s.when("token", quote("--bearer-token-env-var", tokenEnv)),
-		" $JSON", quote(c.named(s)),
-	)
-	return values.Replace(s.choose(c.Add, c.AddRemote)), s.when("stdio", c.Omits)
+	var quoted []string
+	for word := range strings.FieldsSeq(s.choose(c.Add, c.AddRemote)) {
+		words, found := values[word]
+		if !found {
+			words = []string{word}
+		}
+		for _, w := range words {
+			quoted = append(quoted, ShellWord(w, s.OS))
+		}
+	}
+	return strings.Join(quoted, " "), s.when("stdio", c.Omits)
 }
 
 // Link is a URL that adds the server when it is opened, or "".
 func (c Client) Link(s Server) string {
 	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
-	values := strings.NewReplacer(
-		"$NAME", name,
-		"$BASE64", escape(entry),
-		"$JSON", escape(c.named(s)),
-	)
-	return values.Replace(c.Install)
+	return text.Expand(c.Install, map[string]string{
+		"NAME":   name,
+		"BASE64": escape(entry),
+		"JSON":   escape(c.named(s)),
+	})
 }
 
-// escape quotes text for the query of a URL, as encodeURIComponent of JavaScript does.
-func escape(text string) string {
-	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+// escape quotes s for the query of a URL, as encodeURIComponent of JavaScript does.
+func escape(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
 // backslashes matches those that count as such for programs of Windows: others are ordinary.

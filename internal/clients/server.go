@@ -128,7 +128,7 @@ func (s Server) Notes() []string {
 
 // note is a text for the users of some servers, a template.
 type note struct {
-	When string // a condition, see Server.has; "": always
+	When string // a condition that has knows; "": always
 	Text string
 }
 

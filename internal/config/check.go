@@ -62,8 +62,8 @@ func inBounds(tag reflect.StructTag, x float64) bool {
 // isAllowed reports whether a string is one of the words of the tag enum, or has the pattern and
 // the format of their tags.
 func isAllowed(tag reflect.StructTag, s string) bool {
-	words, isEnum := tag.Lookup("enum")
-	if isEnum {
+	words, found := tag.Lookup("enum")
+	if found {
 		return slices.Contains(strings.Split(words, "|"), s)
 	}
 
@@ -77,13 +77,13 @@ func isAllowed(tag reflect.StructTag, s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && u.Hostname() != ""
 	case "variable":
-		hasDigit := strings.ContainsAny(s, "0123456789")
-		hasLower := s != strings.ToUpper(s)
-		return len(s) < 20 || !hasDigit || !hasLower // else it may be the key itself
+		digit := strings.ContainsAny(s, "0123456789")
+		lower := s != strings.ToUpper(s)
+		return len(s) < 20 || !digit || !lower // else it may be the key itself
 	case "timezone", "timezone|local":
 		_, err := time.LoadLocation(s)
-		isLocal := s == "local" && name == "timezone|local"
-		return isLocal || err == nil && s != "Local"
+		local := s == "local" && name == "timezone|local"
+		return local || err == nil && s != "Local"
 	}
 	return true
 }
@@ -119,8 +119,8 @@ func allowed(f field) string {
 // notAllowed says that a value is not what its key takes.
 func notAllowed(f field, v any) string {
 	takes := allowed(f)
-	_, isWholeNumber := v.(int)
-	if isWholeNumber {
+	_, whole := v.(int)
+	if whole {
 		takes = strings.Replace(takes, "a whole number in", "in", 1)
 	}
 	return shown(f, v) + " is not " + takes

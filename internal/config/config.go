@@ -24,7 +24,7 @@
 //	enum     allowed words, separated by |; a trailing | allows the empty string
 //	pattern  regular expression of a string
 //	takes    what is allowed, in words that follow "is not"; else the type and the bounds say it
-//	format   a check by name, see inBounds and isAllowed; or a rule of the schema
+//	format   a check of check.go by name, such as url; or a rule of the schema
 package config
 
 import "time"
@@ -72,7 +72,7 @@ type Derived struct {
 	// one that names KeyFile, or openai.api_key_env.
 	KeyEnv    string
 	KeySet    bool   // whether there is a credential
-	KeyFile   string // see ReadKey; "" if the key is in a variable or a header
+	KeyFile   string // the file of the key; "" if the key is in a variable or a header
 	KeyErr    error  // why KeyFile has no key, or nil
 	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
 	Hides     bool   // KeyEnv hides the key in StoredKey

@@ -106,8 +106,8 @@ func (l *loader) apply(data []byte) {
 	}
 	var second any // nil after a closing ---
 	err = decoder.Decode(&second)
-	isBroken := err != nil && !errors.Is(err, io.EOF)
-	if isBroken || second != nil {
+	broken := err != nil && !errors.Is(err, io.EOF)
+	if broken || second != nil {
 		l.report(l.File, "has more than one YAML document")
 	}
 
@@ -209,14 +209,13 @@ func decode(f field, value *yaml.Node) string {
 	}
 
 	err = value.Decode(f.value.Addr().Interface())
-	number, isFloat := decoded.(float64)
-	isFraction := isFloat && number != float64(int64(number))
-	hasFraction := isFraction && f.value.CanInt() // the decoder makes 1 of 1.5
-	word, isText := decoded.(string)
+	number, _ := decoded.(float64)
+	truncated := f.value.CanInt() && number != float64(int64(number)) // the decoder makes 1 of 1.5
+	word, ok := decoded.(string)
 	switch {
-	case err == nil && decoded != nil && !hasFraction:
+	case err == nil && decoded != nil && !truncated:
 		return ""
-	case isText && value.Style != 0 && decode(f, scalar(word)) == "":
+	case ok && value.Style != 0 && decode(f, scalar(word)) == "":
 		return notAllowed(f, decoded) + "; write it without quotes"
 	case f.section() && strings.Contains(word, ":"):
 		return notAllowed(f, decoded) + "; " + needsBlank

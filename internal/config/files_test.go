@@ -188,8 +188,8 @@ func TestReference(t *testing.T) {
 	for name, table := range tables {
 		mark := "<!-- generated: " + name + " -->\n"
 		before, rest, _ := strings.Cut(want, mark)
-		_, after, isClosed := strings.Cut(rest, "\n<!-- end -->\n")
-		if !isClosed {
+		_, after, found := strings.Cut(rest, "\n<!-- end -->\n")
+		if !found {
 			t.Fatalf("%s has no place for %s", referenceFile, name)
 		}
 

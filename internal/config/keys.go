@@ -55,9 +55,9 @@ func join(section, name string) string {
 // effective returns the value of a key as the file would have it, without what is secret in it. A
 // string that is not set is nil.
 func effective(f field) any {
-	s, isString := reflect.TypeAssert[string](f.value)
+	s, ok := reflect.TypeAssert[string](f.value)
 	switch {
-	case !isString:
+	case !ok:
 		return f.value.Interface()
 	case s == "":
 		return nil

@@ -158,10 +158,10 @@ func (l *loader) fromEnv() {
 	before := l.OpenAI.BaseURL
 	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
 	all, _ := errors.AsType[env.AggregateError](err)
-	isBad := map[string]bool{} // by the name of the Go field
+	bad := map[string]bool{} // by the name of the Go field
 	for _, err := range all.Errors {
 		e, _ := errors.AsType[env.ParseError](err)
-		isBad[e.Name] = true
+		bad[e.Name] = true
 	}
 
 	for _, f := range l.fields {
@@ -171,7 +171,7 @@ func (l *loader) fromEnv() {
 		case f.key == baseURL && value == before: // some clients pass on what they have
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
-		case isBad[f.Name] && !(f.value.CanInt() && decode(f, scalar(value)) == ""): // 3.0 is whole
+		case bad[f.Name] && !(f.value.CanInt() && decode(f, scalar(value)) == ""): // 3.0 is whole
 			l.report(f.variable, f.key, notAllowed(f, value))
 		default:
 			if f.Tag.Get("env") == "" {
@@ -204,14 +204,14 @@ func (l *loader) fromFlags(f Flags) {
 // word for on, or the path of a file, which also means on. Other programs take names and patterns
 // in DEBUG, such as express:*, which set nothing.
 func (l *loader) debug(source, value string) {
-	isOn := true
+	on := true
 	switch strings.ToLower(value) {
 	case "0", "false", "off", "no":
-		isOn = false
+		on = false
 	case "", "1", "true", "on", "yes":
 	default:
-		isPath := logPath.MatchString(value) && !strings.Contains(value, "*")
-		if source != "--debug" && !isPath {
+		pathLike := logPath.MatchString(value) && !strings.Contains(value, "*")
+		if source != "--debug" && !pathLike {
 			l.warn(source, "server.debug", strconv.Quote(value)+
 				" ignored: neither a word for on or off nor a path, such as ./debug.log")
 			return
@@ -220,7 +220,7 @@ func (l *loader) debug(source, value string) {
 		l.accept("server.debug_file", source)
 	}
 
-	l.Server.Debug = isOn
+	l.Server.Debug = on
 	l.accept("server.debug", source)
 }
 
@@ -255,7 +255,7 @@ func (l *loader) inherit() {
 }
 
 // warnAlike warns of tools that do the same: often a file sets one key of a profile, and the others
-// come from answer (see inherit).
+// come from answer.
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")

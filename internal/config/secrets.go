@@ -62,13 +62,13 @@ func checkHeaders(headers map[string]string) (problems []string) {
 		" (the variable holds the secret, this file does not)"
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
-		isLiteral := !credential.MatchString(name) && headerLiteral.MatchString(value)
-		isReference := headerReference.MatchString(value)
+		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
+		refers := headerReference.MatchString(value)
 
 		switch {
 		case !headerName.MatchString(name):
 			problems = append(problems, redact.Redacted+" is not the name of a header")
-		case value != "" && !isLiteral && !isReference:
+		case value != "" && !literal && !refers:
 			problems = append(problems, "the value of "+name+reference)
 		}
 	}
@@ -137,9 +137,9 @@ func (l *loader) resolveKey() {
 	}
 
 	u, err := url.Parse(l.OpenAI.BaseURL)
-	isElsewhere := err == nil && !text.IsLoopback(u.Hostname()) &&
+	remote := err == nil && !text.IsLoopback(u.Hostname()) &&
 		l.origins[baseURL] == l.byKey[baseURL].variable
-	if l.KeyStored() && l.APIKey != "" && isElsewhere {
+	if l.KeyStored() && l.APIKey != "" && remote {
 		l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
 	}
 	stored, _ := l.ReadKey(l.StoredKey) // it is not in use if it cannot be read
@@ -163,8 +163,8 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 // warnExposed warns if other users can read the stored key. Windows has no modes.
 func (l *loader) warnExposed() {
 	info, err := os.Stat(l.KeyFile)
-	isOpen := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
-	if isOpen && l.KeyStored() && runtime.GOOS != "windows" {
+	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
+	if exposed && l.KeyStored() && runtime.GOOS != "windows" {
 		l.warn("other users can read the key: run chmod 600 " + l.KeyFile)
 	}
 }
@@ -214,8 +214,8 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.APIKey = ""
 	}
 
-	isKey := scheme != "" || credential.MatchString(name)
-	if isKey || len(value) >= minSecret {
+	sensitive := scheme != "" || credential.MatchString(name)
+	if sensitive || len(value) >= minSecret {
 		l.Secrets = append(l.Secrets, value)
 	}
 	if value != "" {

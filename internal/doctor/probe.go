@@ -47,8 +47,8 @@ func newProbe(ctx context.Context, s *service.Service, key string) *probe {
 	}
 	for _, tool := range slices.Sorted(maps.Keys(s.Profiles)) {
 		id := s.Profiles[tool].Model
-		_, isKnown := p.models[id]
-		if isKnown {
+		_, found := p.models[id]
+		if found {
 			continue
 		}
 
@@ -68,9 +68,9 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.E
 	e, failed := errors.AsType[*call.Error](err)
 
 	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
-	isModel := gjson.GetBytes(body, "id").Exists() ||
+	described := gjson.GetBytes(body, "id").Exists() ||
 		gjson.GetBytes(body, "data.id").Exists()
-	if failed || isModel {
+	if failed || described {
 		return body, e
 	}
 	message := "GET /models/" + id + " returned no model; " +
@@ -86,8 +86,8 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.E
 // GET /models only, which many compatible servers lack.
 func (p *probe) live(ctx context.Context, offline bool) Check {
 	lacksKey := !p.service.Config.KeySet && !offline
-	isUnreachable := p.fault != nil && p.fault.Status == 0
-	if lacksKey || isUnreachable {
+	unreachable := p.fault != nil && p.fault.Status == 0
+	if lacksKey || unreachable {
 		return warn("no question was asked", "fix the failures")
 	}
 
@@ -104,8 +104,8 @@ func (p *probe) live(ctx context.Context, offline bool) Check {
 	c := &call.Call{
 		Tool: "answer",
 		Sink: func(event call.Event) {
-			done, isDone := event.(call.Done)
-			if isDone {
+			done, ok := event.(call.Done)
+			if ok {
 				streamed = done.Streamed
 			}
 		},
@@ -211,7 +211,7 @@ func (p *probe) http() Check {
 func (p *probe) model(tool string) Check {
 	profile := p.service.Profiles[tool]
 	missing, hint := p.service.Advisor.Advise(tool, &call.Error{Kind: call.KindModel})
-	body, isKnown := p.models[profile.Model]
+	body, found := p.models[profile.Model]
 
 	var c Check
 	switch {
@@ -219,7 +219,7 @@ func (p *probe) model(tool string) Check {
 		c = shutdown(profile.Model, body, time.Now(), hint)
 	case p.answered == profile.Model:
 		c = pass(profile.Model + " answers questions, but cannot be looked up")
-	case isKnown:
+	case found:
 		return fail(profile.Model+": "+missing, hint)
 	default:
 		c = warn(profile.Model+" was not looked up", "see the other checks")

@@ -48,8 +48,8 @@ func answer(w http.ResponseWriter, r *http.Request) {
 
 	request := gjson.ParseBytes(body)
 	final := Response(request, "")
-	_, model, isModel := strings.Cut(r.URL.Path, "/models/")
-	if isModel {
+	_, model, found := strings.Cut(r.URL.Path, "/models/")
+	if found {
 		final = Encode(map[string]string{"id": model})
 	}
 	w.Header().Set("X-Request-Id", ID("req"))

@@ -84,10 +84,10 @@ func output(request gjson.Result, turn string) []gjson.Result {
 	inner := func(quoted string) string {
 		return quoted[1 : len(quoted)-1]
 	}
-	said := gjson.Get(samples, cmp.Or(turn, judge(request))).Raw
+	words := map[string]string{"QUESTION": inner(quoted)}
 	for word, translation := range gjson.Get(samples, language).Map() {
-		said = strings.ReplaceAll(said, word, inner(translation.Raw))
+		words[word] = inner(translation.Raw)
 	}
-	said = strings.ReplaceAll(said, "$QUESTION", inner(quoted)) // last: it may have any words
-	return gjson.Parse(said).Array()
+	said := gjson.Get(samples, cmp.Or(turn, judge(request))).Raw
+	return gjson.Parse(text.Expand(said, words)).Array()
 }

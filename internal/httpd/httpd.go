@@ -217,23 +217,6 @@ func IsReserved(path string) bool {
 	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
 }
 
-// gauges returns the values of the metrics that are read when they are asked for.
-func (s *instance) gauges() map[string]int {
-	ready := 1
-	if s.ready() != nil {
-		ready = 0
-	}
-
-	return map[string]int{
-		"ready":              ready,
-		"stale_files":        s.StaleFiles(),
-		"max_calls":          s.MaxCalls,
-		"requests_in_flight": s.inFlight(),
-		"calls_running":      s.Server.Running(),
-		"requests_waiting":   s.Server.Waiting(),
-	}
-}
-
 // ready returns why the server should get no more requests, or nil.
 func (s *instance) ready() error {
 	if s.ctx.Err() != nil {

@@ -21,34 +21,31 @@ const (
 	maxPeople = 1000                    // names in the metrics; further ones count as other
 )
 
-// families are the metrics of this program in the order of the page: name, kind, and what it is.
-const families = `build_info gauge Version of the program.
-ready gauge 1 while /readyz answers 200.
-stale_files gauge Files that cannot be used: their last content stays in use.
-max_calls gauge Requests that run at once.
-requests_in_flight gauge Requests that run or wait.
-calls_running gauge Calls that have a place, those without a request included.
-requests_waiting gauge Calls that wait, for others or for the API's rate limit.
-calls_total counter Calls that have ended.
-errors_total counter Calls without an answer.
-rejected_requests_total counter Requests that were refused.
-tokens_total counter Tokens that the API counted.
-searches_total counter Web searches of the API.
-retries_total counter Requests to the API that were sent again.
-call_seconds histogram Time of calls, their waits included.
-api_seconds histogram Time of the requests of a call to the API.
-rate_limit_wait_seconds histogram Time that a call waited for the API's rate limit.`
-
 // Metrics counts calls for /metrics, in the Prometheus text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type Metrics struct {
 	profiles map[string]answer.Profile // by tool
-	gauges   func() map[string]int     // by family; set before the first request
+	gauges   func() []gauge            // set before the first request
 
-	families map[string]*metrics.Set
+	families []*family // in the order of the page
+
+	calls, errors, rejected, tokens, searches, retries *family // counters
+	callTime, apiTime, waitTime                        *family // histograms
 
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names in the metrics
+}
+
+// gauge is a metric that is read when it is asked for.
+type gauge struct {
+	name, help string
+	value      int
+}
+
+// family is a metric that has a series for each combination of its labels.
+type family struct {
+	name, kind, help string
+	series           *metrics.Set
 }
 
 // buckets are those of the histograms, in seconds.
@@ -58,14 +55,20 @@ var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
 		profiles: profiles,
-		families: map[string]*metrics.Set{},
 		people:   map[string]bool{},
 	}
-	for line := range strings.Lines(families) {
-		name, _, _ := strings.Cut(line, " ")
-		m.families[name] = metrics.NewSet()
-	}
-	m.add(1, "build_info{version=%q}", version.String())
+	m.calls = m.declare("calls_total", "counter", "Calls that have ended.")
+	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
+	m.rejected = m.declare("rejected_requests_total", "counter", "Requests that were refused.")
+	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted.")
+	m.searches = m.declare("searches_total", "counter", "Web searches of the API.")
+	m.retries = m.declare("retries_total", "counter",
+		"Requests to the API that were sent again.")
+	m.callTime = m.declare("call_seconds", "histogram", "Time of calls, their waits included.")
+	m.apiTime = m.declare("api_seconds", "histogram",
+		"Time of the requests of a call to the API.")
+	m.waitTime = m.declare("rate_limit_wait_seconds", "histogram",
+		"Time that a call waited for the API's rate limit.")
 
 	// Zeros, so that the first one is an increase.
 	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
@@ -73,35 +76,50 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.rejectNone("")
 	for tool := range profiles {
 		for _, kind := range call.Kinds() {
-			m.add(0, "errors_total{tool=%q,kind=%q}", tool, kind.Label())
+			m.errors.add(0, "tool=%q,kind=%q", tool, kind.Label())
 		}
 	}
 	return m
 }
 
+// declare adds a metric to the page.
+func (m *Metrics) declare(name, kind, help string) *family {
+	f := &family{prefix + name, kind, help, metrics.NewSet()}
+	m.families = append(m.families, f)
+	return f
+}
+
 // add adds n to a series. The names of people and the IDs of models are printable, so %q escapes
 // the values of labels as the format wants it.
-func (m *Metrics) add(n float64, format string, labels ...any) {
-	family, _, _ := strings.Cut(format, "{")
-	series := prefix + fmt.Sprintf(format, labels...)
-	m.families[family].GetOrCreateFloatCounter(series).Add(n)
+func (f *family) add(n float64, labels string, values ...any) {
+	series := f.name + "{" + fmt.Sprintf(labels, values...) + "}"
+	f.series.GetOrCreateFloatCounter(series).Add(n)
+}
+
+// addTime adds a time to a histogram, n times of at most one.
+func (f *family) addTime(n float64, labels string, took time.Duration) {
+	series := f.name + "{" + labels + "}"
+	h := f.series.GetOrCreatePrometheusHistogramExt(series, buckets)
+	if n > 0 {
+		h.Update(took.Seconds())
+	}
 }
 
 // person returns the name of a person, or other for those after the first maxPeople. The series of a
 // new one begin with zeros, so that the first call is an increase.
 func (m *Metrics) person(name string) string {
 	m.mu.Lock()
-	isKnown := m.people[name]
-	isFull := len(m.people) == maxPeople
-	if !isFull {
+	known := m.people[name]
+	full := len(m.people) == maxPeople
+	if !full {
 		m.people[name] = true
 	}
 	m.mu.Unlock()
 
 	switch {
-	case isKnown:
+	case known:
 		return name
-	case isFull:
+	case full:
 		return "other"
 	}
 	m.rejectNone(name)
@@ -129,10 +147,10 @@ func (m *Metrics) Observe(c server.Ended) {
 func (m *Metrics) count(n float64, c server.Ended) {
 	caller := fmt.Sprintf("tool=%q,client=%q",
 		c.Tool, m.person(c.Person.Name))
-	m.add(n, "calls_total{%s,outcome=%q}", caller, c.Outcome)
-	m.add(float64(c.Retries), "retries_total{%s}", caller)
+	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
+	m.retries.add(float64(c.Retries), "%s", caller)
 	if c.Err != nil {
-		m.add(1, "errors_total{tool=%q,kind=%q}",
+		m.errors.add(1, "tool=%q,kind=%q",
 			c.Tool,
 			call.KindOf(c.Err).Label())
 	}
@@ -140,7 +158,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	priced := fmt.Sprintf("%s,model=%q",
 		caller, m.profiles[c.Tool].Model)
 	tokens := func(kind string, n int64) {
-		m.add(float64(n), "tokens_total{%s,kind=%q}", priced, kind)
+		m.tokens.add(float64(n), "%s,kind=%q", priced, kind)
 	}
 	usage := c.Usage
 	tokens("input", usage.Input)
@@ -150,22 +168,13 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	}
 	tokens("output", usage.Output)
 	tokens("reasoning", usage.Reasoning)
-	m.add(float64(c.Searches), "searches_total{%s}", priced)
+	m.searches.add(float64(c.Searches), "%s", priced)
 
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
-	m.addTime(n, "call_seconds", ended, c.Duration)
-	m.addTime(n, "api_seconds", ended, c.Time)
-	m.addTime(n, "rate_limit_wait_seconds", tool, c.Waited)
-}
-
-// addTime adds a time to a histogram, n times of at most one.
-func (m *Metrics) addTime(n float64, family, labels string, took time.Duration) {
-	series := prefix + family + "{" + labels + "}"
-	h := m.families[family].GetOrCreatePrometheusHistogramExt(series, buckets)
-	if n > 0 {
-		h.Update(took.Seconds())
-	}
+	m.callTime.addTime(n, ended, c.Duration)
+	m.apiTime.addTime(n, ended, c.Time)
+	m.waitTime.addTime(n, tool, c.Waited)
 }
 
 // reject counts n requests that were refused.
@@ -174,7 +183,7 @@ func (m *Metrics) reject(n float64, kind rejection) {
 	if kind.person != "" {
 		labels += fmt.Sprintf(",client=%q", m.person(kind.person))
 	}
-	m.add(n, "rejected_requests_total{%s}", labels)
+	m.rejected.add(n, "%s", labels)
 }
 
 // rejectNone adds zeros for the limits of a person.
@@ -200,21 +209,50 @@ func (s *instance) checkDescriptors() {
 	}
 }
 
+// gauges are the metrics that are read when they are asked for.
+func (s *instance) gauges() []gauge {
+	ready := 1
+	if s.ready() != nil {
+		ready = 0
+	}
+
+	build := fmt.Sprintf("build_info{version=%q}", version.String())
+	return []gauge{
+		{build, "Version of the program.", 1},
+		{"ready", "1 while /readyz answers 200.", ready},
+		{
+			"stale_files",
+			"Files that cannot be used: their last content stays in use.",
+			s.StaleFiles(),
+		},
+		{"max_calls", "Requests that run at once.", s.MaxCalls},
+		{"requests_in_flight", "Requests that run or wait.", s.inFlight()},
+		{
+			"calls_running",
+			"Calls that have a place, those without a request included.",
+			s.Server.Running(),
+		},
+		{
+			"requests_waiting",
+			"Calls that wait, for others or for the API's rate limit.",
+			s.Server.Waiting(),
+		},
+	}
+}
+
 // ServeHTTP is GET /metrics. Each family has its description.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
-	gauges := m.gauges()
-	for line := range strings.Lines(families) {
-		name, more, _ := strings.Cut(line, " ")
-		kind, help, _ := strings.Cut(strings.TrimSpace(more), " ")
-		fmt.Fprintf(&page, "# HELP %s%s %s\n", prefix, name, help)
-		fmt.Fprintf(&page, "# TYPE %s%s %s\n", prefix, name, kind)
-		value, isGauge := gauges[name]
-		if isGauge {
-			fmt.Fprintf(&page, "%s%s %d\n", prefix, name, value)
-		}
-		m.families[name].WritePrometheus(&page)
+	const description = "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n"
+	for _, g := range m.gauges() {
+		name, _, _ := strings.Cut(g.name, "{")
+		fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
+		fmt.Fprintf(&page, "%s%s %d\n", prefix, g.name, g.value)
+	}
+	for _, f := range m.families {
+		fmt.Fprintf(&page, description, f.name, f.kind, f.help)
+		f.series.WritePrometheus(&page)
 	}
 
 	metrics.WriteProcessMetrics(&page)

@@ -123,8 +123,8 @@ func (o Options) level() slog.Level {
 // hasColors reports whether levels have colours. Windows consoles show them only after a system
 // call.
 func (o Options) hasColors() bool {
-	f, isFile := o.Stderr.(*os.File)
-	if !isFile || runtime.GOOS == "windows" {
+	f, ok := o.Stderr.(*os.File)
+	if !ok || runtime.GOOS == "windows" {
 		return false
 	}
 	wanted := !o.NoColor && !o.plain()
@@ -139,23 +139,23 @@ func (o Options) plain() bool {
 
 // clean redacts and sanitizes the message and the values of a record.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
-	isTop := len(groups) == 0
-	level, isLevel := a.Value.Any().(slog.Level)
+	top := len(groups) == 0
+	level, leveled := a.Value.Any().(slog.Level)
 	kind := a.Value.Kind()
-	isText := kind == slog.KindString || kind == slog.KindAny
+	textual := kind == slog.KindString || kind == slog.KindAny
 
 	switch {
-	case isTop && a.Key == slog.MessageKey:
+	case top && a.Key == slog.MessageKey:
 		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
-	case isTop && a.Key == slog.TimeKey && o.plain():
+	case top && a.Key == slog.TimeKey && o.plain():
 		return slog.Attr{} // no time
-	case isLevel && o.plain():
+	case leveled && o.plain():
 		word := ": warning:"
 		if level >= slog.LevelError {
 			word = ": error:"
 		}
 		a.Value = slog.StringValue(version.Name + word)
-	case isText && !isLevel:
+	case textual && !leveled:
 		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
 		// after the redaction.
 		value := tintSafe.Replace(text.Printable(a.Value.String()))

@@ -108,8 +108,8 @@ func (c claims) ofAccessToken(kind any) bool {
 func (c claims) scopes() []string {
 	var granted []string
 	for _, name := range []string{"scope", "scp"} {
-		list, isList := c.all[name].([]any)
-		if !isList {
+		list, ok := c.all[name].([]any)
+		if !ok {
 			list = []any{c.all[name]}
 		}
 		for _, one := range list {

@@ -90,7 +90,7 @@ func (k signingKey) sign(changes ...string) string {
 		"aud":"https://mcp.example.com/mcp","exp":3600}`
 	claims := object(slices.Insert(changes, 0, usual)...)
 	for _, name := range []string{"exp", "nbf"} {
-		if seconds, isNumber := claims[name].(float64); isNumber {
+		if seconds, ok := claims[name].(float64); ok {
 			claims[name] = time.Now().Unix() + int64(seconds)
 		}
 	}
@@ -143,8 +143,8 @@ func (w *web) publish(issuer string, keys ...signingKey) {
 
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.fetched <- r.URL.String()
-	page, isPage := w.pages.Load(r.URL.String())
-	if !isPage {
+	page, found := w.pages.Load(r.URL.String())
+	if !found {
 		page = http.NotFoundHandler()
 	}
 

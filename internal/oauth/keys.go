@@ -19,8 +19,7 @@ import (
 const (
 	refreshTime = 10 * time.Minute
 	// RetryTime is the least time between two reads: after a failure, for unknown keys, and for
-	// wrong signatures, because an issuer may have changed a key under its id. A response with the
-	// status 503 has it as Retry-After.
+	// wrong signatures. A response with the status 503 has it as Retry-After.
 	RetryTime  = 5 * time.Second
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100
@@ -66,24 +65,25 @@ type published struct {
 // verify returns an error unless one of the keys has made the signature of a token.
 func (p *published) verify(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
-	isKnown := false
+	known := false
 	for _, key := range p.keys {
-		isNamed := header.KeyID == "" || header.KeyID == key.KeyID
+		named := header.KeyID == "" || header.KeyID == key.KeyID
 		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		if isNamed && fits && token.Claims(key.Key) == nil {
+		if named && fits && token.Claims(key.Key) == nil {
 			return nil
 		}
-		isKnown = isKnown || isNamed
+		known = known || named
 	}
 
-	if isKnown && time.Since(p.read) < RetryTime {
+	if known && time.Since(p.read) < RetryTime {
 		return errSignature
 	}
 	return p.unknown
 }
 
-// verify returns an error unless the issuer has made the signature of a token. For an unknown key it
-// waits until the read that starts next has ended, because issuers change their keys.
+// verify returns an error unless the issuer has made the signature of a token. For an unknown key, and
+// for a wrong signature by a key that was not just read, it waits until the read that starts next has
+// ended: issuers add keys, and may change one under its id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	err := i.published.Load().verify(token)
 	if !errors.Is(err, errUnknownKey) {
@@ -176,14 +176,14 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	for n, data := range set.Keys {
 		var key jose.JSONWebKey
 		err := key.UnmarshalJSON(data)
-		public, isRSA := key.Key.(*rsa.PublicKey)
+		public, _ := key.Key.(*rsa.PublicKey)
 		switch {
 		case errors.Is(err, jose.ErrUnsupportedKeyType): // of no use here
 		case err != nil:
 			ignored = fmt.Errorf("key %d is malformed", n+1)
 		case !key.IsPublic():
 			ignored = fmt.Errorf("key %d is private", n+1)
-		case isRSA && public.N.BitLen() < minRSABits:
+		case public != nil && public.N.BitLen() < minRSABits:
 			ignored = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
 		case signs(key):
 			keys = append(keys, key)

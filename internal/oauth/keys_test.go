@@ -128,8 +128,8 @@ func TestDecodeKeys(t *testing.T) {
 			r := start(t, w, "{}")
 			r.check(200, keyP256)
 
-			isAccepted := len(r.issuers[home].published.Load().keys) == 2
-			compare.Equal(t, "accepted", isAccepted, want == accepted)
+			both := len(r.issuers[home].published.Load().keys) == 2
+			compare.Equal(t, "accepted", both, want == accepted)
 			compare.Contains(t, "log", r.log.String(), want)
 		})
 	}

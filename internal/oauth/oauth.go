@@ -58,7 +58,7 @@ type Resource struct {
 	issuers map[string]*issuer // by URL
 }
 
-// MaxName is how many characters the name of a person has at most. It ends with an ellipsis then.
+// MaxName bounds the name of a person, in characters. A longer one ends with an ellipsis.
 const MaxName = 64
 
 // New returns the resource. Its errors are one line and name the flag of `serve` and the value.

@@ -60,11 +60,11 @@ func (r *renderer) within(plain string, show func()) {
 	r.budget += styledBytes * len(plain)
 	budget := r.budget
 
-	isLong := len(plain) > maxBlock
-	if !isLong {
+	long := len(plain) > maxBlock
+	if !long {
 		show()
 	}
-	if isLong || r.isFull() {
+	if long || r.isFull() {
 		r.out.Truncate(begin)
 		r.budget = budget
 		r.first = first

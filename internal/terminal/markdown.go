@@ -65,10 +65,10 @@ func blockEnd(s string) int {
 
 // parse parses a block. It returns nil if the block is to be shown as it is.
 func parse(block string) (doc *markdown.Document) {
-	isCostly := len(block) > maxBlock ||
+	costly := len(block) > maxBlock ||
 		nested.MatchString(block) ||
 		wide.MatchString(block)
-	if isCostly {
+	if costly {
 		return nil
 	}
 

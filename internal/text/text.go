@@ -1,11 +1,12 @@
 // Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
-// MCP clients. It also splits lists, and knows what a host name is, which hosts are this machine, and
-// which name a typing error stands for.
+// MCP clients. It also splits lists, fills templates, and knows what a host name is, which hosts are
+// this machine, and which name a typing error stands for.
 package text
 
 import (
 	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,9 +37,9 @@ func Truncate(s string, n int) string {
 func Printable(s string) string {
 	var previous rune
 	return strings.Map(func(r rune) rune {
-		isVariant := r >= '\U000e0100' && r <= '\U000e01ef' && unicode.Is(unicode.Han, previous)
+		variant := r >= '\U000e0100' && r <= '\U000e01ef' && unicode.Is(unicode.Han, previous)
 		previous = r
-		if Unsafe(r) && !isVariant {
+		if Unsafe(r) && !variant {
 			return -1
 		}
 		return r
@@ -58,8 +59,8 @@ func OneLine(s string) string {
 // letters and emoji, and the selectors of text and emoji style, are safe.
 func Unsafe(r rune) bool {
 	const blankBraille = '\u2800'
-	isPlain := r >= ' ' && r <= '~' // most characters, which need no table
-	if isPlain {
+	plain := r >= ' ' && r <= '~' // most characters, which need no table
+	if plain {
 		return false
 	}
 	switch r {
@@ -99,8 +100,8 @@ var hostName = sync.OnceValue(func() *regexp.Regexp {
 
 // IsLoopback reports whether a host is this machine (RFC 6761 for localhost).
 func IsLoopback(host string) bool {
-	isName := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
-	return isName || net.ParseIP(host).IsLoopback()
+	named := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
+	return named || net.ParseIP(host).IsLoopback()
 }
 
 // Nearest returns the name that s most likely stands for, or "" if all are far.
@@ -111,9 +112,9 @@ func Nearest(s string, names []string) string {
 	for _, name := range names {
 		last := name[strings.LastIndex(name, ".")+1:]
 		distance := levenshtein.ComputeDistance(strings.ToLower(s), last)
-		isPart := len(s) > 2 && strings.Contains(last, s)
-		isLonger := strings.HasPrefix(s, last+"-") // codex-cli, codex
-		if isPart || isLonger {
+		part := len(s) > 2 && strings.Contains(last, s)
+		longer := strings.HasPrefix(s, last+"-") // codex-cli, codex
+		if part || longer {
 			distance = min(distance, 1)
 		}
 
@@ -143,4 +144,16 @@ func EscapeJSON(doc []byte) (escaped []byte) {
 		}
 	}
 	return escaped
+}
+
+// Expand replaces words such as $NAME or ${NAME} in a template by their values. Words without a value
+// stay, and a value is not expanded.
+func Expand(template string, values map[string]string) string {
+	return os.Expand(template, func(word string) string {
+		value, found := values[word]
+		if !found {
+			return "$" + word
+		}
+		return value
+	})
 }

@@ -104,3 +104,16 @@ func TestIsHostName(t *testing.T) {
 		}
 	}
 }
+
+func TestExpand(t *testing.T) {
+	values := map[string]string{"A": "$AB", "AB": "x", "EMPTY": ""}
+	for template, want := range map[string]string{
+		"$AB $A ${A}$AB": "x $AB $ABx",
+		"[$EMPTY]":       "[]",
+		"$B $$A 5 $":     "$B $$A 5 $",
+	} {
+		t.Run(template, func(t *testing.T) {
+			compare.Equal(t, "expanded", Expand(template, values), want)
+		})
+	}
+}
