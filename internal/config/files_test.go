@@ -163,20 +163,18 @@ func TestReference(t *testing.T) {
 	const head = "\n| Key | Default | Meaning |\n|---|---|---|\n"
 
 	for _, f := range newLoader(nil).fields {
-		if f.section() {
+		// The profiles have the same keys, and variables of their own for the model.
+		repeats := strings.HasPrefix(f.key, "model_profiles.answer_")
+		switch {
+		case f.section():
 			section = f.key
-			title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
-			tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
-			continue
-		}
-
-		name := f.Tag.Get("yaml")
-		if f.key != join(section, name) {
+			if !repeats {
+				title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
+				tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
+			}
+		case f.key != join(section, f.Tag.Get("yaml")):
 			t.Errorf("%s is listed under %s", f.key, section)
-		}
-		// The profiles have the same keys, and their own variable for the model.
-		another := strings.HasPrefix(section, "model_profiles.answer_")
-		if !another || name == "model" {
+		case !repeats || f.Tag.Get("yaml") == "model":
 			tables["keys"] += keyRow(f)
 		}
 	}
