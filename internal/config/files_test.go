@@ -205,7 +205,7 @@ func keyRow(f field) string {
 		"server.debug_file":           "--debug",
 	}
 	doc := f.Tag.Get("doc")
-	if f.Tag.Get("enum")+f.Tag.Get("min") != "" {
+	if f.Tag.Get("enum")+f.Tag.Get("max") != "" {
 		doc += " Allowed: " + allowed(f) + "."
 	}
 
