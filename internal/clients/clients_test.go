@@ -283,13 +283,10 @@ func buttons(label string) string {
 
 // tables are the generated parts of client-setup.md.
 func tables() map[string]string {
-	files := "\n| Client | `setup` | File | macOS | Windows |\n|---|---|---|---|---|\n"
+	files := "\n| Client | `setup` | File |\n|---|---|---|\n"
 	signIns := "\n| Client | Sign-in |\n|---|---|\n"
 	for _, c := range All() {
-		file := c.File("linux")
-		home := strings.NewReplacer("~", "%USERPROFILE%", "/", `\`).Replace(file)
-		files += fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", c.Name, c.ID, unless(file, ""),
-			unless(c.File("darwin"), file), unless(c.File("windows"), file, home))
+		files += fmt.Sprintf("| %s | `%s` | %s |\n", c.Name, c.ID, places(c))
 		if c.Login != "" {
 			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
 		}
@@ -297,12 +294,22 @@ func tables() map[string]string {
 	return map[string]string{"clients": files, "sign-in": signIns}
 }
 
-// unless is a cell of a table, empty for a path that the reader knows.
-func unless(path string, known ...string) string {
-	if slices.Contains(known, path) {
-		return ""
+// places says where an entry goes, on macOS and Windows only if the reader does not know.
+func places(c Client) string {
+	if c.Place != "" {
+		return c.Place
 	}
-	return "`" + path + "`"
+
+	file := c.File("linux")
+	text := "`" + file + "`"
+	if path := c.File("darwin"); path != file {
+		text += ", macOS `" + path + "`"
+	}
+	home := strings.NewReplacer("~", "%USERPROFILE%", "/", `\`).Replace(file)
+	if path := c.File("windows"); path != file && path != home {
+		text += ", Windows `" + path + "`"
+	}
+	return text
 }
 
 // entries are the generated parts of testdata/entries.md.

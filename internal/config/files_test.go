@@ -156,27 +156,26 @@ func describe(f field) map[string]any {
 // TestReference generates the tables between the marks of the page.
 func TestReference(t *testing.T) {
 	tables := map[string]string{
-		"keys":      "",
-		"variables": "| Variable | Key |\n|---|---|\n",
-		"ignored":   "| Key | Why |\n|---|---|\n",
+		"keys":    "",
+		"ignored": "| Key | Why |\n|---|---|\n",
 	}
 	section := ""
-	const head = "\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n"
+	const head = "\n| Key | Default | Meaning |\n|---|---|---|\n"
 
 	for _, f := range newLoader(nil).fields {
-		if f.section() {
+		// The profiles have the same keys, and variables of their own for the model.
+		repeats := strings.HasPrefix(f.key, "model_profiles.answer_")
+		switch {
+		case f.section():
 			section = f.key
-			title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
-			tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
-			continue
-		}
-
-		if f.key != join(section, f.Tag.Get("yaml")) {
+			if !repeats {
+				title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
+				tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
+			}
+		case f.key != join(section, f.Tag.Get("yaml")):
 			t.Errorf("%s is listed under %s", f.key, section)
-		}
-		tables["keys"] += keyRow(f)
-		if name := variable(f); name != "" {
-			tables["variables"] += fmt.Sprintf("| `%s` | `%s` |\n", name, f.key)
+		case !repeats || f.Tag.Get("yaml") == "model":
+			tables["keys"] += keyRow(f)
 		}
 	}
 
@@ -206,6 +205,9 @@ func keyRow(f field) string {
 		"server.debug_file":           "--debug",
 	}
 	doc := f.Tag.Get("doc")
+	if f.Tag.Get("enum")+f.Tag.Get("max") != "" {
+		doc += " Allowed: " + allowed(f) + "."
+	}
 
 	also := strings.Fields(flags[f.key] + " " + variable(f))
 	if len(also) > 0 {
@@ -214,7 +216,7 @@ func keyRow(f field) string {
 
 	value, _ := json.Marshal(effective(f)) // the page shows it
 	shown := strings.Trim(string(value), `"`)
-	return fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", f.key, shown, allowed(f), doc)
+	return fmt.Sprintf("| `%s` | `%s` | %s |\n", f.key, shown, doc)
 }
 
 // The example has every key, and its values are the defaults. The members of a section that is null

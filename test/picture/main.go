@@ -98,7 +98,7 @@ const (
 )
 
 const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img">
-  <title>openai-responses-mcp ask in a terminal: the status line during the search, then the answer with its sources</title>
+  <title>A sample of openai-responses-mcp ask in a terminal: the status line during the search, then the answer with its sources</title>
   <style>
     .window { fill: #ffffff; stroke: #d0d7de; }
     text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: #1f2328; white-space: pre; }
@@ -122,6 +122,7 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]
   <circle cx="22" cy="18" r="6"/>
   <circle cx="42" cy="18" r="6"/>
   <circle cx="62" cy="18" r="6"/>
+  <text class="faint" x="82" y="23">a sample: answer and figures were written by hand</text>
 `
 
 // draw returns the picture of a terminal with these lines. The first empty line separates the two
