@@ -41,14 +41,14 @@ const (
 	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one run of the program.
+// app is one run of the program. No command changes it.
 type app struct {
 	env       []string
 	stdin     io.Reader
 	stdout    io.Writer
 	stderr    io.Writer
-	redactor  *redact.Redactor // knows the secrets of the configuration once it is loaded
-	logFormat string           // of serve: text or json
+	redactor  *redact.Redactor // service.New adds the secrets of the configuration
+	logFormat string           // of serve: text or json; prepare sets it
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -57,10 +57,11 @@ type app struct {
 // has ended, except that serve lets its calls finish.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{
-		env:    env,
-		stdin:  stdin,
-		stdout: stdout,
-		stderr: stderr,
+		env:      env,
+		stdin:    stdin,
+		stdout:   stdout,
+		stderr:   stderr,
+		redactor: redact.New(),
 	}
 	return a.report(ctx, a.run(ctx, args))
 }
@@ -191,17 +192,13 @@ func (a *app) connect(
 		RefusalTime: f.refusalTime,
 		LogFormat:   a.logFormat,
 		Stderr:      a.stderr,
+		Redactor:    a.redactor,
 		Getenv:      a.variable,
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	a.redactor = s.Redactor
-	if f.offline {
+	if err == nil && f.offline {
 		a.note("offline: answers are samples from the built-in fake API")
 	}
-	return s, nil
+	return s, err
 }
 
 // failure is an error with its exit code and advice.

@@ -84,15 +84,20 @@ func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
 
 // choice adds a flag with a fixed set of values.
 func choice(c *cobra.Command, value *string, name, usage string, words ...string) {
-	c.Flags().Func(name, usage, func(s string) error {
+	c.Flags().Func(name, usage, oneOf(value, words...))
+	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
+}
+
+// oneOf sets value to one of words.
+func oneOf(value *string, words ...string) func(string) error {
+	return func(s string) error {
 		if !slices.Contains(words, s) {
 			return errors.New("not one of " + strings.Join(words, ", "))
 		}
 		*value = s
 		return nil
-	})
-	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
+	}
 }
 
 // wanted says what the flags of a type of package pflag take.
@@ -134,9 +139,14 @@ func checkFlags(c *cobra.Command) {
 	}
 }
 
-// prepare returns args in the form that package cobra parses, or why they are wrong, and sets the
-// format of the log, which errors have too. The command comes first. Questions are quoted, see
-// asWords. For the other commands the path of --debug may follow after a blank.
+// prepare returns args in the form that package cobra parses, or why they are wrong. It is for what
+// that package cannot be told:
+//
+//   - help NAME is NAME --help, also with flags of the command.
+//   - The command comes first, and a wrong one is the error, not a flag that follows it.
+//   - A quoted question may begin with -, see asWords.
+//   - The path of --debug may follow after a blank, see joinDebug.
+//   - Errors about flags of serve have the format of its log, see logFormat.
 func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -167,22 +177,35 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	case asks(c):
 		return asWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
-		a.logFormat = logging.Text
-		early := pflag.NewFlagSet("", pflag.ContinueOnError) // another flag may be wrong
-		early.ParseErrorsAllowlist.UnknownFlags = true
-		early.Usage = func() {}
-		early.AddFlag(c.Flags().Lookup("log-format"))
-		_ = early.Parse(args) // the command reports it
+		a.logFormat = logFormat(args)
 	}
 	return joinDebug(args), nil
 }
 
-// hintKey is the annotation of a command with a better hint than its help.
-const hintKey = "hint"
+// Annotations of commands.
+const (
+	hintKey     = "hint"     // a better hint than the help of the command
+	questionKey = "question" // the command takes a question
+)
 
 // asks reports whether a command takes a question.
 func asks(c *cobra.Command) bool {
-	return strings.Contains(c.Use, "QUESTION")
+	return c.Annotations[questionKey] != ""
+}
+
+// logFormats are the values of --log-format of serve.
+var logFormats = []string{logging.Text, logging.JSON}
+
+// logFormat returns the format of the log of serve. Package cobra stops at a wrong flag, and
+// --log-format may follow it.
+func logFormat(args []string) string {
+	format := logging.Text
+	early := pflag.NewFlagSet("", pflag.ContinueOnError)
+	early.ParseErrorsAllowlist.UnknownFlags = true
+	early.BoolP("help", "h", false, "")
+	early.Func("log-format", "", oneOf(&format, logFormats...))
+	_ = early.Parse(args) // the command reports what is wrong
+	return format
 }
 
 // wordMark begins arguments that begin with - but are not flags. No argument of a process has

@@ -18,7 +18,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -49,8 +48,8 @@ https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/de
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	*app
-	commonFlags
+	app          *app
+	common       commonFlags
 	http         string
 	metrics      string // "": the address of http
 	path         string
@@ -72,8 +71,8 @@ type serveFlags struct {
 // serveCommand runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
-		app:         a,
-		commonFlags: commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		app:    a,
+		common: commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -100,8 +99,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain", -1,
 		"calls may then finish for this `DURATION`, such as 90s")
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
-	choice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
-		logging.Text, logging.JSON)
+	choice(c, new(string), "log-format", "`FORMAT` of the log: text or json (default text)",
+		logFormats...) // prepare has read it
 	flags.Func("allowed-host", "accept this Host header, `HOST`; may be given more than once",
 		f.allowHost)
 	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
@@ -118,7 +117,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"each token needs this `SCOPE`; may be given more than once")
 	flags.StringVar(&f.userClaim, "oauth-user", "sub",
 		"`CLAIM` with the name for logs and metrics, such as email")
-	f.add(c)
+	f.common.add(c)
 	return c
 }
 
@@ -142,14 +141,14 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 		defer metricsListener.Close()
 	}
 
-	s, err := f.start(&f.commonFlags)
+	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
 		shown := s.Config.Show(version.String(), s.Warnings...)
-		_ = printJSON(f.stderr, json.RawMessage(shown))
+		_ = printJSON(f.app.stderr, json.RawMessage(shown))
 	}
 	return f.serve(c.Context(), s, ln, metricsListener)
 }
@@ -163,7 +162,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	late, err := f.late(s, true, nil)
+	late, err := f.app.late(s, true, nil)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 
 // serverFlags are the flags of the program without a command.
 type serverFlags struct {
-	*app
-	commonFlags
+	app     *app
+	common  commonFlags
 	stdio   bool
 	shows   bool // --show-config
 	version bool
@@ -73,7 +73,7 @@ Exit status:
 		"serve MCP on stdin and stdout; this is what a client's configuration runs")
 	c.Flags().BoolVar(&f.shows, "show-config", false,
 		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
-	f.add(c)
+	f.common.add(c)
 	c.Flags().BoolVarP(&f.version, "version", "v", false, "print the version")
 	return c
 }
@@ -81,27 +81,27 @@ Exit status:
 // run does what the flags say.
 func (f *serverFlags) run(c *cobra.Command, _ []string) error {
 	if f.version {
-		_, err := fmt.Fprintln(f.stdout, version.String())
+		_, err := fmt.Fprintln(f.app.stdout, version.String())
 		return err
 	}
 	if !f.stdio && !f.shows {
 		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
 	}
 
-	f.show = !f.stdio
-	s, err := f.start(&f.commonFlags)
+	f.common.show = !f.stdio
+	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
 	if f.shows || s.Config.Server.ShowConfigOnStart {
-		_, err = f.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
+		_, err = f.app.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
 	}
 	if err != nil || !f.stdio {
 		return err
 	}
-	return f.serveStdio(c.Context(), s)
+	return f.app.serveStdio(c.Context(), s)
 }
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
