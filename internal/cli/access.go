@@ -66,21 +66,16 @@ func (f *serveFlags) access(
 
 // resource accepts the tokens of people who sign in. It is nil if no flag says where.
 func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
-	lists := slices.Concat(f.issuers, f.audiences, f.scopes)
-	if f.publicURL == "" && f.userClaim == "sub" && len(lists) == 0 {
+	o := f.signIn
+	lists := slices.Concat(o.Issuers, o.Audiences, o.Scopes)
+	if o.PublicURL == "" && o.UserClaim == "sub" && len(lists) == 0 {
 		return nil, nil
 	}
 
-	resource, err := oauth.New(oauth.Options{
-		PublicURL: f.publicURL,
-		Issuers:   f.issuers,
-		Audiences: f.audiences,
-		Scopes:    f.scopes,
-		UserClaim: f.userClaim,
-		Client:    llm.NewHTTPClient(),
-		Log:       s.Log,
-	})
-	if err == nil && len(f.scopes) == 0 {
+	o.Client = llm.NewHTTPClient()
+	o.Log = s.Log
+	resource, err := oauth.New(o)
+	if err == nil && len(o.Scopes) == 0 {
 		s.Log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
 	}
 	return resource, err
@@ -90,8 +85,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 // all of them.
 func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) {
 	list, path, err := s.Secret(tokensVariable)
-	isSet := path != "" || len(list) > 0
-	if err != nil || !isSet {
+	if err != nil || path == "" && len(list) == 0 {
 		return nil, err
 	}
 	tokens, err := httpd.NewTokens(cmp.Or(path, tokensVariable), list, s.Redactor.Add)
@@ -106,8 +100,9 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 			return err
 		}
 		names := tokens.Names()
-		isThere := func(name string) bool { return slices.Contains(names, name) }
-		gone = slices.DeleteFunc(gone, isThere)
+		gone = slices.DeleteFunc(gone, func(name string) bool {
+			return slices.Contains(names, name)
+		})
 		log := s.Log.Info
 		if len(gone) > 0 { // the file may have lost its end
 			log = s.Log.Warn

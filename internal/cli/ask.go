@@ -126,6 +126,7 @@ func (f *askFlags) tool(c *cobra.Command) (chosen server.Tool, err error) {
 // run answers the question.
 func (f *askFlags) run(c *cobra.Command, words []string) error {
 	ctx := c.Context()
+	a := *f.app
 	if f.json && f.events {
 		return usageError(seeHelp(c), "--json and --events exclude each other")
 	}
@@ -134,13 +135,12 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	f.common.config.Profile = tool.Name
-	f.given["query"], err = f.app.query(ctx, words)
+	f.given["query"], err = a.query(ctx, words)
 	if err != nil {
 		return err
 	}
 
-	screen := f.app.screen(ctx, f.color, f.json)
-	a := *f.app
+	screen := a.screen(ctx, f.color, f.json)
 	a.stderr = screen // warnings must not run into the status line
 
 	s, err := a.start(&f.common)
@@ -165,8 +165,8 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	if piped(f.app.stdin) && stdio.Unread(f.app.stdin) {
-		f.app.warn("stdin was not read: write - after the question to add it as context")
+	if piped(a.stdin) && stdio.Unread(a.stdin) {
+		a.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
 }
@@ -207,8 +207,8 @@ func (f *askFlags) askOnce(
 		}
 	}
 	watch := func(ev call.Event) {
-		end, isDone := ev.(call.Done)
-		if isDone {
+		end, ok := ev.(call.Done)
+		if ok {
 			done = &end
 		}
 		kind := eventType(ev)

@@ -133,7 +133,7 @@ const commandsInOrder = "login setup doctor ask smoke serve completion help"
 // help is the text of --help, which goes to stdout: it was asked for.
 func help(c *cobra.Command) string {
 	const environment = "\n\nEnvironment:\n"
-	about, variables, hasVariables := strings.Cut(c.Long, environment)
+	about, variables, ok := strings.Cut(c.Long, environment)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(about), c.UseLine())
 	if !c.HasParent() {
@@ -152,7 +152,7 @@ func help(c *cobra.Command) string {
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
 	}
-	if hasVariables {
+	if ok {
 		fmt.Fprintln(&b, environment[1:]+variables)
 	}
 	return b.String()
@@ -169,8 +169,8 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	hasKey := cfg.KeySet || cfg.KeyErr != nil // or is meant to have one
-	if f.keyless && !f.offline && !hasKey {
+	noKey := !cfg.KeySet && cfg.KeyErr == nil // and is not meant to have one
+	if noKey && f.keyless && !f.offline {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
@@ -244,8 +244,8 @@ func (a *app) report(ctx context.Context, err error) int {
 // isClosed reports whether err is that of a stdout without a reader.
 func isClosed(err error) bool {
 	const windowsNoData = syscall.Errno(232) // other systems have no such number
-	isBroken := errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData)
-	return isBroken || errors.Is(err, stdio.ErrGone)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
+		errors.Is(err, stdio.ErrGone)
 }
 
 // program begins the lines for the user.

@@ -113,14 +113,14 @@ var wanted = map[string]string{
 type checked struct{ pflag.Value }
 
 func (v checked) Set(s string) error {
-	isNumber := true
 	if v.Type() == "int" {
 		n, err := strconv.Atoi(s)
-		isNumber = err == nil
 		s = strconv.Itoa(n)
+		if err != nil {
+			s = ""
+		}
 	}
-	isAllowed := isNumber && s != "" && s[0] != '-'
-	if !isAllowed || v.Value.Set(s) != nil {
+	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
 		return errors.New("must be " + wanted[v.Type()])
 	}
 	return nil
@@ -151,25 +151,11 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
-	isName := len(args) > 0 && !strings.HasPrefix(args[0], "-")
 	c, rest, _ := root.Find(args)
-	if !isName {
-		args = joinDebug(args)
-		if c != root {
-			right := []string{c.CommandPath()}
-			for _, word := range rest {
-				right = append(right, clients.ShellWord(word, runtime.GOOS))
-			}
-			hint := "put the command first: " + strings.Join(right, " ")
-			root.Annotations = map[string]string{hintKey: hint}
-			if slices.Contains(args, c.Name()) { // else it is the path of --debug
-				return nil, noWords(root, []string{c.Name()})
-			}
-		}
-		return args, nil
-	}
-
 	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		args = joinDebug(args)
+		return args, checkOrder(c, args, rest)
 	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return args, nil
 	case c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
@@ -180,6 +166,26 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		a.logFormat = logFormat(args)
 	}
 	return joinDebug(args), nil
+}
+
+// checkOrder refuses a command after flags, except where its name is the path of --debug. rest are
+// the other arguments, for the hint.
+func checkOrder(c *cobra.Command, args, rest []string) error {
+	root := c.Root()
+	if c == root {
+		return nil
+	}
+
+	right := []string{c.CommandPath()}
+	for _, word := range rest {
+		right = append(right, clients.ShellWord(word, runtime.GOOS))
+	}
+	hint := "put the command first: " + strings.Join(right, " ")
+	root.Annotations = map[string]string{hintKey: hint}
+	if !slices.Contains(args, c.Name()) {
+		return nil
+	}
+	return noWords(root, []string{c.Name()})
 }
 
 // Annotations of commands.
@@ -240,8 +246,7 @@ func joinDebug(args []string) []string {
 	line := []string{}
 	afterDebug := false
 	for _, arg := range args {
-		isValue := arg != "" && arg[0] != '-'
-		if afterDebug && isValue {
+		if afterDebug && arg != "" && arg[0] != '-' {
 			line[len(line)-1] += "=" + arg
 		} else {
 			line = append(line, arg)

@@ -116,8 +116,8 @@ func (a *app) removeKey(path string) error {
 // or all of a pipe. hint is for what cannot be a key.
 func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error) {
 	in := a.stdin
-	file, isFile := in.(*os.File)
-	if isFile {
+	file, ok := in.(*os.File)
+	if ok {
 		line, restore, err := terminal.Password(file, a.stderr, prompt)
 		if err != nil {
 			return "", err

@@ -98,8 +98,7 @@ func checkDebug(c *cobra.Command, args []string) error {
 			break
 		}
 		afterDebug := i > 0 && args[i-1] == "--debug"
-		isURL := strings.Contains(arg, "://")
-		if afterDebug && pathLike.MatchString(arg) && !isURL {
+		if afterDebug && pathLike.MatchString(arg) && !strings.Contains(arg, "://") {
 			return usageError(
 				"--debug=PATH logs to it; --debug -- ends the flags",
 				"%q after --debug looks like a path, not like a question", arg)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -61,11 +62,7 @@ type serveFlags struct {
 	hosts        []string
 	trustedProxy netip.Addr // the zero value is none
 	anonymous    bool
-	publicURL    string
-	issuers      []string
-	audiences    []string
-	scopes       []string
-	userClaim    string
+	signIn       oauth.Options // where people sign in
 }
 
 // serveCommand runs the MCP server over HTTP.
@@ -107,15 +104,15 @@ func (a *app) serveCommand() *cobra.Command {
 		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
 	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
 		"no tokens on an address other than loopback")
-	flags.StringVar(&f.publicURL, "public-url", "", "`URL` that clients connect to, such as "+
+	flags.StringVar(&f.signIn.PublicURL, "public-url", "", "`URL` that clients connect to, such as "+
 		"https://mcp.example.com/mcp; its host is accepted as Host")
-	addList(flags, &f.issuers, "oauth-issuer", "people sign in at this `URL`, as "+
+	addList(flags, &f.signIn.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
 		"its tokens name it; may be given more than once, and needs --public-url")
-	addList(flags, &f.audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
+	addList(flags, &f.signIn.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
 		"place of the public URL; may be given more than once, for one of them")
-	addList(flags, &f.scopes, "oauth-scope",
+	addList(flags, &f.signIn.Scopes, "oauth-scope",
 		"each token needs this `SCOPE`; may be given more than once")
-	flags.StringVar(&f.userClaim, "oauth-user", "sub",
+	flags.StringVar(&f.signIn.UserClaim, "oauth-user", "sub",
 		"`CLAIM` with the name for logs and metrics, such as email")
 	f.common.add(c)
 	return c

@@ -106,8 +106,8 @@ func (f *serverFlags) run(c *cobra.Command, _ []string) error {
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
 func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
-	in, isFile := a.stdin.(*os.File)
-	if isFile && term.IsTerminal(int(in.Fd())) {
+	in, ok := a.stdin.(*os.File)
+	if ok && term.IsTerminal(int(in.Fd())) {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
