@@ -63,7 +63,7 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 		flags.Bool(tool.Flag, false, "answer as the tool "+tool.Name+" does")
 	}
 	f.addArguments(flags)
-	choice(c, &f.color, "color",
+	addChoice(c, &f.color, "color",
 		"`WHEN` to format: auto, always (also when piped, as to less -R) or never",
 		"auto", "always", "never")
 	flags.BoolVar(&f.json, "json", false,

@@ -48,7 +48,7 @@ type app struct {
 	stdout    io.Writer
 	stderr    io.Writer
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
-	logFormat string           // of serve: text or json; prepare sets it
+	logFormat func() string    // of the lines on stderr: only serve has a flag for it, see prepare
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -57,11 +57,12 @@ type app struct {
 // has ended, except that serve lets its calls finish.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{
-		env:      env,
-		stdin:    stdin,
-		stdout:   stdout,
-		stderr:   stderr,
-		redactor: redact.New(),
+		env:       env,
+		stdin:     stdin,
+		stdout:    stdout,
+		stderr:    stderr,
+		redactor:  redact.New(),
+		logFormat: func() string { return "" },
 	}
 	return a.report(ctx, a.run(ctx, args))
 }
@@ -190,7 +191,7 @@ func (a *app) connect(
 		Warnings:    warnings,
 		Offline:     f.offline,
 		RefusalTime: f.refusalTime,
-		LogFormat:   a.logFormat,
+		LogFormat:   a.logFormat(),
 		Stderr:      a.stderr,
 		Redactor:    a.redactor,
 		Getenv:      a.variable,
@@ -253,7 +254,7 @@ const program = version.Name + ": "
 
 // say prints a line for the user on stderr, with a prefix, or as a record where the log is JSON.
 func (a *app) say(level slog.Level, prefix, line string) {
-	if a.logFormat != logging.JSON {
+	if a.logFormat() != logging.JSON {
 		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
 		return
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -82,22 +81,28 @@ func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
 	})
 }
 
-// choice adds a flag with a fixed set of values.
-func choice(c *cobra.Command, value *string, name, usage string, words ...string) {
-	c.Flags().Func(name, usage, oneOf(value, words...))
-	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
+// choice is the value of a flag with a fixed set of values.
+type choice struct {
+	value *string
+	words []string
 }
 
-// oneOf sets value to one of words.
-func oneOf(value *string, words ...string) func(string) error {
-	return func(s string) error {
-		if !slices.Contains(words, s) {
-			return errors.New("not one of " + strings.Join(words, ", "))
-		}
-		*value = s
-		return nil
+func (v choice) String() string { return *v.value }
+func (v choice) Type() string   { return "string" }
+
+func (v choice) Set(s string) error {
+	if !slices.Contains(v.words, s) {
+		return errors.New("not one of " + strings.Join(v.words, ", "))
 	}
+	*v.value = s
+	return nil
+}
+
+// addChoice adds a flag with a fixed set of values. usage says which is the default.
+func addChoice(c *cobra.Command, value *string, name, usage string, words ...string) {
+	c.Flags().VarPF(choice{value, words}, name, "", usage).DefValue = ""
+	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
 }
 
 // wanted says what the flags of a type of package pflag take.
@@ -146,7 +151,7 @@ func checkFlags(c *cobra.Command) {
 //   - The command comes first, and a wrong one is the error, not a flag that follows it.
 //   - A quoted question may begin with -, see asWords.
 //   - The path of --debug may follow after a blank, see joinDebug.
-//   - Errors about flags of serve have the format of its log, see logFormat.
+//   - The log format of serve is also that of its errors about other flags, see parseEarly.
 func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -163,7 +168,9 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	case asks(c):
 		return asWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
-		a.logFormat = logFormat(args)
+		format := c.Flags().Lookup("log-format")
+		parseEarly(format, args)
+		a.logFormat = format.Value.String
 	}
 	return joinDebug(args), nil
 }
@@ -199,19 +206,13 @@ func asks(c *cobra.Command) bool {
 	return c.Annotations[questionKey] != ""
 }
 
-// logFormats are the values of --log-format of serve.
-var logFormats = []string{logging.Text, logging.JSON}
-
-// logFormat returns the format of the log of serve. Package cobra stops at a wrong flag, and
-// --log-format may follow it.
-func logFormat(args []string) string {
-	format := logging.Text
+// parseEarly sets a flag that may follow a wrong one, at which package cobra stops.
+func parseEarly(flag *pflag.Flag, args []string) {
 	early := pflag.NewFlagSet("", pflag.ContinueOnError)
 	early.ParseErrorsAllowlist.UnknownFlags = true
-	early.BoolP("help", "h", false, "")
-	early.Func("log-format", "", oneOf(&format, logFormats...))
+	early.Usage = func() {}
+	early.AddFlag(flag)
 	_ = early.Parse(args) // the command reports what is wrong
-	return format
 }
 
 // wordMark begins arguments that begin with - but are not flags. No argument of a process has

@@ -18,6 +18,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
@@ -59,6 +60,7 @@ type serveFlags struct {
 	perHour      int // of one person; 0: no limit
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
+	logFormat    string
 	hosts        []string
 	trustedProxy netip.Addr // the zero value is none
 	anonymous    bool
@@ -68,8 +70,9 @@ type serveFlags struct {
 // serveCommand runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
-		app:    a,
-		common: commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		app:       a,
+		common:    commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		logFormat: logging.Text,
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -96,8 +99,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain", -1,
 		"calls may then finish for this `DURATION`, such as 90s")
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
-	choice(c, new(string), "log-format", "`FORMAT` of the log: text or json (default text)",
-		logFormats...) // prepare has read it
+	addChoice(c, &f.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
+		logging.Text, logging.JSON)
 	flags.Func("allowed-host", "accept this Host header, `HOST`; may be given more than once",
 		f.allowHost)
 	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},

@@ -48,7 +48,7 @@ npx or a binary names none.`,
 		RunE: f.run,
 	}
 
-	choice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is npx) "+
+	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is npx) "+
 		"or docker start the published version, binary this program; http is a server at --url",
 		clients.Vias()...)
 	c.Flags().StringVar(&f.url, "url", "",

@@ -49,7 +49,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	}
 	c.Flags().BoolVar(&f.lines, "ldjson", false,
 		"one JSON value a line instead of Content-Length framing")
-	choice(c, &f.tool, "tool", "`NAME` of the tool: "+strings.Join(tools, ", "), tools...)
+	addChoice(c, &f.tool, "tool", "`NAME` of the tool: "+strings.Join(tools, ", "), tools...)
 	c.Flags().BoolVar(&f.ping, "ping", false, "also send a ping")
 	c.Flags().BoolVar(&f.cancel, "cancel", false,
 		"also cancel a call, which must then stay silent")
