@@ -22,23 +22,22 @@ const (
 // access says who may send requests. An address that others reach needs a way to authenticate.
 func (f *serveFlags) access(
 	s *service.Service, files *service.Files, loopback bool,
-) (httpd.Access, error) {
-	none := httpd.Access{}
+) (access httpd.Access, err error) {
 	tokens, err := newTokens(s, files)
 	if err != nil {
-		return none, usageError("name:token, separated by commas or blanks", "%v", err)
+		return access, usageError("name:token, separated by commas or blanks", "%v", err)
 	}
 	resource, err := f.resource(s)
 	if err != nil {
-		return none, usageError(seeServe, "%v", err)
+		return access, usageError(seeServe, "%v", err)
 	}
 	denied, err := newDenied(s, files, resource != nil)
 	if err != nil {
-		return none, usageError(
+		return access, usageError(
 			"names or subjects, one a line, without characters that cannot be seen", "%v", err)
 	}
 
-	access := httpd.Access{
+	access = httpd.Access{
 		Loopback: loopback,
 		Tokens:   tokens,
 		Resource: resource,
@@ -49,15 +48,15 @@ func (f *serveFlags) access(
 	authenticates := access.Authenticates()
 	switch {
 	case authenticates && f.anonymous:
-		return none, usageError(seeServe, "--allow-anonymous contradicts "+ways)
+		return access, usageError(seeServe, "--allow-anonymous contradicts "+ways)
 	case authenticates:
 	case denied != nil:
-		return none, usageError(seeServe, denyVariable+" needs "+ways)
+		return access, usageError(seeServe, denyVariable+" needs "+ways)
 	case !loopback && !f.anonymous:
-		return none, usageError("set one, or use --allow-anonymous to let anyone use the key",
+		return access, usageError("set one, or use --allow-anonymous to let anyone use the key",
 			"an address other than loopback needs "+ways)
 	case f.perPerson > 0:
-		return none, usageError(
+		return access, usageError(
 			"without tokens all calls are of one person, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
 	}

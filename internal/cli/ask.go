@@ -173,8 +173,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 
 // screen returns what shows a text in a terminal, unless noText is set.
 func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
-	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
-	if color == "auto" && noColor {
+	if color == "auto" && a.variable("NO_COLOR") != "" { // https://no-color.org
 		color = "never"
 	}
 	return terminal.New(ctx, terminal.Options{

@@ -52,7 +52,8 @@ can read it. Containers have no home: set OPENAI_API_KEY_FILE there.`,
 
 // run stores or removes the key.
 func (f *loginFlags) run(c *cobra.Command, _ []string) error {
-	s, err := f.app.start(&f.common)
+	a := f.app
+	s, err := a.start(&f.common)
 	if err != nil {
 		return err
 	}
@@ -71,14 +72,14 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 			"set " + variable + ", the variable of the header",
 		}
 	case f.remove:
-		return f.app.removeKey(path)
+		return a.removeKey(path)
 	}
 
 	prompt := s.Advisor.KeyOfAPI("API key") + " (" + variable + ", not shown): "
-	key, err := f.app.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeyOfAPI("the key alone"))
+	key, err := a.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeyOfAPI("the key alone"))
 	state := ""
 	if err == nil {
-		state, err = f.app.checkKey(c.Context(), s, key)
+		state, err = a.checkKey(c.Context(), s, key)
 	}
 	if err != nil {
 		return err
@@ -88,12 +89,12 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
-	_, err = fmt.Fprintf(f.app.stdout,
+	_, err = fmt.Fprintf(a.stdout,
 		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
 		path, state, s.Command)
-	f.app.warn(config.OpenFolder(path))
-	if s.Config.KeyEnv != variable || f.app.variable(variable) != "" {
-		f.app.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
+	a.warn(config.OpenFolder(path))
+	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
+		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
 	}
 	return err
 }

@@ -101,7 +101,6 @@ const startServer = "start one with serve --http, and add --url https://HOST/mcp
 // check returns why a client cannot reach the server as the flags say.
 func (f *setupFlags) check(c clients.Client, via string) error {
 	overHTTP := via == clients.ViaHTTP
-	isBare := !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@") // after a password
 
 	switch {
 	case !overHTTP && c.Web():
@@ -118,7 +117,7 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && f.url == "":
 		return usageError(startServer, "--via http needs --url")
-	case overHTTP && isBare:
+	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"): // no password
 		return usageError(startServer, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL.MatchString(f.url):
 		return usageError(startServer, "a server over HTTP needs its http or https URL")

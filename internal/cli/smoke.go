@@ -47,11 +47,12 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	for _, t := range server.Table.Tools {
 		tools = append(tools, t.Name)
 	}
-	c.Flags().BoolVar(&f.lines, "ldjson", false,
+	flags := c.Flags()
+	flags.BoolVar(&f.lines, "ldjson", false,
 		"one JSON value a line instead of Content-Length framing")
 	addChoice(c, &f.tool, "tool", "`NAME` of the tool: "+strings.Join(tools, ", "), tools...)
-	c.Flags().BoolVar(&f.ping, "ping", false, "also send a ping")
-	c.Flags().BoolVar(&f.cancel, "cancel", false,
+	flags.BoolVar(&f.ping, "ping", false, "also send a ping")
+	flags.BoolVar(&f.cancel, "cancel", false,
 		"also cancel a call, which must then stay silent")
 	f.common.add(c)
 	return c

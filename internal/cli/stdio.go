@@ -69,12 +69,13 @@ Exit status:
 		RunE:          f.run,
 	}
 
-	c.Flags().BoolVar(&f.stdio, "stdio", false,
+	flags := c.Flags()
+	flags.BoolVar(&f.stdio, "stdio", false,
 		"serve MCP on stdin and stdout; this is what a client's configuration runs")
-	c.Flags().BoolVar(&f.shows, "show-config", false,
+	flags.BoolVar(&f.shows, "show-config", false,
 		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
 	f.common.add(c)
-	c.Flags().BoolVarP(&f.version, "version", "v", false, "print the version")
+	flags.BoolVarP(&f.version, "version", "v", false, "print the version")
 	return c
 }
 
