@@ -144,14 +144,15 @@ func checkFlags(c *cobra.Command) {
 	}
 }
 
-// prepare returns args in the form that package cobra parses, or why they are wrong. It is for what
-// that package cannot be told:
+// prepare returns args in the form that package cobra parses, or why they are wrong. It does what
+// the packages cobra and pflag cannot be told:
 //
-//   - help NAME is NAME --help, also with flags of the command.
-//   - The command comes first, and a wrong one is the error, not a flag that follows it.
-//   - A quoted question may begin with -, see asWords.
-//   - The path of --debug may follow after a blank, see joinDebug.
-//   - The log format of serve is also that of its errors about other flags, see parseEarly.
+//   - help NAME is NAME --help. The help of cobra refuses the flags of NAME.
+//   - The command comes first, see checkOrder. cobra finds one behind flags, too.
+//   - A wrong command is reported before its flags, which cobra parses first.
+//   - A quoted question may begin with -, see asWords. pflag takes it for a flag.
+//   - A path may follow --debug, see joinDebug. pflag has optional values only after =.
+//   - Errors of serve have the format of its log, see parseEarly. cobra stops at the first one.
 func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -240,9 +241,8 @@ func joined(words []string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), wordMark, "")
 }
 
-// joinDebug turns `--debug PATH` into `--debug=PATH`: package pflag has no optional values after
-// a blank. An argument that begins with - is the next flag. The result is not nil, for which
-// package cobra takes the arguments of the process.
+// joinDebug turns `--debug PATH` into `--debug=PATH`. An argument that begins with - is the next
+// flag. The result is not nil, for which package cobra takes the arguments of the process.
 func joinDebug(args []string) []string {
 	line := []string{}
 	afterDebug := false
