@@ -176,8 +176,8 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	return joinDebug(args), nil
 }
 
-// checkOrder refuses a command after flags, except where its name is the path of --debug. rest are
-// the other arguments, for the hint.
+// checkOrder refuses a command after flags. Its name may be the path of --debug: then the hint of
+// other errors is the right order. rest are the other arguments.
 func checkOrder(c *cobra.Command, args, rest []string) error {
 	root := c.Root()
 	if c == root {
