@@ -302,8 +302,8 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"metrics", cmp.Or(f.metrics, f.http),
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
-		"max_calls", o.MaxCalls)
-	perPerson := o.PerPerson()
+		"max_calls", o.Limits.MaxCalls)
+	perPerson := o.Limits.PerPerson()
 	if perPerson > 0 { // else there is no bound
 		log = log.With("max_calls_per_user", perPerson)
 	}

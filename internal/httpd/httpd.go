@@ -55,7 +55,7 @@ type Options struct {
 
 	// Limits are those of Server. They bound requests, too: as many again may wait, and any further
 	// one gets 429.
-	server.Limits
+	Limits  server.Limits
 	Access  Access
 	Metrics *Metrics
 
@@ -227,7 +227,7 @@ func (s *instance) gauges() map[string]int {
 	return map[string]int{
 		"ready":              ready,
 		"stale_files":        s.StaleFiles(),
-		"max_calls":          s.MaxCalls,
+		"max_calls":          s.Limits.MaxCalls,
 		"requests_in_flight": s.inFlight(),
 		"calls_running":      s.Server.Running(),
 		"requests_waiting":   s.Server.Waiting(),

@@ -193,7 +193,7 @@ func (s *instance) checkDescriptors() {
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*s.MaxCalls + maxStrangers + others
+	needed := 3*s.Limits.MaxCalls + maxStrangers + others
 	if n == 1 && limit < needed {
 		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
