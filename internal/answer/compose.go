@@ -14,7 +14,7 @@ import (
 func (a *Answerer) compose(
 	c *call.Call, r *reading, model string, began time.Time,
 ) (*Answer, error) {
-	text := strings.Join(r.texts, "\n\n")
+	text := strings.Join(r.content.texts, "\n\n")
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}

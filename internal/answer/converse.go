@@ -37,7 +37,7 @@ func (a *Answerer) converse(
 
 		var follow string
 		switch {
-		case len(r.texts) == 0:
+		case len(r.content.texts) == 0:
 			follow = askForText
 		case r.searched && len(r.sources()) == 0:
 			follow = askForSources

@@ -13,7 +13,7 @@ import (
 type reading struct {
 	blocked    []string // domains that are not cited
 	last       *call.Response
-	content                    // of the last response that has text, else of the first
+	content    content         // of the last response that has text, else of the first
 	incomplete string          // why the response of content is incomplete, or ""
 	searched   bool            // spec §3.3
 	citedAny   []cite.Citation // the pages that any message cites
@@ -118,7 +118,7 @@ func (r *reading) sources() []cite.Citation {
 		seen[key] = true
 	}
 
-	for _, candidates := range [][]cite.Citation{r.cites, r.citedAny, r.found} {
+	for _, candidates := range [][]cite.Citation{r.content.cites, r.citedAny, r.found} {
 		if len(list) > 0 {
 			break
 		}
@@ -133,7 +133,7 @@ func (r *reading) sources() []cite.Citation {
 		}
 	}
 	if r.searched && len(list) == 0 {
-		body := strings.Join(r.texts, "\n\n")
+		body := strings.Join(r.content.texts, "\n\n")
 		for _, c := range cite.Linked(body, r.incomplete != "") {
 			add(c)
 		}

@@ -22,23 +22,22 @@ const (
 // access says who may send requests. An address that others reach needs a way to authenticate.
 func (f *serveFlags) access(
 	s *service.Service, files *service.Files, loopback bool,
-) (httpd.Access, error) {
-	none := httpd.Access{}
+) (access httpd.Access, err error) {
 	tokens, err := newTokens(s, files)
 	if err != nil {
-		return none, usageError("name:token, separated by commas or blanks", "%v", err)
+		return access, usageError("name:token, separated by commas or blanks", "%v", err)
 	}
 	resource, err := f.resource(s)
 	if err != nil {
-		return none, usageError(seeServe, "%v", err)
+		return access, usageError(seeServe, "%v", err)
 	}
 	denied, err := newDenied(s, files, resource != nil)
 	if err != nil {
-		return none, usageError(
+		return access, usageError(
 			"names or subjects, one a line, without characters that cannot be seen", "%v", err)
 	}
 
-	access := httpd.Access{
+	access = httpd.Access{
 		Loopback: loopback,
 		Tokens:   tokens,
 		Resource: resource,
@@ -49,15 +48,15 @@ func (f *serveFlags) access(
 	authenticates := access.Authenticates()
 	switch {
 	case authenticates && f.anonymous:
-		return none, usageError(seeServe, "--allow-anonymous contradicts "+ways)
+		return access, usageError(seeServe, "--allow-anonymous contradicts "+ways)
 	case authenticates:
 	case denied != nil:
-		return none, usageError(seeServe, denyVariable+" needs "+ways)
+		return access, usageError(seeServe, denyVariable+" needs "+ways)
 	case !loopback && !f.anonymous:
-		return none, usageError("set one, or use --allow-anonymous to let anyone use the key",
+		return access, usageError("set one, or use --allow-anonymous to let anyone use the key",
 			"an address other than loopback needs "+ways)
 	case f.perPerson > 0:
-		return none, usageError(
+		return access, usageError(
 			"without tokens all calls are of one person, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
 	}
@@ -66,21 +65,16 @@ func (f *serveFlags) access(
 
 // resource accepts the tokens of people who sign in. It is nil if no flag says where.
 func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
-	lists := slices.Concat(f.issuers, f.audiences, f.scopes)
-	if f.publicURL == "" && f.userClaim == "sub" && len(lists) == 0 {
+	o := f.signIn
+	lists := slices.Concat(o.Issuers, o.Audiences, o.Scopes)
+	if o.PublicURL == "" && o.UserClaim == "sub" && len(lists) == 0 {
 		return nil, nil
 	}
 
-	resource, err := oauth.New(oauth.Options{
-		PublicURL: f.publicURL,
-		Issuers:   f.issuers,
-		Audiences: f.audiences,
-		Scopes:    f.scopes,
-		UserClaim: f.userClaim,
-		Client:    llm.NewHTTPClient(),
-		Log:       s.Log,
-	})
-	if err == nil && len(f.scopes) == 0 {
+	o.Client = llm.NewHTTPClient()
+	o.Log = s.Log
+	resource, err := oauth.New(o)
+	if err == nil && len(o.Scopes) == 0 {
 		s.Log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
 	}
 	return resource, err
@@ -90,8 +84,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 // all of them.
 func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) {
 	list, path, err := s.Secret(tokensVariable)
-	isSet := path != "" || len(list) > 0
-	if err != nil || !isSet {
+	if err != nil || path == "" && len(list) == 0 {
 		return nil, err
 	}
 	tokens, err := httpd.NewTokens(cmp.Or(path, tokensVariable), list, s.Redactor.Add)
@@ -106,8 +99,9 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 			return err
 		}
 		names := tokens.Names()
-		isThere := func(name string) bool { return slices.Contains(names, name) }
-		gone = slices.DeleteFunc(gone, isThere)
+		gone = slices.DeleteFunc(gone, func(name string) bool {
+			return slices.Contains(names, name)
+		})
 		log := s.Log.Info
 		if len(gone) > 0 { // the file may have lost its end
 			log = s.Log.Warn

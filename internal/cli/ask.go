@@ -23,8 +23,8 @@ import (
 
 // askFlags are the flags of ask.
 type askFlags struct {
-	*app
-	commonFlags
+	app    *app
+	common commonFlags
 	json   bool
 	events bool
 	usage  bool
@@ -40,8 +40,9 @@ func (a *app) askCommand() *cobra.Command {
 		given: map[string]any{},
 	}
 	c := &cobra.Command{
-		Use:   "ask [flags] QUESTION...",
-		Short: "answer a question in the terminal",
+		Use:         "ask [flags] QUESTION...",
+		Annotations: map[string]string{questionKey: "true"},
+		Short:       "answer a question in the terminal",
 		Long: `Answer a question in the terminal, as the tools answer it for a client.
 
 With - in place of the question it is read from stdin; a - after the question adds stdin
@@ -62,7 +63,7 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 		flags.Bool(tool.Flag, false, "answer as the tool "+tool.Name+" does")
 	}
 	f.addArguments(flags)
-	choice(c, &f.color, "color",
+	addChoice(c, &f.color, "color",
 		"`WHEN` to format: auto, always (also when piped, as to less -R) or never",
 		"auto", "always", "never")
 	flags.BoolVar(&f.json, "json", false,
@@ -70,7 +71,7 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 	flags.BoolVar(&f.events, "events", false,
 		"print what happens as JSON lines, the answer in the last one; section 14 of docs/spec.md")
 	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
-	f.add(c)
+	f.common.add(c)
 	return c
 }
 
@@ -125,6 +126,7 @@ func (f *askFlags) tool(c *cobra.Command) (chosen server.Tool, err error) {
 // run answers the question.
 func (f *askFlags) run(c *cobra.Command, words []string) error {
 	ctx := c.Context()
+	a := *f.app
 	if f.json && f.events {
 		return usageError(seeHelp(c), "--json and --events exclude each other")
 	}
@@ -132,16 +134,16 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	f.config.Profile = tool.Name
-	f.given["query"], err = f.query(ctx, words)
+	f.common.config.Profile = tool.Name
+	f.given["query"], err = a.query(ctx, words)
 	if err != nil {
 		return err
 	}
 
-	screen := f.screen(ctx, f.color, f.json)
-	f.stderr = screen // warnings must not run into the status line
+	screen := a.screen(ctx, f.color, f.json)
+	a.stderr = screen // warnings must not run into the status line
 
-	s, err := f.start(&f.commonFlags)
+	s, err := a.start(&f.common)
 	if err != nil {
 		return err
 	}
@@ -163,16 +165,15 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	if piped(f.stdin) && stdio.Unread(f.stdin) {
-		f.warn("stdin was not read: write - after the question to add it as context")
+	if piped(a.stdin) && stdio.Unread(a.stdin) {
+		a.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
 }
 
 // screen returns what shows a text in a terminal, unless noText is set.
 func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
-	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
-	if color == "auto" && noColor {
+	if color == "auto" && a.variable("NO_COLOR") != "" { // https://no-color.org
 		color = "never"
 	}
 	return terminal.New(ctx, terminal.Options{
@@ -192,21 +193,21 @@ func (f *askFlags) askOnce(
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() { // a write would show minutes later that stdout has no reader
-		if stdio.WaitGone(ctx, f.stdout) {
+		if stdio.WaitGone(ctx, f.app.stdout) {
 			stop(stdio.ErrGone)
 		}
 	}()
 
 	var done *call.Done // written with the answer, which follows it
 	write := func(data json.RawMessage) {
-		err := printJSON(f.stdout, data)
+		err := printJSON(f.app.stdout, data)
 		if err != nil {
 			stop(err)
 		}
 	}
 	watch := func(ev call.Event) {
-		end, isDone := ev.(call.Done)
-		if isDone {
+		end, ok := ev.(call.Done)
+		if ok {
 			done = &end
 		}
 		kind := eventType(ev)
@@ -221,7 +222,7 @@ func (f *askFlags) askOnce(
 
 	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
-	c := &call.Call{Tool: f.config.Profile, Sink: watch}
+	c := &call.Call{Tool: f.common.config.Profile, Sink: watch}
 	ans, err := s.Answerer.Ask(limited, c, q)
 	if !f.events {
 		screen.Finish(ans)
@@ -239,9 +240,9 @@ func (f *askFlags) askOnce(
 		return ans, nil
 	}
 
-	problem, hint := s.Advisor.Advise(f.config.Profile, err)
+	problem, hint := s.Advisor.Advise(f.common.config.Profile, err)
 	if f.events {
-		write(f.errorLine(err, problem, hint))
+		write(f.app.errorLine(err, problem, hint))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }
@@ -252,14 +253,14 @@ func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) erro
 		return nil
 	}
 	if f.json {
-		return printJSON(f.stdout, ans)
+		return printJSON(f.app.stdout, ans)
 	}
 
 	shown := text.Printable(ans.Text) + "\n"
 	if f.color == "always" {
 		shown = screen.Format(ans)
 	}
-	_, err := io.WriteString(f.stdout, shown)
+	_, err := io.WriteString(f.app.stdout, shown)
 	return err
 }
 

@@ -41,14 +41,14 @@ const (
 	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one run of the program.
+// app is one run of the program. No command changes it.
 type app struct {
 	env       []string
 	stdin     io.Reader
 	stdout    io.Writer
 	stderr    io.Writer
-	redactor  *redact.Redactor // knows the secrets of the configuration once it is loaded
-	logFormat string           // of serve: text or json
+	redactor  *redact.Redactor // service.New adds the secrets of the configuration
+	logFormat func() string    // of the lines on stderr: only serve has a flag for it, see prepare
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -57,10 +57,12 @@ type app struct {
 // has ended, except that serve lets its calls finish.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{
-		env:    env,
-		stdin:  stdin,
-		stdout: stdout,
-		stderr: stderr,
+		env:       env,
+		stdin:     stdin,
+		stdout:    stdout,
+		stderr:    stderr,
+		redactor:  redact.New(),
+		logFormat: func() string { return "" },
 	}
 	return a.report(ctx, a.run(ctx, args))
 }
@@ -132,7 +134,7 @@ const commandsInOrder = "login setup doctor ask smoke serve completion help"
 // help is the text of --help, which goes to stdout: it was asked for.
 func help(c *cobra.Command) string {
 	const environment = "\n\nEnvironment:\n"
-	about, variables, hasVariables := strings.Cut(c.Long, environment)
+	about, variables, ok := strings.Cut(c.Long, environment)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(about), c.UseLine())
 	if !c.HasParent() {
@@ -151,7 +153,7 @@ func help(c *cobra.Command) string {
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
 	}
-	if hasVariables {
+	if ok {
 		fmt.Fprintln(&b, environment[1:]+variables)
 	}
 	return b.String()
@@ -168,8 +170,8 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	hasKey := cfg.KeySet || cfg.KeyErr != nil // or is meant to have one
-	if f.keyless && !f.offline && !hasKey {
+	noKey := !cfg.KeySet && cfg.KeyErr == nil // and is not meant to have one
+	if noKey && f.keyless && !f.offline {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
@@ -189,19 +191,15 @@ func (a *app) connect(
 		Warnings:    warnings,
 		Offline:     f.offline,
 		RefusalTime: f.refusalTime,
-		LogFormat:   a.logFormat,
+		LogFormat:   a.logFormat(),
 		Stderr:      a.stderr,
+		Redactor:    a.redactor,
 		Getenv:      a.variable,
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	a.redactor = s.Redactor
-	if f.offline {
+	if err == nil && f.offline {
 		a.note("offline: answers are samples from the built-in fake API")
 	}
-	return s, nil
+	return s, err
 }
 
 // failure is an error with its exit code and advice.
@@ -247,8 +245,8 @@ func (a *app) report(ctx context.Context, err error) int {
 // isClosed reports whether err is that of a stdout without a reader.
 func isClosed(err error) bool {
 	const windowsNoData = syscall.Errno(232) // other systems have no such number
-	isBroken := errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData)
-	return isBroken || errors.Is(err, stdio.ErrGone)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
+		errors.Is(err, stdio.ErrGone)
 }
 
 // program begins the lines for the user.
@@ -256,7 +254,7 @@ const program = version.Name + ": "
 
 // say prints a line for the user on stderr, with a prefix, or as a record where the log is JSON.
 func (a *app) say(level slog.Level, prefix, line string) {
-	if a.logFormat != logging.JSON {
+	if a.logFormat() != logging.JSON {
 		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
 		return
 	}

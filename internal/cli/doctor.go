@@ -13,10 +13,10 @@ import (
 
 // doctorFlags are the flags of doctor.
 type doctorFlags struct {
-	*app
-	commonFlags
-	live bool
-	json bool
+	app    *app
+	common commonFlags
+	live   bool
+	json   bool
 }
 
 // doctorCommand checks what a question needs and says what to do about each problem.
@@ -34,17 +34,17 @@ each problem. Failures come last. NO_COLOR keeps the layout in a terminal.`,
 	c.Flags().BoolVar(&f.live, "live", false,
 		"also ask the API one short question, and whether it streams; that costs a few tokens")
 	c.Flags().BoolVar(&f.json, "json", false, "print the checks as JSON")
-	f.add(c)
+	f.common.add(c)
 	return c
 }
 
 // run prints the checks. It fails when a check does: the error counts those that failed.
 func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	ctx := c.Context()
-	cfg, warnings, err := config.Load(f.config, f.env)
+	cfg, warnings, err := config.Load(f.common.config, f.app.env)
 	var s *service.Service // nil: the configuration cannot be used
 	if err == nil {
-		s, err = f.connect(&f.commonFlags, cfg, warnings)
+		s, err = f.app.connect(&f.common, cfg, warnings)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 		Warnings: warnings,
 		Err:      err,
 		Live:     f.live,
-		Offline:  f.offline,
+		Offline:  f.common.offline,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -65,9 +65,9 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	if f.json {
 		format = doctor.JSON
 	}
-	report := f.redactor.Redact(format(checks))
-	screen := f.screen(ctx, "auto", f.json)
-	_, err = io.WriteString(f.stdout, screen.Report(report))
+	report := f.app.redactor.Redact(format(checks))
+	screen := f.app.screen(ctx, "auto", f.json)
+	_, err = io.WriteString(f.app.stdout, screen.Report(report))
 	if err != nil {
 		return err
 	}

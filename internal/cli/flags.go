@@ -16,7 +16,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -82,15 +81,26 @@ func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
 	})
 }
 
-// choice adds a flag with a fixed set of values.
-func choice(c *cobra.Command, value *string, name, usage string, words ...string) {
-	c.Flags().Func(name, usage, func(s string) error {
-		if !slices.Contains(words, s) {
-			return errors.New("not one of " + strings.Join(words, ", "))
-		}
-		*value = s
-		return nil
-	})
+// choice is the value of a flag with a fixed set of values.
+type choice struct {
+	value *string
+	words []string
+}
+
+func (v choice) String() string { return *v.value }
+func (v choice) Type() string   { return "string" }
+
+func (v choice) Set(s string) error {
+	if !slices.Contains(v.words, s) {
+		return errors.New("not one of " + strings.Join(v.words, ", "))
+	}
+	*v.value = s
+	return nil
+}
+
+// addChoice adds a flag with a fixed set of values. usage says which is the default.
+func addChoice(c *cobra.Command, value *string, name, usage string, words ...string) {
+	c.Flags().VarPF(choice{value, words}, name, "", usage).DefValue = ""
 	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
 }
@@ -108,14 +118,14 @@ var wanted = map[string]string{
 type checked struct{ pflag.Value }
 
 func (v checked) Set(s string) error {
-	isNumber := true
 	if v.Type() == "int" {
 		n, err := strconv.Atoi(s)
-		isNumber = err == nil
 		s = strconv.Itoa(n)
+		if err != nil {
+			s = ""
+		}
 	}
-	isAllowed := isNumber && s != "" && s[0] != '-'
-	if !isAllowed || v.Value.Set(s) != nil {
+	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
 		return errors.New("must be " + wanted[v.Type()])
 	}
 	return nil
@@ -134,32 +144,24 @@ func checkFlags(c *cobra.Command) {
 	}
 }
 
-// prepare returns args in the form that package cobra parses, or why they are wrong, and sets the
-// format of the log, which errors have too. The command comes first. Questions are quoted, see
-// asWords. For the other commands the path of --debug may follow after a blank.
+// prepare returns args in the form that package cobra parses, or why they are wrong. It does what
+// the packages cobra and pflag cannot be told:
+//
+//   - help NAME is NAME --help. The help of cobra refuses the flags of NAME.
+//   - The command comes first, see checkOrder. cobra finds one behind flags, too.
+//   - A wrong command is reported before its flags, which cobra parses first.
+//   - A quoted question may begin with -, see asWords. pflag takes it for a flag.
+//   - A path may follow --debug, see joinDebug. pflag has optional values only after =.
+//   - Errors of serve have the format of its log, see parseEarly. cobra stops at the first one.
 func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
-	isName := len(args) > 0 && !strings.HasPrefix(args[0], "-")
 	c, rest, _ := root.Find(args)
-	if !isName {
-		args = joinDebug(args)
-		if c != root {
-			right := []string{c.CommandPath()}
-			for _, word := range rest {
-				right = append(right, clients.ShellWord(word, runtime.GOOS))
-			}
-			hint := "put the command first: " + strings.Join(right, " ")
-			root.Annotations = map[string]string{hintKey: hint}
-			if slices.Contains(args, c.Name()) { // else it is the path of --debug
-				return nil, noWords(root, []string{c.Name()})
-			}
-		}
-		return args, nil
-	}
-
 	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		args = joinDebug(args)
+		return args, checkOrder(c, args, rest)
 	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return args, nil
 	case c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
@@ -167,22 +169,51 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	case asks(c):
 		return asWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
-		a.logFormat = logging.Text
-		early := pflag.NewFlagSet("", pflag.ContinueOnError) // another flag may be wrong
-		early.ParseErrorsAllowlist.UnknownFlags = true
-		early.Usage = func() {}
-		early.AddFlag(c.Flags().Lookup("log-format"))
-		_ = early.Parse(args) // the command reports it
+		format := c.Flags().Lookup("log-format")
+		parseEarly(format, args)
+		a.logFormat = format.Value.String
 	}
 	return joinDebug(args), nil
 }
 
-// hintKey is the annotation of a command with a better hint than its help.
-const hintKey = "hint"
+// checkOrder refuses a command after flags. Its name may be the path of --debug: then the hint of
+// other errors is the right order. rest are the other arguments.
+func checkOrder(c *cobra.Command, args, rest []string) error {
+	root := c.Root()
+	if c == root {
+		return nil
+	}
+
+	right := []string{c.CommandPath()}
+	for _, word := range rest {
+		right = append(right, clients.ShellWord(word, runtime.GOOS))
+	}
+	hint := "put the command first: " + strings.Join(right, " ")
+	root.Annotations = map[string]string{hintKey: hint}
+	if !slices.Contains(args, c.Name()) {
+		return nil
+	}
+	return noWords(root, []string{c.Name()})
+}
+
+// Annotations of commands.
+const (
+	hintKey     = "hint"     // a better hint than the help of the command
+	questionKey = "question" // the command takes a question
+)
 
 // asks reports whether a command takes a question.
 func asks(c *cobra.Command) bool {
-	return strings.Contains(c.Use, "QUESTION")
+	return c.Annotations[questionKey] != ""
+}
+
+// parseEarly sets a flag that may follow a wrong one, at which package cobra stops.
+func parseEarly(flag *pflag.Flag, args []string) {
+	early := pflag.NewFlagSet("", pflag.ContinueOnError)
+	early.ParseErrorsAllowlist.UnknownFlags = true
+	early.Usage = func() {}
+	early.AddFlag(flag)
+	_ = early.Parse(args) // the command reports what is wrong
 }
 
 // wordMark begins arguments that begin with - but are not flags. No argument of a process has
@@ -210,15 +241,13 @@ func joined(words []string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), wordMark, "")
 }
 
-// joinDebug turns `--debug PATH` into `--debug=PATH`: package pflag has no optional values after
-// a blank. An argument that begins with - is the next flag. The result is not nil, for which
-// package cobra takes the arguments of the process.
+// joinDebug turns `--debug PATH` into `--debug=PATH`. An argument that begins with - is the next
+// flag. The result is not nil, for which package cobra takes the arguments of the process.
 func joinDebug(args []string) []string {
 	line := []string{}
 	afterDebug := false
 	for _, arg := range args {
-		isValue := arg != "" && arg[0] != '-'
-		if afterDebug && isValue {
+		if afterDebug && arg != "" && arg[0] != '-' {
 			line[len(line)-1] += "=" + arg
 		} else {
 			line = append(line, arg)

@@ -18,8 +18,8 @@ import (
 
 // loginFlags are the flags of login.
 type loginFlags struct {
-	*app
-	commonFlags
+	app    *app
+	common commonFlags
 	remove bool
 }
 
@@ -46,13 +46,14 @@ can read it. Containers have no home: set OPENAI_API_KEY_FILE there.`,
 	}
 
 	c.Flags().BoolVar(&f.remove, "remove", false, "delete the stored key")
-	f.addConfig(c)
+	f.common.addConfig(c)
 	return c
 }
 
 // run stores or removes the key.
 func (f *loginFlags) run(c *cobra.Command, _ []string) error {
-	s, err := f.start(&f.commonFlags)
+	a := f.app
+	s, err := a.start(&f.common)
 	if err != nil {
 		return err
 	}
@@ -71,14 +72,14 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 			"set " + variable + ", the variable of the header",
 		}
 	case f.remove:
-		return f.removeKey(path)
+		return a.removeKey(path)
 	}
 
 	prompt := s.Advisor.KeyOfAPI("API key") + " (" + variable + ", not shown): "
-	key, err := f.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeyOfAPI("the key alone"))
+	key, err := a.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeyOfAPI("the key alone"))
 	state := ""
 	if err == nil {
-		state, err = f.checkKey(c.Context(), s, key)
+		state, err = a.checkKey(c.Context(), s, key)
 	}
 	if err != nil {
 		return err
@@ -88,12 +89,12 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
-	_, err = fmt.Fprintf(f.stdout,
+	_, err = fmt.Fprintf(a.stdout,
 		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
 		path, state, s.Command)
-	f.warn(config.OpenFolder(path))
-	if s.Config.KeyEnv != variable || f.variable(variable) != "" {
-		f.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
+	a.warn(config.OpenFolder(path))
+	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
+		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
 	}
 	return err
 }
@@ -115,17 +116,18 @@ func (a *app) removeKey(path string) error {
 // enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end,
 // or all of a pipe. hint is for what cannot be a key.
 func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error) {
-	in, isFile := a.stdin.(*os.File)
-	if isFile {
-		line, restore, err := terminal.Password(in, a.stderr, prompt)
+	in := a.stdin
+	file, ok := in.(*os.File)
+	if ok {
+		line, restore, err := terminal.Password(file, a.stderr, prompt)
 		if err != nil {
 			return "", err
 		}
 		defer restore()
-		a.stdin = line
+		in = line
 	}
 
-	key, err := a.readStdin(ctx)
+	key, err := readAll(ctx, in)
 	if errors.Is(err, terminal.ErrNoPassword) {
 		return "", &failure{exitInterrupted, "no key was entered", ""}
 	}

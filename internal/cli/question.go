@@ -24,7 +24,7 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 
 	query := joined(words)
 	if read {
-		s, err := a.readStdin(ctx)
+		s, err := readAll(ctx, a.stdin)
 		if err != nil {
 			return "", err
 		}
@@ -48,9 +48,9 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 	return query, nil
 }
 
-// readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
-// when ctx is done, it is left behind and ends with the program.
-func (a *app) readStdin(ctx context.Context) (string, error) {
+// readAll reads stdin to its end. A read from a pipe cannot be interrupted: when ctx is done, it is
+// left behind and ends with the program.
+func readAll(ctx context.Context, stdin io.Reader) (string, error) {
 	const maxStdin = 1 << 20 // 1 MiB
 
 	var b []byte
@@ -58,7 +58,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		b, err = io.ReadAll(io.LimitReader(a.stdin, maxStdin+1))
+		b, err = io.ReadAll(io.LimitReader(stdin, maxStdin+1))
 	}()
 
 	select {
@@ -98,8 +98,7 @@ func checkDebug(c *cobra.Command, args []string) error {
 			break
 		}
 		afterDebug := i > 0 && args[i-1] == "--debug"
-		isURL := strings.Contains(arg, "://")
-		if afterDebug && pathLike.MatchString(arg) && !isURL {
+		if afterDebug && pathLike.MatchString(arg) && !strings.Contains(arg, "://") {
 			return usageError(
 				"--debug=PATH logs to it; --debug -- ends the flags",
 				"%q after --debug looks like a path, not like a question", arg)

@@ -19,6 +19,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -49,8 +50,8 @@ https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/de
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	*app
-	commonFlags
+	app          *app
+	common       commonFlags
 	http         string
 	metrics      string // "": the address of http
 	path         string
@@ -59,21 +60,19 @@ type serveFlags struct {
 	perHour      int // of one person; 0: no limit
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
+	logFormat    string
 	hosts        []string
 	trustedProxy netip.Addr // the zero value is none
 	anonymous    bool
-	publicURL    string
-	issuers      []string
-	audiences    []string
-	scopes       []string
-	userClaim    string
+	signIn       oauth.Options // where people sign in
 }
 
 // serveCommand runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
-		app:         a,
-		commonFlags: commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		app:       a,
+		common:    commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		logFormat: logging.Text,
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -100,7 +99,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain", -1,
 		"calls may then finish for this `DURATION`, such as 90s")
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
-	choice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
+	addChoice(c, &f.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
 	flags.Func("allowed-host", "accept this Host header, `HOST`; may be given more than once",
 		f.allowHost)
@@ -108,17 +107,17 @@ func (a *app) serveCommand() *cobra.Command {
 		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
 	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
 		"no tokens on an address other than loopback")
-	flags.StringVar(&f.publicURL, "public-url", "", "`URL` that clients connect to, such as "+
+	flags.StringVar(&f.signIn.PublicURL, "public-url", "", "`URL` that clients connect to, such as "+
 		"https://mcp.example.com/mcp; its host is accepted as Host")
-	addList(flags, &f.issuers, "oauth-issuer", "people sign in at this `URL`, as "+
+	addList(flags, &f.signIn.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
 		"its tokens name it; may be given more than once, and needs --public-url")
-	addList(flags, &f.audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
+	addList(flags, &f.signIn.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
 		"place of the public URL; may be given more than once, for one of them")
-	addList(flags, &f.scopes, "oauth-scope",
+	addList(flags, &f.signIn.Scopes, "oauth-scope",
 		"each token needs this `SCOPE`; may be given more than once")
-	flags.StringVar(&f.userClaim, "oauth-user", "sub",
+	flags.StringVar(&f.signIn.UserClaim, "oauth-user", "sub",
 		"`CLAIM` with the name for logs and metrics, such as email")
-	f.add(c)
+	f.common.add(c)
 	return c
 }
 
@@ -142,14 +141,14 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 		defer metricsListener.Close()
 	}
 
-	s, err := f.start(&f.commonFlags)
+	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
 		shown := s.Config.Show(version.String(), s.Warnings...)
-		_ = printJSON(f.stderr, json.RawMessage(shown))
+		_ = printJSON(f.app.stderr, json.RawMessage(shown))
 	}
 	return f.serve(c.Context(), s, ln, metricsListener)
 }
@@ -163,7 +162,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	late, err := f.late(s, true, nil)
+	late, err := f.app.late(s, true, nil)
 	if err != nil {
 		return err
 	}
@@ -303,8 +302,8 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"metrics", cmp.Or(f.metrics, f.http),
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
-		"max_calls", o.MaxCalls)
-	perPerson := o.PerPerson()
+		"max_calls", o.Limits.MaxCalls)
+	perPerson := o.Limits.PerPerson()
 	if perPerson > 0 { // else there is no bound
 		log = log.With("max_calls_per_user", perPerson)
 	}

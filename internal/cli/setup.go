@@ -21,11 +21,11 @@ import (
 
 // setupFlags are the flags of setup.
 type setupFlags struct {
-	*app
-	commonFlags
-	via   string // "": the default of the client
-	url   string
-	oauth bool
+	app    *app
+	common commonFlags
+	via    string // "": the default of the client
+	url    string
+	oauth  bool
 }
 
 // setupCommand prints the configuration of a client on stdout and notes on stderr. It prints no
@@ -48,14 +48,14 @@ npx or a binary names none.`,
 		RunE: f.run,
 	}
 
-	choice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is npx) "+
+	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is npx) "+
 		"or docker start the published version, binary this program; http is a server at --url",
 		clients.Vias()...)
 	c.Flags().StringVar(&f.url, "url", "",
 		"`URL` of the server, such as https://mcp.example.com/mcp")
 	c.Flags().BoolVar(&f.oauth, "oauth", false,
 		"with --via http: the client signs in instead of sending a token")
-	f.addConfig(c)
+	f.common.addConfig(c)
 	return c
 }
 
@@ -70,7 +70,7 @@ func clientIDs() (ids []string) {
 // run prints what the client of that name needs.
 func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 	if len(words) == 0 {
-		return f.listClients()
+		return f.app.listClients()
 	}
 	name := strings.Join(words, " ") // some have a blank: VS Code
 	c, ok := clients.Find(name)
@@ -89,9 +89,9 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 		return err
 	}
 
-	_, err = io.WriteString(f.stdout, c.Snippet(s))
+	_, err = io.WriteString(f.app.stdout, c.Snippet(s))
 	if err == nil {
-		f.setupNotes(c, s)
+		f.app.setupNotes(c, s)
 	}
 	return err
 }
@@ -101,7 +101,6 @@ const startServer = "start one with serve --http, and add --url https://HOST/mcp
 // check returns why a client cannot reach the server as the flags say.
 func (f *setupFlags) check(c clients.Client, via string) error {
 	overHTTP := via == clients.ViaHTTP
-	isBare := !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@") // after a password
 
 	switch {
 	case !overHTTP && c.Web():
@@ -118,7 +117,7 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && f.url == "":
 		return usageError(startServer, "--via http needs --url")
-	case overHTTP && isBare:
+	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"): // no password
 		return usageError(startServer, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL.MatchString(f.url):
 		return usageError(startServer, "a server over HTTP needs its http or https URL")
@@ -199,22 +198,22 @@ func (a *app) listClients() error {
 // describe returns the server with the configuration of this command line, also of a file that is
 // wrong or missing: it may be corrected later.
 func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
-	cfg, warnings, err := config.Load(f.config, f.env)
+	cfg, warnings, err := config.Load(f.common.config, f.app.env)
 	if err != nil {
 		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
 		warnings = append(strings.Split(err.Error(), "\n"),
 			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
-	f.warn(warnings...)
+	f.app.warn(warnings...)
 	keys := append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
 	_, err = os.Stat(cfg.StoredKey)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	if err == nil && seesKey {
-		f.note("the entry names no key: the server reads %s", cfg.StoredKey)
+		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
 		keys = cfg.HeaderVariables
 	}
 
-	file := *cmp.Or(f.config.Config, new(""))
+	file := *cmp.Or(f.common.config.Config, new(""))
 	if via == clients.ViaDocker { // a container does not find the default file
 		file = cmp.Or(file, cfg.File)
 	}
@@ -232,7 +231,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 			return s, err
 		}
 	case via != clients.ViaHTTP && !version.IsRelease():
-		f.warn("this build is " + version.String() +
+		f.app.warn("this build is " + version.String() +
 			"; the entry works when " + version.Version + " is published")
 	}
 

@@ -17,8 +17,8 @@ import (
 
 // smokeFlags are the flags of smoke.
 type smokeFlags struct {
-	*app
-	commonFlags
+	app    *app
+	common commonFlags
 	lines  bool
 	tool   string
 	ping   bool
@@ -29,13 +29,14 @@ type smokeFlags struct {
 // there is no key.
 func (a *app) smokeCommand() *cobra.Command {
 	f := &smokeFlags{
-		app:         a,
-		commonFlags: commonFlags{keyless: true},
-		tool:        "answer",
+		app:    a,
+		common: commonFlags{keyless: true},
+		tool:   "answer",
 	}
 	c := &cobra.Command{
-		Use:   "smoke [flags] [QUESTION...]",
-		Short: "run a session and ask once",
+		Use:         "smoke [flags] [QUESTION...]",
+		Annotations: map[string]string{questionKey: "true"},
+		Short:       "run a session and ask once",
 		Long: `Run a session with the server, as a client does: send it initialize, tools/list and
 tools/call, print each response on a line, and the verdict on stderr. A terminal shows
 what each response has; a pipe gets the JSON. Without a key it uses the offline API.`,
@@ -46,20 +47,21 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	for _, t := range server.Table.Tools {
 		tools = append(tools, t.Name)
 	}
-	c.Flags().BoolVar(&f.lines, "ldjson", false,
+	flags := c.Flags()
+	flags.BoolVar(&f.lines, "ldjson", false,
 		"one JSON value a line instead of Content-Length framing")
-	choice(c, &f.tool, "tool", "`NAME` of the tool: "+strings.Join(tools, ", "), tools...)
-	c.Flags().BoolVar(&f.ping, "ping", false, "also send a ping")
-	c.Flags().BoolVar(&f.cancel, "cancel", false,
+	addChoice(c, &f.tool, "tool", "`NAME` of the tool: "+strings.Join(tools, ", "), tools...)
+	flags.BoolVar(&f.ping, "ping", false, "also send a ping")
+	flags.BoolVar(&f.cancel, "cancel", false,
 		"also cancel a call, which must then stay silent")
-	f.add(c)
+	f.common.add(c)
 	return c
 }
 
 // run prints each response on a line of stdout, in a terminal what it has, and the verdict on
 // stderr.
 func (f *smokeFlags) run(c *cobra.Command, words []string) error {
-	s, err := f.start(&f.commonFlags)
+	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err
 	}
@@ -94,21 +96,21 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 		Log:      s.Log,
 	})
 	start := time.Now()
-	width := terminal.Columns(f.stdout)
+	width := terminal.Columns(f.app.stdout)
 	show := func(r smoke.Request) error {
 		if width == 0 {
-			return printJSON(f.stdout, json.RawMessage(r.Response.Raw))
+			return printJSON(f.app.stdout, json.RawMessage(r.Response.Raw))
 		}
 		ms := time.Since(start).Milliseconds()
 		has := text.OneLine(r.Response.Get(r.Has).String())
 		line := fmt.Sprintf("%-10s %6d ms  %s", r.Method, ms, has)
-		_, err := fmt.Fprintln(f.stdout, text.Truncate(line, width))
+		_, err := fmt.Fprintln(f.app.stdout, text.Truncate(line, width))
 		return err
 	}
 	err = smoke.Session(c.Context(), srv, s.Log, f.lines || s.Config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}
-	f.note("smoke passed in %d ms", time.Since(start).Milliseconds())
+	f.app.note("smoke passed in %d ms", time.Since(start).Milliseconds())
 	return nil
 }

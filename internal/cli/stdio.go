@@ -18,8 +18,8 @@ import (
 
 // serverFlags are the flags of the program without a command.
 type serverFlags struct {
-	*app
-	commonFlags
+	app     *app
+	common  commonFlags
 	stdio   bool
 	shows   bool // --show-config
 	version bool
@@ -69,45 +69,46 @@ Exit status:
 		RunE:          f.run,
 	}
 
-	c.Flags().BoolVar(&f.stdio, "stdio", false,
+	flags := c.Flags()
+	flags.BoolVar(&f.stdio, "stdio", false,
 		"serve MCP on stdin and stdout; this is what a client's configuration runs")
-	c.Flags().BoolVar(&f.shows, "show-config", false,
+	flags.BoolVar(&f.shows, "show-config", false,
 		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
-	f.add(c)
-	c.Flags().BoolVarP(&f.version, "version", "v", false, "print the version")
+	f.common.add(c)
+	flags.BoolVarP(&f.version, "version", "v", false, "print the version")
 	return c
 }
 
 // run does what the flags say.
 func (f *serverFlags) run(c *cobra.Command, _ []string) error {
 	if f.version {
-		_, err := fmt.Fprintln(f.stdout, version.String())
+		_, err := fmt.Fprintln(f.app.stdout, version.String())
 		return err
 	}
 	if !f.stdio && !f.shows {
 		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
 	}
 
-	f.show = !f.stdio
-	s, err := f.start(&f.commonFlags)
+	f.common.show = !f.stdio
+	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
 	if f.shows || s.Config.Server.ShowConfigOnStart {
-		_, err = f.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
+		_, err = f.app.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
 	}
 	if err != nil || !f.stdio {
 		return err
 	}
-	return f.serveStdio(c.Context(), s)
+	return f.app.serveStdio(c.Context(), s)
 }
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
 func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
-	in, isFile := a.stdin.(*os.File)
-	if isFile && term.IsTerminal(int(in.Fd())) {
+	in, ok := a.stdin.(*os.File)
+	if ok && term.IsTerminal(int(in.Fd())) {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 

@@ -55,7 +55,7 @@ type Options struct {
 
 	// Limits are those of Server. They bound requests, too: as many again may wait, and any further
 	// one gets 429.
-	server.Limits
+	Limits  server.Limits
 	Access  Access
 	Metrics *Metrics
 

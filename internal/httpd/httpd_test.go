@@ -183,8 +183,8 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	for _, change := range set {
 		change(&o)
 	}
-	if o.PerPerson == nil {
-		o.PerPerson = o.Access.CallsPerPerson(o.MaxCalls, 0)
+	if o.Limits.PerPerson == nil {
+		o.Limits.PerPerson = o.Access.CallsPerPerson(o.Limits.MaxCalls, 0)
 	}
 	o.Server = server.New(server.Options{
 		Ask:      a.answer,

@@ -135,8 +135,8 @@ func (a *admission) take(more int) error {
 	own := l.people[a.person].plus(add)
 	all := l.all.plus(add)
 	err := cmp.Or(
-		own.check(l.PerPerson(), maxBodies/4, "person", "your calls"),
-		all.check(l.MaxCalls, maxBodies, "server", "the calls of all users"))
+		own.check(l.Limits.PerPerson(), maxBodies/4, "person", "your calls"),
+		all.check(l.Limits.MaxCalls, maxBodies, "server", "the calls of all users"))
 	if err == nil {
 		l.people[a.person] = own
 		l.all = all

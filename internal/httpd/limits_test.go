@@ -230,7 +230,7 @@ func TestBusyServer(t *testing.T) {
 		{maxStrangers + 100, 2 * tokenTime},
 	} {
 		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy), func(t *testing.T) {
-			s := serve(t, slow, func(o *Options) { o.MaxCalls = 4 * tt.conns })
+			s := serve(t, slow, func(o *Options) { o.Limits.MaxCalls = 4 * tt.conns })
 			s.busy = time.Now().Add(tt.busy)
 
 			var users sync.WaitGroup
@@ -470,7 +470,7 @@ var placesTests = []struct {
 func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
-	return func(o *Options) { o.PerPerson = o.Access.CallsPerPerson(o.MaxCalls, n) }
+	return func(o *Options) { o.Limits.PerPerson = o.Access.CallsPerPerson(o.Limits.MaxCalls, n) }
 }
 
 // onlyAlice has two tokens of one name.
@@ -487,7 +487,7 @@ func aliceOrSignIn(o *Options) {
 func TestPlaces(t *testing.T) {
 	for _, tt := range placesTests {
 		inBubble(t, tt.name, func(t *testing.T) {
-			maxCalls := func(o *Options) { o.MaxCalls = tt.maxCalls }
+			maxCalls := func(o *Options) { o.Limits.MaxCalls = tt.maxCalls }
 			s := serve(t, ask{"42", begins}, tt.set, maxCalls)
 
 			for range 2 {

@@ -202,7 +202,7 @@ func (s *instance) checkDescriptors() {
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*s.MaxCalls + maxStrangers + others
+	needed := 3*s.Limits.MaxCalls + maxStrangers + others
 	if n == 1 && limit < needed {
 		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
@@ -225,7 +225,7 @@ func (s *instance) gauges() []gauge {
 			"Files that cannot be used: their last content stays in use.",
 			s.StaleFiles(),
 		},
-		{"max_calls", "Requests that run at once.", s.MaxCalls},
+		{"max_calls", "Requests that run at once.", s.Limits.MaxCalls},
 		{"requests_in_flight", "Requests that run or wait.", s.inFlight()},
 		{
 			"calls_running",

@@ -117,7 +117,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	var failure *call.Error
 	isStream := broken != nil
 	if isStream {
-		failure = x.failed(ctx, broken, 1)
+		failure = x.client.failed(ctx, broken, 1)
 	}
 
 	for {
@@ -136,7 +136,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
-		r, failure = x.fetch(ctx, acc, isStream)
+		r, failure = x.client.fetch(ctx, acc, isStream)
 		switch {
 		case failure == nil && !acc.running():
 			return r, nil
@@ -146,7 +146,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure.Lost, !acc.running():
 			return nil, failure
 		case ctx.Err() != nil, !isStream && failure.Kind == call.KindFailed: // too large, for example
-			x.cancelEarly(ctx, acc)
+			x.client.cancelEarly(ctx, acc)
 			return nil, failure
 		}
 	}

@@ -37,7 +37,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 	}
 	c.Input = r.Input
 	x := &exchange{
-		Client:  cl,
+		client:  cl,
 		call:    c,
 		model:   r.Model,
 		body:    cl.newBody(c.Person, r),
@@ -78,7 +78,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 // exchange is a request with its attempts, which follow each other.
 type exchange struct {
-	*Client
+	client  *Client
 	call    *call.Call
 	model   string
 	body    body
@@ -97,11 +97,11 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 	err := x.waitForTurn(waits)
 	cancel()
 	if err != nil {
-		return nil, x.failed(waits, err, x.attempt-1), 0
+		return nil, x.client.failed(waits, err, x.attempt-1), 0
 	}
 	if ctx.Err() != nil { // as its turn came
 		x.ticket.Ended()
-		return nil, x.failed(ctx, ctx.Err(), x.attempt-1), 0
+		return nil, x.client.failed(ctx, ctx.Err(), x.attempt-1), 0
 	}
 
 	r, err = x.send(ctx)
@@ -109,7 +109,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 		r.Retries = x.attempt - 1
 		return r, nil, 0
 	}
-	failure = x.failed(ctx, err, x.attempt)
+	failure = x.client.failed(ctx, err, x.attempt)
 	if failure.Kind == call.KindRateLimit {
 		asked := failure.RetryAfter
 		if asked == 0 && isInTime(ctx, failure.Reset) {
@@ -131,7 +131,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Send(call.Waiting{Ahead: ahead})
 		}
 	}
-	isLast := x.attempt > 1 && x.attempt > x.o.MaxRetries
+	isLast := x.attempt > 1 && x.attempt > x.client.o.MaxRetries
 
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLast, report)
@@ -144,11 +144,11 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 	defer x.call.Ended(time.Now())
 	encoded, _ := jsonx.Marshal(x.body) // the configuration has checked its own parts
-	x.logBody(ctx, "openai(client): request", encoded)
+	x.client.logBody(ctx, "openai(client): request", encoded)
 	conn, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 
-	acc := x.newAccumulator(ctx, x.call)
+	acc := x.client.newAccumulator(ctx, x.call)
 	acc.background = background{
 		asked:   x.body["background"] == true,
 		model:   x.model,
@@ -162,10 +162,10 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 		accept = eventStream
 	}
 	var resp *http.Response
-	options := append(x.options(x.call, &resp),
+	options := append(x.client.options(x.call, &resp),
 		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
-	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
+	_, err := x.client.api.New(conn, responses.ResponseNewParams{}, options...)
 	failure, isRefused := errors.AsType[*call.Error](err)
 	isFree := isRefused && failure.Status < http.StatusInternalServerError
 	if !isFree { // the API may have begun, behind a gateway that gave up
@@ -175,7 +175,7 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 		return nil, err
 	}
 	x.ticket.Accepted()
-	x.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)
+	x.client.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)
 	x.removed = nil
 
 	r, err := readAnswer(conn, resp, acc)
@@ -188,7 +188,7 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 // leaveOut removes from the body what the API refuses, and reports whether the request that is left
 // should be made at once. A response that is lost is a failure, which counts as an attempt.
 func (x *exchange) leaveOut(failure *call.Error) bool {
-	if failure.Lost && x.remove("background", failure) && x.memory.hasFound(x.model) {
+	if failure.Lost && x.remove("background", failure) && x.client.memory.hasFound(x.model) {
 		x.removed = nil // only this response is lost
 	}
 	return x.remove(x.body.refused(failure), failure)
@@ -201,7 +201,7 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {
-	if !retryable(failure) || x.attempt > x.o.MaxRetries {
+	if !retryable(failure) || x.attempt > x.client.o.MaxRetries {
 		return 0, failure
 	}
 
@@ -245,9 +245,9 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	}
 
 	p.person = everyone
-	n := x.warned.Count(p)
+	n := x.client.warned.Count(p)
 	if n > 0 {
-		x.o.Logger.Warn("the API refuses a parameter: asking again without it",
+		x.client.o.Logger.Warn("the API refuses a parameter: asking again without it",
 			"model", x.model,
 			"param", name,
 			"status", failure.Status,

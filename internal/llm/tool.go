@@ -56,7 +56,7 @@ func (cl *Client) Run(
 
 // toolCall is a tool call and the tool that answers it.
 type toolCall struct {
-	call.Item
+	item call.Item
 	tool Tool
 }
 
@@ -88,13 +88,13 @@ func callTools(ctx context.Context, calls []toolCall) []json.RawMessage {
 	var wg sync.WaitGroup
 	for i, made := range calls {
 		wg.Go(func() {
-			output, err := made.tool.Call(ctx, made.Arguments+made.Input)
+			output, err := made.tool.Call(ctx, made.item.Arguments+made.item.Input)
 			if err != nil {
 				output = "error: " + err.Error()
 			}
 			items[i], _ = json.Marshal(map[string]string{ // strings cannot fail
-				"type":    made.Type + "_output",
-				"call_id": made.CallID,
+				"type":    made.item.Type + "_output",
+				"call_id": made.item.CallID,
 				"output":  output,
 			})
 		})

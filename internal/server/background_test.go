@@ -111,11 +111,11 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.Shared = true
+	o.Late.Shared = true
 }
 
 func (a *api) overStdio(o *Options) {
-	o.API = &tasks.API{
+	o.Late.API = &tasks.API{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },
@@ -185,7 +185,7 @@ func TestBackgroundEnds(t *testing.T) {
 	} {
 		t.Run(tt.query+" "+tt.mode+" "+tt.wait.String(), func(t *testing.T) {
 			a := &api{}
-			mode := func(o *Options) { o.ToolErrors = tt.mode }
+			mode := func(o *Options) { o.Settings.ToolErrors = tt.mode }
 			inSession(t, func(p *peer) {
 				id := newPeer(p.T, a.overHTTP).start(tt.query)
 				time.Sleep(tt.wait)
@@ -239,7 +239,7 @@ func TestShareFetch(t *testing.T) {
 
 // A task keeps its place until its end, which need not be asked about.
 func TestBackgroundPlace(t *testing.T) {
-	onePlace := func(o *Options) { o.MaxCalls = 1 }
+	onePlace := func(o *Options) { o.Limits.MaxCalls = 1 }
 	inSession(t, func(p *peer) {
 		began := time.Now()
 		p.start("why")

@@ -73,7 +73,7 @@ func (s *Server) call(
 ) (mcp.Result, error) {
 	name := req.Params.Name
 	isKnown := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
-	if name == fetch && s.options.API != nil { // another server may have sealed the id
+	if name == fetch && s.options.Late.API != nil { // another server may have sealed the id
 		isKnown = true
 	}
 	if !isKnown {
@@ -86,7 +86,7 @@ func (s *Server) call(
 	began := time.Now()
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := Question(args, s.options.Defaults, false)
+	q, err := Question(args, s.options.Settings.Defaults, false)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
@@ -118,7 +118,7 @@ func (s *Server) ask(
 	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question,
 ) (*tasks.Task, *answer.Answer, error) {
 	isTask := s.canBeTask(req.Params)
-	if !isTask && s.options.Within == 0 {
+	if !isTask && s.options.Late.Within == 0 {
 		progress := tasks.NewProgress()
 		if isWatched(req) {
 			c.Sink = progress.Add
@@ -135,7 +135,7 @@ func (s *Server) ask(
 	}
 	if !isTask {
 		defer watch(ctx, req, task.Progress)()
-		state := s.tasks.Wait(ctx, task, c, s.options.Within)
+		state := s.tasks.Wait(ctx, task, c, s.options.Late.Within)
 		if state.Works() && keep(0) {
 			return task, nil, nil
 		}
@@ -158,7 +158,7 @@ func (s *Server) run(
 		s.observe(c, began, a, err)
 	}()
 	defer s.recoverCall(c.Tool, &err)
-	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
+	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
 
 	s.waiting.Add(1)

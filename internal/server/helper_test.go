@@ -120,8 +120,8 @@ const (
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
-	o.Tasks = true
-	o.MaxCalls = 2000
+	o.Late.Tasks = true
+	o.Limits.MaxCalls = 2000
 }
 
 // peer is the client's side of a session.

@@ -25,7 +25,7 @@ func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended 
 // N + N/6 in ten minutes. A full bucket is forgotten.
 func TestCallsPerHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.PerHour = 60 })
+		s, calls := newServer(func(o *Options) { o.Limits.PerHour = 60 })
 		began := time.Now()
 		started := 0
 		for time.Since(began) <= 10*time.Minute {
@@ -47,7 +47,7 @@ func TestCallsPerHour(t *testing.T) {
 func TestLimited(t *testing.T) {
 	const reached = "limit of 3 calls an hour reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.PerHour = 3 })
+		s, calls := newServer(func(o *Options) { o.Limits.PerHour = 3 })
 		for _, tt := range []struct {
 			after          time.Duration
 			query, outcome string
@@ -86,5 +86,5 @@ func TestLimitedTask(t *testing.T) {
 		}
 		p.want(p.call(withTasks, "why"), `"isError":true`,
 			`"answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"`)
-	}, func(o *Options) { o.PerHour = 1 })
+	}, func(o *Options) { o.Limits.PerHour = 1 })
 }

@@ -77,7 +77,7 @@ func (s *Server) await(
 
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Within, fetchTime))
+	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Late.Within, fetchTime))
 	if end.Works() {
 		return s.working(req, next), nil
 	}

@@ -18,7 +18,7 @@ import (
 
 const within = 25 * time.Second
 
-func late(o *Options) { o.Within = within }
+func late(o *Options) { o.Late.Within = within }
 
 // ask calls answer, and returns the result with the JSON object of its text.
 func (p *peer) ask(query string) (result, object gjson.Result) {
@@ -108,7 +108,7 @@ func TestLateTimeout(t *testing.T) {
 		r, _ := p.await(working.Get("id").Str)
 		p.want(r, `"isError":true`, "answer failed: timed out after 40 s")
 		compare.Equal(p, "duration", (*p.calls)[0].Duration, 40*time.Second)
-	}, late, func(o *Options) { o.Timeout = 40 * time.Second })
+	}, late, func(o *Options) { o.Settings.Timeout = 40 * time.Second })
 }
 
 // Over HTTP only what the API runs is late, and the place of the call is free at its end. A call that
@@ -116,8 +116,8 @@ func TestLateTimeout(t *testing.T) {
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) {
-		o.MaxCalls = 1
-		o.Structured = true
+		o.Limits.MaxCalls = 1
+		o.Settings.Structured = true
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -158,8 +158,8 @@ func (p *peer) wantWaiting(params string, ahead int) {
 // counts as no call of the hour. Each result has other words.
 func TestLateWaits(t *testing.T) {
 	settings := func(o *Options) {
-		o.Structured = true
-		o.PerHour = 1
+		o.Settings.Structured = true
+		o.Limits.PerHour = 1
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -183,7 +183,7 @@ func TestLateWaitsHere(t *testing.T) {
 	a := &api{}
 	settings := func(o *Options) {
 		o.Ask = a.ask
-		o.MaxCalls = 1
+		o.Limits.MaxCalls = 1
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -287,7 +287,7 @@ func TestLateOrder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var order []string
 				s, _ := newServer(func(o *Options) {
-					o.Timeout = time.Hour
+					o.Settings.Timeout = time.Hour
 					o.Ask = func(
 						_ context.Context, c *call.Call, _ answer.Question,
 					) (*answer.Answer, error) {

@@ -34,7 +34,7 @@ type content struct {
 func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *result {
 	r := &result{Content: []content{{"text", body}}}
 	r.Meta = mcp.Meta{}
-	if s.options.NoMeta {
+	if s.options.Settings.NoMeta {
 		meta = nil
 	}
 	for name, value := range meta {
@@ -50,7 +50,7 @@ func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *r
 func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
 	body, _ := jsonx.Marshal(v) // strings and numbers are always valid JSON
 	r := s.newResult(req, string(body), meta)
-	if s.options.Structured {
+	if s.options.Settings.Structured {
 		r.Structured = body
 	}
 	return r
@@ -121,11 +121,11 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	}
 
 	e, ok := errors.AsType[*call.Error](err)
-	if ok && s.options.Debug {
+	if ok && s.options.Settings.Debug {
 		maps.Copy(data, details(e, clean))
 	}
 
-	mode := s.options.ToolErrors
+	mode := s.options.Settings.ToolErrors
 	isResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
 	if isResult {
 		data["code"] = code

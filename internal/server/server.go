@@ -42,9 +42,9 @@ type Options struct {
 	Waiting func() int                             // counts the running calls that wait for the API
 	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
 
-	Settings
-	Late
-	Limits
+	Settings Settings
+	Late     Late
+	Limits   Limits
 
 	Redactor *redact.Redactor // removes secrets from errors
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
@@ -108,23 +108,23 @@ func New(o Options) *Server {
 		options: o,
 		tools:   tools(o),
 		hour: &hourLimit{
-			calls:   o.PerHour,
+			calls:   o.Limits.PerHour,
 			buckets: map[string]*rate.Limiter{},
 		},
 		places: &places{
-			most:      cmp.Or(o.MaxCalls, 256),
-			perPerson: o.PerPerson,
+			most:      cmp.Or(o.Limits.MaxCalls, 256),
+			perPerson: o.Limits.PerPerson,
 			people:    map[string]int{},
 		},
 	}
 
 	s.tasks = tasks.New(tasks.Options{
-		Timeout: o.Timeout,
-		Within:  o.Within,
-		API:     o.API,
+		Timeout: o.Settings.Timeout,
+		Within:  o.Late.Within,
+		API:     o.Late.API,
 		Recover: s.recoverCall,
-		Shared:  o.Shared,
-		Last:    o.Last,
+		Shared:  o.Late.Shared,
+		Last:    o.Late.Last,
 	})
 	return s
 }
@@ -170,7 +170,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.options.Tasks || s.options.API != nil {
+	if s.options.Late.Tasks || s.options.Late.API != nil {
 		addTaskMethods(m)
 	}
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -223,7 +223,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
-			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Tasks {
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Late.Tasks {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err

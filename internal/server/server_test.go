@@ -116,7 +116,7 @@ func TestFailures(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 90 * time.Second
-		s, calls := newServer(func(o *Options) { o.Timeout = limit })
+		s, calls := newServer(func(o *Options) { o.Settings.Timeout = limit })
 		go s.call(t.Context(), t.Context(), request("why"))
 		synctest.Wait() // the second one waits for it
 

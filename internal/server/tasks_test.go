@@ -64,7 +64,7 @@ func TestTaskFails(t *testing.T) {
 		{"fail", "protocol", "failed", `"error":{"code":-32001,"message":"answer failed: `},
 	} {
 		t.Run(tt.query+" "+tt.mode, func(t *testing.T) {
-			mode := func(o *Options) { o.ToolErrors = tt.mode }
+			mode := func(o *Options) { o.Settings.ToolErrors = tt.mode }
 			inSession(t, func(p *peer) {
 				id := p.start(tt.query)
 				synctest.Wait()
@@ -106,7 +106,7 @@ func TestNoTask(t *testing.T) {
 		{"off", "server/discover", withTasks, someTask, `"capabilities":{"tools":{}}`},
 	} {
 		t.Run(tt.name+" "+tt.method, func(t *testing.T) {
-			tasks := func(o *Options) { o.Tasks = tt.name != "off" }
+			tasks := func(o *Options) { o.Late.Tasks = tt.name != "off" }
 			inSession(t, func(p *peer) {
 				if tt.meta == initialized {
 					p.initialize()

@@ -34,11 +34,12 @@ import (
 // Options configure a Service.
 type Options struct {
 	Config      *config.Config
-	Warnings    []string      // of loading it
-	Offline     bool          // answer from the built-in fake API
-	RefusalTime time.Duration // see llm.Options
-	LogFormat   string        // of logging.Options
-	Stderr      io.Writer     // gets the log
+	Warnings    []string         // of loading it
+	Offline     bool             // answer from the built-in fake API
+	RefusalTime time.Duration    // see llm.Options
+	LogFormat   string           // of logging.Options
+	Stderr      io.Writer        // gets the log
+	Redactor    *redact.Redactor // gets the secrets of the configuration
 	Getenv      func(name string) string
 }
 
@@ -80,17 +81,17 @@ func New(o Options) (*Service, error) {
 		closeAPI = stop
 	}
 
-	redactor := redact.New(cfg.Secrets...)
+	o.Redactor.Add(cfg.Secrets...)
 	log, closeLog, logErr := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
 		File:     cfg.Server.DebugFile,
 		Format:   o.LogFormat,
 		Stderr:   o.Stderr,
 		NoColor:  o.Getenv("NO_COLOR") != "",
-		Redactor: redactor,
+		Redactor: o.Redactor,
 	})
 
-	connect := o.connect(cfg, log, redactor)
+	connect := o.connect(cfg, log)
 	client := connect(cfg.APIKey, cfg.Request.MaxRetries)
 	byTool := profiles(cfg)
 	system := cfg.Policy.System
@@ -103,7 +104,7 @@ func New(o Options) (*Service, error) {
 		Profiles: byTool,
 		Log:      log,
 		LogErr:   logErr,
-		Redactor: redactor,
+		Redactor: o.Redactor,
 		API:      client,
 		Answerer: newAnswerer(cfg, client, instructions, byTool, log),
 		Settings: settings(cfg),
@@ -120,7 +121,7 @@ func New(o Options) (*Service, error) {
 
 // connect returns what makes a client of the API with a key.
 func (o Options) connect(
-	cfg *config.Config, log *slog.Logger, redactor *redact.Redactor,
+	cfg *config.Config, log *slog.Logger,
 ) func(key string, retries int) *llm.Client {
 	return func(key string, retries int) *llm.Client {
 		return llm.New(llm.Options{
@@ -134,7 +135,7 @@ func (o Options) connect(
 			RefusalTime:  o.RefusalTime,
 			UserAgent:    version.Name + "/" + version.String(),
 			Logger:       log,
-			Redactor:     redactor,
+			Redactor:     o.Redactor,
 		})
 	}
 }

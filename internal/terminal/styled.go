@@ -22,8 +22,8 @@ const noBreak = "\u2007"
 type styled []styledByte
 
 type styledByte struct {
-	byte
-	style
+	char  byte
+	style style
 }
 
 // style is how a text looks, as parameters of the control sequence SGR, and the
@@ -82,7 +82,7 @@ func (s *styled) add(words string, st style) {
 func (s styled) String() string {
 	var b strings.Builder
 	for _, c := range s {
-		b.WriteByte(c.byte)
+		b.WriteByte(c.char)
 	}
 	return b.String()
 }
@@ -97,7 +97,7 @@ func (s styled) paint() string {
 	var now style
 	for _, c := range s {
 		b.WriteString(change(now, c.style))
-		b.WriteByte(c.byte)
+		b.WriteByte(c.char)
 		now = c.style
 	}
 	b.WriteString(change(now, style{}))
