@@ -163,7 +163,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	late, err := f.late(s, true, nil)
+	detach, err := f.detach(s, true, nil)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (f *serveFlags) serve(
 			log(ended)
 		},
 		Settings: s.Settings,
-		Late:     late,
+		Detach:   detach,
 		Limits:   limits,
 		Redactor: s.Redactor,
 		Log:      s.Log,

@@ -90,6 +90,9 @@ func (a *api) fetch(
 		return nil, answer.ErrGone
 	case a.question == "dark": // it fails
 		return nil, answer.ErrUnknown
+	case a.question == "silent":
+		<-ctx.Done()
+		return nil, answer.ErrUnknown
 	case time.Since(a.created) < time.Minute:
 		return nil, answer.ErrRunning
 	case a.question == "panic":

@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	fetch    = "answer_result" // the tool that returns the answers of late calls
-	nameTime = 2 * time.Second // for the API to name the response of a task
-	maxFetch = 1_000_000       // working results of a call
+	answerResult = "answer_result" // the tool that returns late answers
+	maxResults   = 1_000_000       // working results of a call
 
-	// fetchTime is how long answer_result waits on a server without Within, whose calls are not late:
+	// resultTime is how long answer_result waits on a server without Within, whose calls are not late:
 	// servers with other settings may share their clients.
-	fetchTime = 20 * time.Second
+	resultTime = 20 * time.Second
 )
 
 const lateInstructions = "\nA result with status working is not the answer yet: call answer_result " +
@@ -71,13 +70,13 @@ func (s *Server) await(
 	id, next := nextID(id)
 	task := s.tasks.Find(id, c.Person.ID)
 	if task == nil {
-		return s.failure(req, fetch,
+		return s.failure(req, answerResult,
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Within, fetchTime))
+	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Within, resultTime))
 	if end.Works() {
 		return s.working(req, next), nil
 	}
@@ -91,7 +90,7 @@ func nextID(given string) (id, next string) {
 	n := 1
 	if hasNumber {
 		n, _ = strconv.Atoi(number)
-		if n < 2 || n > maxFetch || strconv.Itoa(n) != number {
+		if n < 2 || n > maxResults || strconv.Itoa(n) != number {
 			return "", ""
 		}
 	}

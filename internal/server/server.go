@@ -6,6 +6,7 @@
 //	tools.go     how tools/list shows them
 //	arguments.go how the arguments of a call become a question
 //	call.go      a call, from its request to its end
+//	detach.go    calls that go on without their requests
 //	result.go    its result and its errors, as clients see them
 //	hour.go      how many calls a person starts in an hour
 //	places.go    how many calls run at a time, of a person and of all
@@ -43,7 +44,7 @@ type Options struct {
 	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
 
 	Settings
-	Late
+	Detach
 	Limits
 
 	Redactor *redact.Redactor // removes secrets from errors
@@ -61,19 +62,6 @@ type Settings struct {
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
 	ToolErrors string
-}
-
-// Late says which calls outlive their requests. The zero value is none.
-type Late struct {
-	Tasks  bool       // clients can run answer_detailed as a task
-	API    *tasks.API // that runs tasks in its background; nil: they end with the server
-	Shared bool       // requests about a task may reach another process, see tasks.Options
-
-	// Within is how long a call and answer_result wait for an answer before they return an id, and a
-	// Shared call for others before it ends. 0: a call waits for its end, and answer_result is not
-	// listed.
-	Within time.Duration
-	Last   <-chan struct{} // of tasks.Options
 }
 
 // Limits bound the calls of people who share the server.
@@ -120,11 +108,9 @@ func New(o Options) *Server {
 
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Timeout,
-		Within:  o.Within,
 		API:     o.API,
 		Recover: s.recoverCall,
-		Shared:  o.Shared,
-		Last:    o.Last,
+		EOF:     o.EOF,
 	})
 	return s
 }

@@ -1,9 +1,9 @@
-// Package tasks keeps calls that outlive their requests. A task runs in this process, or at the API,
+// Package tasks has the calls that outlive their requests. A task runs in this process, or at the API,
 // where the id of the task is all that is left of it: a sealed one, which any process with the same
 // secret can open. Package server shows tasks to clients.
 //
 //	tasks.go     Tasks: which there are, and for how long
-//	here.go      a call that runs in this process
+//	here.go      a call that runs in this process, until it is detached and afterwards
 //	api.go       a response that the API runs for a call of another process
 //	progress.go  messages about a call
 //	seal.go      sealed ids
@@ -25,7 +25,7 @@ const (
 	maxTasks = 1000             // that are kept, unless more of them work
 	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
 	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
-	waitTime = 2 * time.Second  // between two looks at a task while a request waits for it
+	pollHere = 2 * time.Second  // between two requests of a client about a task that lives here
 	askTime  = 10 * time.Second // for the API to answer
 )
 
@@ -39,16 +39,9 @@ type Options struct {
 	// Recover is deferred around Fetch: it turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// Within is the time after which calls are late; 0: none is.
-	Within time.Duration
-
-	// Shared says that requests about a task may reach another process, as over HTTP. Then only
-	// calls whose response the API runs become tasks.
-	Shared bool
-
-	// Last, if set, is closed when no request can follow those that are there, which then wait for
+	// EOF, if set, is closed when no request can follow those that are there, which then wait for
 	// the end of their tasks.
-	Last <-chan struct{}
+	EOF <-chan struct{}
 }
 
 // API is what tasks need of an API that runs responses in the background.
@@ -66,30 +59,30 @@ type API struct {
 // Tasks are the tasks that this process knows.
 type Tasks struct {
 	o     Options
-	close context.CancelFunc
-	open  context.Context // until Close
-
 	mu    sync.Mutex       // guards known
 	known map[string]*Task // by ID
 }
 
 // New returns Tasks without any.
 func New(o Options) *Tasks {
-	open, end := context.WithCancel(context.Background())
 	return &Tasks{
 		o:     o,
-		open:  open,
-		close: end,
 		known: map[string]*Task{},
 	}
 }
 
 // Close ends the tasks that run here. Their responses go on at the API if they run in its background.
 func (s *Tasks) Close() {
-	s.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.known {
+		if t.atAPI == nil {
+			t.stop(call.ErrDetached)
+		}
+	}
 }
 
-// Task is a call that outlives its request.
+// Task is a call that outlives its request, or may.
 type Task struct {
 	ID       string // set before clients know the task
 	Tool     string
@@ -102,10 +95,11 @@ type Task struct {
 	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it, if there is one
 
 	// Of a call that runs in this process.
-	stop   context.CancelCauseFunc
-	kept   atomic.Bool   // the call goes on without its request
-	named  chan struct{} // closed when from is set, which a retry changes
-	isGone atomic.Bool   // the API does not have the response
+	call  call.Call               // as it began: run changes its own
+	ctx   context.Context         // until the call has ended
+	stop  context.CancelCauseFunc // ends it
+	leave func() bool             // frees it from its request, unless that has ended
+	named chan struct{}           // closed when from is set, which a retry changes
 
 	atAPI *atAPI // of a call of another process, else nil
 
@@ -175,20 +169,24 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 func (s *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, most time.Duration,
 ) State {
-	isOver := time.After(most)
-	last := s.o.Last
+	over := time.After(most)
+	eof := s.o.EOF
 	for {
 		state := s.Look(ctx, t, c)
 		if !state.Works() {
 			return state
 		}
+		var next <-chan time.Time // look at the API
+		if t.atAPI != nil {
+			next = time.After(waitAPI)
+		}
 		select {
 		case <-t.done:
-		case <-time.After(waitTime):
-		case <-last:
-			last = nil
-			isOver = nil
-		case <-isOver:
+		case <-next:
+		case <-eof:
+			eof = nil
+			over = nil
+		case <-over:
 			return state
 		case <-ctx.Done():
 			return state
