@@ -127,8 +127,8 @@ func (a *api) overStdio(o *Options) {
 	}
 }
 
-// A task that the API runs has the result of a plain call in each process. Its end is observed once,
-// where it began.
+// A task that the API runs has the result of a plain call in each process. Its end is observed
+// once, where it began.
 func TestBackgroundTask(t *testing.T) {
 	a := &api{}
 	inSession(t, func(p *peer) {

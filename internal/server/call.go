@@ -48,8 +48,8 @@ func newCall(req mcp.Request, tool string) *call.Call {
 // traceparentGrammar is that of https://www.w3.org/TR/trace-context.
 var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over HTTP,
-// which tells them only in initialize: another server may have answered that.
+// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over
+// HTTP, which tells them only in initialize: another server may have answered that.
 func clientInfo(req mcp.Request) string {
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
 	if info == nil {

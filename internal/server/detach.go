@@ -11,7 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 )
 
-// nameTime is how long the API has to name the response of a task, whose id then outlives this process.
+// nameTime is how long the API has to name the response of a task, whose id then outlives this
+// process.
 const nameTime = 2 * time.Second
 
 // Detach says which calls go on without their requests, and where. The zero value is none.
@@ -39,9 +40,9 @@ type Detach struct {
 func (s *Server) ask(
 	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question,
 ) (*tasks.Task, *answer.Answer, error) {
-	isTask := s.canBeTask(req.Params)
+	asTask := s.canBeTask(req.Params)
 	within := s.options.Within
-	if !isTask && within == 0 {
+	if !asTask && within == 0 {
 		progress := tasks.NewProgress()
 		if isWatched(req) {
 			c.Sink = progress.Add
@@ -60,20 +61,20 @@ func (s *Server) ask(
 	}
 	run := func(ctx context.Context) (*answer.Answer, error) { return s.run(ctx, c, q) }
 	t := s.tasks.Start(ctx, c, q.ExcludeDomains, run)
-	if !isTask {
+	if !asTask {
 		defer watch(ctx, req, t.Progress)()
 	}
-	if detach(ctx, t, isTask) {
+	if detach(ctx, t, asTask) {
 		return t, nil, nil
 	}
 	a, err := t.End()
 	return nil, a, err
 }
 
-// detachHere lets a call go on in this process: a task soon, any other call when it is late. It returns
-// false if the call ends with its request.
-func (s *Server) detachHere(ctx context.Context, t *tasks.Task, isTask bool) bool {
-	if !isTask {
+// detachHere lets a call go on in this process: a task soon, any other call when it is late. It
+// returns false if the call ends with its request.
+func (s *Server) detachHere(ctx context.Context, t *tasks.Task, asTask bool) bool {
+	if !asTask {
 		state := s.tasks.Wait(ctx, t, nil, s.options.Within)
 		return state.Works() && s.tasks.DetachHere(t)
 	}
@@ -86,11 +87,11 @@ func (s *Server) detachHere(ctx context.Context, t *tasks.Task, isTask bool) boo
 	return s.tasks.DetachHere(t)
 }
 
-// detachAtAPI lets a call go on whose response the API runs: a task once it has a name, any other call
-// when it is late. It returns false if the call ends with its request, or if the API does not have the
-// response.
-func (s *Server) detachAtAPI(ctx context.Context, t *tasks.Task, isTask bool) bool {
-	if isTask {
+// detachAtAPI lets a call go on whose response the API runs: a task once it has a name, any other
+// call when it is late. It returns false if the call ends with its request, or if the API does not
+// have the response.
+func (s *Server) detachAtAPI(ctx context.Context, t *tasks.Task, asTask bool) bool {
+	if asTask {
 		return t.AwaitName(ctx) && s.tasks.Found(ctx, t) && s.tasks.DetachAtAPI(t)
 	}
 

@@ -41,18 +41,18 @@ func (s *Service) Detach(
 		Shared: shared,
 		EOF:    eof,
 	}
-	hasTasksAtAPI := settings.Tasks && s.Profiles["answer_detailed"].Background
+	tasksAtAPI := settings.Tasks && s.Profiles["answer_detailed"].Background
 	switch {
 	case !s.usesBackground():
 	case len(list()) > 0:
 		d.API = s.background(list)
-	case hasTasksAtAPI || d.Within > 0:
+	case tasksAtAPI || d.Within > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
 
 	if shared {
-		d.Tasks = hasTasksAtAPI && d.API != nil
+		d.Tasks = tasksAtAPI && d.API != nil
 	}
 	if shared && d.API == nil {
 		d.Within = 0
@@ -62,8 +62,8 @@ func (s *Service) Detach(
 
 // usesBackground reports whether a tool runs in the background of the API.
 func (s *Service) usesBackground() bool {
-	isBackground := func(p answer.Profile) bool { return p.Background }
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), isBackground)
+	background := func(p answer.Profile) bool { return p.Background }
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), background)
 }
 
 // background is the API as the home of tasks, whose ids the secrets of list seal.
@@ -97,8 +97,8 @@ func newKeyring(key string) *keyring {
 func (k *keyring) add(key string) {
 	key = strings.TrimSpace(key)
 	old := k.list()
-	isSame := len(old) > 0 && old[0] == key // the same one after a broken file
-	if len(key) < minSealingKey || isSame {
+	same := len(old) > 0 && old[0] == key // the same one after a broken file
+	if len(key) < minSealingKey || same {
 		return
 	}
 	keys := append([]string{key}, old[:min(1, len(old))]...)

@@ -34,8 +34,8 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	h := t.atAPI
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
-	isFresh := time.Since(h.asked) < shareTime && !cancels
-	if isFresh || t.hasEnded() {
+	fresh := time.Since(h.asked) < shareTime && !cancels
+	if fresh || t.hasEnded() {
 		return h.message
 	}
 
@@ -47,14 +47,14 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	h.asked = time.Now()
 	h.message = ""
 
-	isLate := time.Since(t.Created) >= s.o.Timeout
+	late := time.Since(t.Created) >= s.o.Timeout
 	runs := errors.Is(err, answer.ErrRunning)
 	switch {
 	case !runs:
 		s.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		h.message = "the API does not say whether the answer is complete"
-	case isLate:
+	case late:
 		s.cancelResponse(ctx, c, from)
 		s.end(t, nil, answer.TimeoutError(s.o.Timeout)) // even if the response goes on
 	}

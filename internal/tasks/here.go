@@ -11,8 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
-// Start runs a call. It ends with request, unless it is detached before. Its answer cites no excluded
-// pages.
+// Start runs a call. It ends with request, unless it is detached before. Its answer cites no
+// excluded pages.
 func (s *Tasks) Start(
 	request context.Context,
 	c *call.Call,
@@ -23,7 +23,8 @@ func (s *Tasks) Start(
 	t.call = *c
 	t.named = make(chan struct{})
 	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
-	t.leave = context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
+	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
+	t.leave = func() bool { return request.Err() == nil && undo() }
 
 	domains := strings.Join(excluded, " ")
 	c.Sink = func(ev call.Event) {
@@ -41,30 +42,28 @@ func (s *Tasks) Start(
 // name notes the response that an event names, unless it has no room in an id.
 func (t *Task) name(ev call.Event, excluded string) {
 	created, ok := ev.(call.Created)
-	hasRoom := len(excluded) <= maxExcluded
-	if !ok || created.ID == "" || !hasRoom {
+	if !ok || created.ID == "" || len(excluded) > maxExcluded {
 		return
 	}
 
-	isFirst := t.from.Swap(&answer.Origin{
+	previous := t.from.Swap(&answer.Origin{
 		Created:  t.Created,
 		Tool:     t.Tool,
 		Response: created.ID,
 		Excluded: excluded,
-	}) == nil
-	if isFirst {
+	})
+	if previous == nil {
 		close(t.named)
 	}
 }
-
 // End waits for the end of a call, and returns its result.
 func (t *Task) End() (*answer.Answer, error) {
 	<-t.done
 	return t.end.Answer, t.end.Err
 }
 
-// AwaitName waits until the API names the response of a call, until the call has ended, or until ctx
-// is done. It reports whether the response has a name.
+// AwaitName waits until the API names the response of a call, until the call has ended, or until
+// ctx is done. It reports whether the response has a name.
 func (t *Task) AwaitName(ctx context.Context) bool {
 	select {
 	case <-t.named:
@@ -74,10 +73,10 @@ func (t *Task) AwaitName(ctx context.Context) bool {
 	return t.from.Load() != nil
 }
 
-// Found asks the API for the response of a call, if it has a name, and returns false if the API does
-// not have it: some servers say that a response runs in the background, but have no GET. A GET that
-// fails says nothing about that. Then the call can be detached: if its client ends long calls, the
-// answer would be lost for sure. Found returns when ctx is done, or when the call has ended.
+// Found asks the API for the response of a call, if it has a name, and returns false if the API
+// does not have it: some servers say that a response runs in the background, but have no GET. A GET
+// that fails says nothing about that. Then the call can be detached: if its client ends long calls,
+// the answer would be lost for sure. Found returns when ctx is done, or when the call has ended.
 func (s *Tasks) Found(ctx context.Context, t *Task) bool {
 	from := t.from.Load()
 	if from == nil || t.hasEnded() {
@@ -92,9 +91,9 @@ func (s *Tasks) Found(ctx context.Context, t *Task) bool {
 	return !errors.Is(err, answer.ErrGone)
 }
 
-// DetachHere lets a call go on without its request until Close: it becomes a task that lives in this
-// process. If the API has named its response, other processes can answer for it, too. DetachHere
-// returns false if the call ends with its request.
+// DetachHere lets a call go on without its request until Close: it becomes a task that lives in
+// this process. If the API has named its response, other processes can answer for it, too.
+// DetachHere returns false if the call ends with its request.
 func (s *Tasks) DetachHere(t *Task) bool {
 	return s.detach(t, pollHere)
 }

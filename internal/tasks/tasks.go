@@ -1,6 +1,6 @@
-// Package tasks has the calls that outlive their requests. A task runs in this process, or at the API,
-// where the id of the task is all that is left of it: a sealed one, which any process with the same
-// secret can open. Package server shows tasks to clients.
+// Package tasks has the calls that outlive their requests. A task runs in this process, or at the
+// API, where the id of the task is all that is left of it: a sealed one, which any process with the
+// same secret can open. Package server shows tasks to clients.
 //
 //	tasks.go     Tasks: which there are, and for how long
 //	here.go      a call that runs in this process, until it is detached and afterwards
@@ -71,7 +71,8 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the tasks that run here. Their responses go on at the API if they run in its background.
+// Close ends the tasks that run here. Their responses go on at the API if they run in its
+// background.
 func (s *Tasks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,7 @@ type Task struct {
 	Progress *Progress
 
 	person string
-	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it, if there is one
+	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it; or nil
 
 	// Of a call that runs in this process.
 	call  call.Call               // as it began: run changes its own
@@ -150,7 +151,8 @@ func (t *Task) isOver() bool {
 	return time.Since(t.Created) > t.TTL
 }
 
-// Look returns the state of a task. call is that of the request that asks.
+// Look returns the state of a task. c is the call of the request that asks; a task that lives here
+// needs none.
 func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Last()
 	if t.atAPI != nil {
@@ -165,7 +167,8 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	}
 }
 
-// Wait waits until a task has ended, or for a time, and returns its state.
+// Wait waits until a task has ended, or for a time, and returns its state. After EOF it waits for
+// the end.
 func (s *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, most time.Duration,
 ) State {
@@ -176,13 +179,14 @@ func (s *Tasks) Wait(
 		if !state.Works() {
 			return state
 		}
-		var next <-chan time.Time // look at the API
+
+		var askAgain <-chan time.Time // nil: t.done tells
 		if t.atAPI != nil {
-			next = time.After(waitAPI)
+			askAgain = time.After(waitAPI)
 		}
 		select {
 		case <-t.done:
-		case <-next:
+		case <-askAgain:
 		case <-eof:
 			eof = nil
 			over = nil
@@ -254,8 +258,8 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	}
 }
 
-// forgetLocked forgets the tasks whose time is over. If there are too many others, or if their answers
-// are too large, it also forgets those that ended first.
+// forgetLocked forgets the tasks whose time is over. If there are too many others, or if their
+// answers are too large, it also forgets those that ended first.
 func (s *Tasks) forgetLocked() {
 	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
 
