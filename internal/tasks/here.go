@@ -56,6 +56,7 @@ func (t *Task) name(ev call.Event, excluded string) {
 		close(t.named)
 	}
 }
+
 // End waits for the end of a call, and returns its result.
 func (t *Task) End() (*answer.Answer, error) {
 	<-t.done
