@@ -177,8 +177,8 @@ func TestLateWaits(t *testing.T) {
 	}, (&api{}).overHTTP, late, settings)
 }
 
-// Where the process keeps calls, one that waits for a place or for the rate limit gets its id in
-// time, and goes on.
+// Where calls are detached in the process, one that waits for a place or for the rate limit gets
+// its id in time, and goes on.
 func TestLateWaitsHere(t *testing.T) {
 	a := &api{}
 	settings := func(o *Options) {
