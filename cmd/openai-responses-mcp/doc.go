@@ -13,7 +13,7 @@
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
 //	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
-//	                 reports progress, returns errors; internal/tasks keeps the calls that outlive
+//	                 reports progress, returns errors; internal/tasks has the calls that outlive
 //	                 their request
 //	internal/answer  makes a request from the question and an answer with citations from the
 //	                 response; internal/policy has the instructions to the model
@@ -37,8 +37,8 @@
 //	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask
-//	which calls are late                   server   Server.ask
-//	what outlives its request              tasks    Tasks.Start
+//	which calls outlive their request      server   Detach
+//	when a call goes on without it         server   Server.detachHere, Server.detachAtAPI
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources

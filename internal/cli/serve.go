@@ -162,7 +162,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	late, err := f.app.late(s, true, nil)
+	detach, err := f.app.detach(s, true, nil)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (f *serveFlags) serve(
 			log(ended)
 		},
 		Settings: s.Settings,
-		Late:     late,
+		Detach:   detach,
 		Limits:   limits,
 		Redactor: s.Redactor,
 		Log:      s.Log,

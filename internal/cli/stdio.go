@@ -113,7 +113,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	eof := make(chan struct{})
-	late, err := a.late(s, false, eof)
+	detach, err := a.detach(s, false, eof)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Ask:      s.Answerer.Ask,
 		Explain:  s.Advisor.Explain,
 		Settings: s.Settings,
-		Late:     late,
+		Detach:   detach,
 		Redactor: s.Redactor,
 		Log:      s.Log,
 	})
@@ -153,14 +153,14 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	return err
 }
 
-// late returns which calls of a transport outlive their requests.
-func (a *app) late(
-	s *service.Service, shared bool, last <-chan struct{},
-) (server.Late, error) {
-	late, warning, err := s.Late(shared, last)
+// detach returns which calls of a transport go on without their requests.
+func (a *app) detach(
+	s *service.Service, shared bool, eof <-chan struct{},
+) (server.Detach, error) {
+	detach, warning, err := s.Detach(shared, eof)
 	if err != nil {
-		return late, usageError("separate secrets by commas or blanks", "%v", err)
+		return detach, usageError("separate secrets by commas or blanks", "%v", err)
 	}
 	a.warn(warning)
-	return late, nil
+	return detach, nil
 }

@@ -90,6 +90,9 @@ func (a *api) fetch(
 		return nil, answer.ErrGone
 	case a.question == "dark": // it fails
 		return nil, answer.ErrUnknown
+	case a.question == "silent":
+		<-ctx.Done()
+		return nil, answer.ErrUnknown
 	case time.Since(a.created) < time.Minute:
 		return nil, answer.ErrRunning
 	case a.question == "panic":
@@ -111,11 +114,11 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.Late.Shared = true
+	o.Detach.Shared = true
 }
 
 func (a *api) overStdio(o *Options) {
-	o.Late.API = &tasks.API{
+	o.Detach.API = &tasks.API{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },
@@ -124,8 +127,8 @@ func (a *api) overStdio(o *Options) {
 	}
 }
 
-// A task that the API runs has the result of a plain call in each process. Its end is observed once,
-// where it began.
+// A task that the API runs has the result of a plain call in each process. Its end is observed
+// once, where it began.
 func TestBackgroundTask(t *testing.T) {
 	a := &api{}
 	inSession(t, func(p *peer) {

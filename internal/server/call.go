@@ -48,8 +48,8 @@ func newCall(req mcp.Request, tool string) *call.Call {
 // traceparentGrammar is that of https://www.w3.org/TR/trace-context.
 var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over HTTP,
-// which tells them only in initialize: another server may have answered that.
+// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over
+// HTTP, which tells them only in initialize: another server may have answered that.
 func clientInfo(req mcp.Request) string {
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
 	if info == nil {
@@ -73,7 +73,7 @@ func (s *Server) call(
 ) (mcp.Result, error) {
 	name := req.Params.Name
 	isKnown := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
-	if name == fetch && s.options.Late.API != nil { // another server may have sealed the id
+	if name == answerResult && s.options.Detach.API != nil { // another server may have sealed the id
 		isKnown = true
 	}
 	if !isKnown {
@@ -90,7 +90,7 @@ func (s *Server) call(
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
-	if name == fetch { // which has no question
+	if name == answerResult { // which has no question
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 	if err == nil {
@@ -110,38 +110,6 @@ func (s *Server) call(
 		return created(task), nil
 	}
 	return s.working(req, task.ID), nil
-}
-
-// ask answers a question, or returns the task that goes on with it: one of the three results is
-// not nil.
-func (s *Server) ask(
-	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question,
-) (*tasks.Task, *answer.Answer, error) {
-	isTask := s.canBeTask(req.Params)
-	if !isTask && s.options.Late.Within == 0 {
-		progress := tasks.NewProgress()
-		if isWatched(req) {
-			c.Sink = progress.Add
-		}
-		defer watch(ctx, req, progress)() // before the result is sent
-		a, err := s.run(ctx, c, q)
-		return nil, a, err
-	}
-
-	run := func(ctx context.Context) (*answer.Answer, error) { return s.run(ctx, c, q) }
-	task, keep := s.tasks.Start(ctx, c, q.ExcludeDomains, run)
-	if isTask && keep(nameTime) {
-		return task, nil, nil
-	}
-	if !isTask {
-		defer watch(ctx, req, task.Progress)()
-		state := s.tasks.Wait(ctx, task, c, s.options.Late.Within)
-		if state.Works() && keep(0) {
-			return task, nil, nil
-		}
-	}
-	end := s.tasks.Look(ctx, task, c)
-	return nil, end.Answer, end.Err
 }
 
 // run waits until the call may run, and runs it. A panic fails this call only.

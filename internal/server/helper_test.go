@@ -120,7 +120,7 @@ const (
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
-	o.Late.Tasks = true
+	o.Detach.Tasks = true
 	o.Limits.MaxCalls = 2000
 }
 

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	fetch    = "answer_result" // the tool that returns the answers of late calls
-	nameTime = 2 * time.Second // for the API to name the response of a task
-	maxFetch = 1_000_000       // working results of a call
+	answerResult = "answer_result" // the tool that returns late answers
+	maxResults   = 1_000_000       // working results of a call
 
-	// fetchTime is how long answer_result waits on a server without Within, whose calls are not late:
-	// servers with other settings may share their clients.
-	fetchTime = 20 * time.Second
+	// resultTime is how long answer_result waits on a server without Within, whose calls are not
+	// late: servers with other settings may share their clients.
+	resultTime = 20 * time.Second
 )
 
-const lateInstructions = "\nA result with status working is not the answer yet: call answer_result " +
-	"with its id, as often as it takes. With status waiting the question was not asked yet: call the " +
-	"same tool again with the same arguments."
+const lateInstructions = "\nA result with status working is not the answer yet: call " +
+	"answer_result with its id, as often as it takes. With status waiting the question was not " +
+	"asked yet: call the same tool again with the same arguments."
 
 // lateSchema describes answers, working and waiting results.
 const lateSchema = `{
@@ -37,8 +36,8 @@ const lateSchema = `{
 	}
 }`
 
-// working is the result of a call that goes on. Nothing in it is of the API: web pages write parts of
-// that.
+// working is the result of a call that goes on. Nothing in it is of the API: web pages write parts
+// of that.
 func (s *Server) working(req mcp.Request, id string) *result {
 	return s.object(req, struct {
 		Status  string `json:"status"`
@@ -54,8 +53,9 @@ const waiting = "waiting"
 // waits is the result of such a call. It has the time, because clients end loops of calls with the
 // same result.
 func (s *Server) waits(req mcp.Request, ahead int) *result {
-	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were ahead. " +
-		"Call the same tool again now, with the same arguments, to wait on. Do not answer without it."
+	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were " +
+		"ahead. Call the same tool again now, with the same arguments, to wait on. Do not answer " +
+		"without it."
 	return s.object(req, struct {
 		Status  string `json:"status"`
 		Ahead   int    `json:"ahead"`
@@ -71,13 +71,13 @@ func (s *Server) await(
 	id, next := nextID(id)
 	task := s.tasks.Find(id, c.Person.ID)
 	if task == nil {
-		return s.failure(req, fetch,
+		return s.failure(req, answerResult,
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Late.Within, fetchTime))
+	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Detach.Within, resultTime))
 	if end.Works() {
 		return s.working(req, next), nil
 	}
@@ -87,11 +87,11 @@ func (s *Server) await(
 // nextID returns the id of a task, and the id that follows one that was given for it: X, X.2, X.3.
 // Clients end loops of calls that are all the same. The first id has no dot; "" is that of no task.
 func nextID(given string) (id, next string) {
-	id, number, hasNumber := strings.Cut(given, ".")
+	id, number, numbered := strings.Cut(given, ".")
 	n := 1
-	if hasNumber {
+	if numbered {
 		n, _ = strconv.Atoi(number)
-		if n < 2 || n > maxFetch || strconv.Itoa(n) != number {
+		if n < 2 || n > maxResults || strconv.Itoa(n) != number {
 			return "", ""
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 const within = 25 * time.Second
 
-func late(o *Options) { o.Late.Within = within }
+func late(o *Options) { o.Detach.Within = within }
 
 // ask calls answer, and returns the result with the JSON object of its text.
 func (p *peer) ask(query string) (result, object gjson.Result) {
@@ -111,8 +111,8 @@ func TestLateTimeout(t *testing.T) {
 	}, late, func(o *Options) { o.Settings.Timeout = 40 * time.Second })
 }
 
-// Over HTTP only what the API runs is late, and the place of the call is free at its end. A call that
-// waits for it ends in time.
+// Over HTTP only what the API runs is late, and the place of the call is free at its end. A call
+// that waits for it ends in time.
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) {
@@ -177,8 +177,8 @@ func TestLateWaits(t *testing.T) {
 	}, (&api{}).overHTTP, late, settings)
 }
 
-// Where the process keeps calls, one that waits for a place or for the rate limit gets its id in time,
-// and goes on.
+// Where calls are detached in the process, one that waits for a place or for the rate limit gets
+// its id in time, and goes on.
 func TestLateWaitsHere(t *testing.T) {
 	a := &api{}
 	settings := func(o *Options) {
@@ -200,17 +200,21 @@ func TestLateWaitsHere(t *testing.T) {
 	}, late, settings)
 }
 
-// Over HTTP the id is there in time, unless the API says that it does not have the response, or what
-// the question excludes does not fit. The API is asked about calls that take half of that time.
+// Over HTTP the id is there in time, unless the API says that it does not have the response, or
+// what the question excludes does not fit. The API is asked about calls that take half of that
+// time.
 func TestLateInTime(t *testing.T) {
+	const short = 10 * time.Second // which a GET may take
+	inTime := func(o *Options) { o.Detach.Within = short }
 	domains := strings.Repeat(`,"www.a.example"`, 100)[1:]
 	for name, tt := range map[string]struct {
 		arguments string
 		want      time.Duration // until the result
 		fetches   int
 	}{
-		"found":     {`"why"`, within, 1},
-		"failing":   {`"dark"`, within, 1},
+		"found":     {`"why"`, short, 1},
+		"failing":   {`"dark"`, short, 1},
+		"silent":    {`"silent"`, short, 1},
 		"no GET":    {`"echo"`, time.Minute, 1},
 		"not late":  {`"soon"`, time.Second, 0},
 		"excluding": {`"why","exclude_domains":[` + domains + `]`, time.Minute, 0},
@@ -223,9 +227,9 @@ func TestLateInTime(t *testing.T) {
 					`"name":"answer","arguments":{"query":`+tt.arguments+`}`)
 				id := gjson.Get(r.Get("content.0.text").Str, "id")
 				compare.Equal(p, "a result after", time.Since(began), tt.want)
-				compare.Equal(p, "it is an id", id.Exists(), tt.want == within)
+				compare.Equal(p, "it is an id", id.Exists(), tt.want == short)
 				compare.Equal(p, "requests", a.fetches, tt.fetches)
-			}, a.overHTTP, late)
+			}, a.overHTTP, inTime)
 		})
 	}
 }
@@ -242,7 +246,7 @@ func TestLateElsewhere(t *testing.T) {
 		began := time.Now()
 		_, second := other.await(id)
 		other.want(second, `"status":"working","id":"`+id+`.2"`)
-		compare.Equal(p, "wait", time.Since(began).Round(time.Second), fetchTime)
+		compare.Equal(p, "wait", time.Since(began).Round(time.Second), resultTime)
 		over, _ := other.await(id + ".2")
 		other.want(over, `\"answer\":\"`)
 
@@ -276,8 +280,8 @@ func TestLateProgress(t *testing.T) {
 	}, late)
 }
 
-// A call that waits for a place says how many calls came before it. A person who asks again within a
-// minute is as early as before, and a newcomer is last.
+// A call that waits for a place says how many calls came before it. A person who asks again within
+// a minute is as early as before, and a newcomer is last.
 func TestLateOrder(t *testing.T) {
 	for pause, want := range map[time.Duration]string{ // until bob asks again
 		0:           "alice, alice, bob, alice, carol",

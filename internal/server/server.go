@@ -6,6 +6,7 @@
 //	tools.go     how tools/list shows them
 //	arguments.go how the arguments of a call become a question
 //	call.go      a call, from its request to its end
+//	detach.go    calls that go on without their requests
 //	result.go    its result and its errors, as clients see them
 //	hour.go      how many calls a person starts in an hour
 //	places.go    how many calls run at a time, of a person and of all
@@ -43,7 +44,7 @@ type Options struct {
 	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
 
 	Settings Settings
-	Late     Late
+	Detach   Detach
 	Limits   Limits
 
 	Redactor *redact.Redactor // removes secrets from errors
@@ -61,19 +62,6 @@ type Settings struct {
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
 	ToolErrors string
-}
-
-// Late says which calls outlive their requests. The zero value is none.
-type Late struct {
-	Tasks  bool       // clients can run answer_detailed as a task
-	API    *tasks.API // that runs tasks in its background; nil: they end with the server
-	Shared bool       // requests about a task may reach another process, see tasks.Options
-
-	// Within is how long a call and answer_result wait for an answer before they return an id, and a
-	// Shared call for others before it ends. 0: a call waits for its end, and answer_result is not
-	// listed.
-	Within time.Duration
-	Last   <-chan struct{} // of tasks.Options
 }
 
 // Limits bound the calls of people who share the server.
@@ -120,11 +108,9 @@ func New(o Options) *Server {
 
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Settings.Timeout,
-		Within:  o.Late.Within,
-		API:     o.Late.API,
+		API:     o.Detach.API,
 		Recover: s.recoverCall,
-		Shared:  o.Late.Shared,
-		Last:    o.Late.Last,
+		EOF:     o.Detach.EOF,
 	})
 	return s
 }
@@ -170,7 +156,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.options.Late.Tasks || s.options.Late.API != nil {
+	if s.options.Detach.Tasks || s.options.Detach.API != nil {
 		addTaskMethods(m)
 	}
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -223,7 +209,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
-			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Late.Tasks {
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Detach.Tasks {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err

@@ -65,7 +65,7 @@ func declaresTasks(meta mcp.Meta) bool {
 
 // canBeTask reports whether a call is one that its client takes as a task.
 func (s *Server) canBeTask(p *mcp.CallToolParamsRaw) bool {
-	return s.options.Late.Tasks && p.Name == detailed && declaresTasks(p.Meta)
+	return s.options.Detach.Tasks && p.Name == detailed && declaresTasks(p.Meta)
 }
 
 // created returns a task as it began.

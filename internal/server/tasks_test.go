@@ -106,7 +106,7 @@ func TestNoTask(t *testing.T) {
 		{"off", "server/discover", withTasks, someTask, `"capabilities":{"tools":{}}`},
 	} {
 		t.Run(tt.name+" "+tt.method, func(t *testing.T) {
-			tasks := func(o *Options) { o.Late.Tasks = tt.name != "off" }
+			tasks := func(o *Options) { o.Detach.Tasks = tt.name != "off" }
 			inSession(t, func(p *peer) {
 				if tt.meta == initialized {
 					p.initialize()

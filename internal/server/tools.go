@@ -25,7 +25,7 @@ const instructions = "Answers questions with current information from the web.\n
 
 // instructions tell models how to use the tools.
 func (o Options) instructions() string {
-	if o.Late.Within > 0 {
+	if o.Detach.Within > 0 {
 		return instructions + lateInstructions
 	}
 	return instructions
@@ -66,7 +66,7 @@ var Table = func() (t struct {
 func tools(o Options) (all []*mcp.Tool) {
 	shown := Table.Tools
 	output := outputSchema
-	if o.Late.Within > 0 {
+	if o.Detach.Within > 0 {
 		shown = append(slices.Clone(shown), Table.Late)
 		output = lateSchema
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	shareTime = time.Second     // for which all requests about a task share what the API said
 	pollAPI   = 5 * time.Second // between two requests of a client, each of which asks the API
+	waitAPI   = 2 * time.Second // between two looks at the API while a request waits
 )
 
 // atAPI is what the API said about the response of a task.
@@ -29,11 +30,12 @@ type atAPI struct {
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
 // complete answer is not lost because the API is busy.
 func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+	ctx = context.WithoutCancel(ctx)
 	h := t.atAPI
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
-	isFresh := time.Since(h.asked) < shareTime && !cancels
-	if isFresh || t.hasEnded() {
+	fresh := time.Since(h.asked) < shareTime && !cancels
+	if fresh || t.hasEnded() {
 		return h.message
 	}
 
@@ -45,14 +47,14 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	h.asked = time.Now()
 	h.message = ""
 
-	isLate := time.Since(t.Created) >= s.o.Timeout
+	late := time.Since(t.Created) >= s.o.Timeout
 	runs := errors.Is(err, answer.ErrRunning)
 	switch {
 	case !runs:
 		s.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		h.message = "the API does not say whether the answer is complete"
-	case isLate:
+	case late:
 		s.cancelResponse(ctx, c, from)
 		s.end(t, nil, answer.TimeoutError(s.o.Timeout)) // even if the response goes on
 	}
@@ -60,7 +62,7 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 }
 
 func (s *Tasks) cancelResponse(ctx context.Context, c *call.Call, from answer.Origin) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	_ = s.o.API.Cancel(ctx, c, from.Response) // the next GET tells how it ended
 }
@@ -70,7 +72,7 @@ func (s *Tasks) fetch(
 	ctx context.Context, c *call.Call, from answer.Origin,
 ) (a *answer.Answer, err error) {
 	defer s.o.Recover(c.Tool, &err)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	return s.o.API.Fetch(ctx, c, from)
 }

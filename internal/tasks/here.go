@@ -11,130 +11,114 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
-// Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
-// and ends with Tasks. Its answer cites no excluded pages.
-//
-// keep waits until the API names the response of the call, at most for wait. If only what the API runs
-// becomes a task, it waits for the name as long as that takes, and with a wait it asks the API about
-// the response; without, the API was asked after half of Within. A call that waits for others until
-// Within ends. keep returns false if the API does not have the response, or if the call has ended
-// before.
+// Start runs a call. It ends with request, unless it is detached before. Its answer cites no
+// excluded pages.
 func (s *Tasks) Start(
 	request context.Context,
 	c *call.Call,
 	excluded []string,
 	run func(context.Context) (*answer.Answer, error),
-) (t *Task, keep func(wait time.Duration) bool) {
-	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
-	t = newTask(c.Tool, c.Person.ID, now())
-	t.stop = stop
+) *Task {
+	t := newTask(c.Tool, c.Person.ID, now())
+	t.call = *c
 	t.named = make(chan struct{})
-	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
-	forget := context.AfterFunc(s.open, func() {
-		if t.kept.Load() { // the response may go on at the API
-			stop(call.ErrDetached)
-		}
-	})
+	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
+	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
+	t.leave = func() bool { return request.Err() == nil && undo() }
 
-	// The requests about the response have a call of their own: run changes this one.
-	asks := *c
-	if s.o.Within > 0 {
-		time.AfterFunc(s.o.Within/2, func() { s.find(t, asks) })
-		if s.o.Shared {
-			c.WaitUntil = t.Created.Add(s.o.Within)
-		}
-	}
 	domains := strings.Join(excluded, " ")
 	c.Sink = func(ev call.Event) {
 		t.name(ev, domains)
 		t.Progress.Add(ev)
 	}
 	go func() {
-		defer forget()
-		defer stop(nil)
-		a, err := run(ctx)
+		defer t.stop(nil)
+		a, err := run(t.ctx)
 		s.end(t, a, err)
 	}()
-	return t, func(wait time.Duration) bool {
-		if !s.canKeep(t, asks, wait) || !leave() {
-			<-t.done
-			return false
-		}
-		t.kept.Store(true)
-		s.add(t)
-		return true
-	}
+	return t
 }
 
 // name notes the response that an event names, unless it has no room in an id.
 func (t *Task) name(ev call.Event, excluded string) {
 	created, ok := ev.(call.Created)
-	hasRoom := len(excluded) <= maxExcluded
-	if !ok || created.ID == "" || !hasRoom {
+	if !ok || created.ID == "" || len(excluded) > maxExcluded {
 		return
 	}
 
-	isFirst := t.from.Swap(&answer.Origin{
+	previous := t.from.Swap(&answer.Origin{
 		Created:  t.Created,
 		Tool:     t.Tool,
 		Response: created.ID,
 		Excluded: excluded,
-	}) == nil
-	if isFirst {
+	})
+	if previous == nil {
 		close(t.named)
 	}
 }
 
-// canKeep waits until the API names the response, and reports whether the call can be kept.
-func (s *Tasks) canKeep(t *Task, c call.Call, wait time.Duration) bool {
-	if s.o.API == nil {
-		return !s.o.Shared
-	}
+// End waits for the end of a call, and returns its result.
+func (t *Task) End() (*answer.Answer, error) {
+	<-t.done
+	return t.end.Answer, t.end.Err
+}
 
-	var isLate <-chan time.Time
-	if !s.o.Shared {
-		isLate = time.After(wait)
-	}
+// AwaitName waits until the API names the response of a call, until the call has ended, or until
+// ctx is done. It reports whether the response has a name.
+func (t *Task) AwaitName(ctx context.Context) bool {
 	select {
 	case <-t.named:
-	case <-isLate:
 	case <-t.done:
-		return !s.o.Shared
+	case <-ctx.Done():
 	}
-	if wait > 0 {
-		s.find(t, c)
-	}
-	return !t.isGone.Load()
+	return t.from.Load() != nil
 }
 
-// find asks the API whether it has the response that it names: some servers say that a response runs
-// in the background, but have no GET. A GET that fails says nothing about that. Then the call can
-// become a task: if its client ends long calls, the answer would be lost for sure.
-func (s *Tasks) find(t *Task, c call.Call) {
+// Found asks the API for the response of a call, if it has a name, and returns false if the API
+// does not have it: some servers say that a response runs in the background, but have no GET. A GET
+// that fails says nothing about that. Then the call can be detached: if its client ends long calls,
+// the answer would be lost for sure. Found returns when ctx is done, or when the call has ended.
+func (s *Tasks) Found(ctx context.Context, t *Task) bool {
 	from := t.from.Load()
-	isNamed := s.o.Shared && from != nil
-	isOver := t.kept.Load() || t.hasEnded()
-	if isNamed && !isOver {
-		_, err := s.fetch(context.Background(), &c, *from)
-		t.isGone.Store(errors.Is(err, answer.ErrGone))
+	if from == nil || t.hasEnded() {
+		return true
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.ctx, cancel)()
+
+	own := t.call
+	_, err := s.fetch(ctx, &own, *from)
+	return !errors.Is(err, answer.ErrGone)
 }
 
-// add gives a task that runs here its id.
-func (s *Tasks) add(t *Task) {
+// DetachHere lets a call go on without its request until Close: it becomes a task that lives in
+// this process. If the API has named its response, other processes can answer for it, too.
+// DetachHere returns false if the call ends with its request.
+func (s *Tasks) DetachHere(t *Task) bool {
+	return s.detach(t, pollHere)
+}
+
+// DetachAtAPI is DetachHere for a call whose response the API has named, and whose client may ask
+// other processes about it.
+func (s *Tasks) DetachAtAPI(t *Task) bool {
+	return s.detach(t, pollAPI)
+}
+
+func (s *Tasks) detach(t *Task, poll time.Duration) bool {
+	if !t.leave() {
+		return false
+	}
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
 	keep := keepHere
-	poll := 2 * time.Second
 	from := t.from.Load()
 	if api := s.o.API; api != nil && from != nil {
 		id = seal(*from, api.Secrets()[0], owner(t.person, api.BaseURL))
 		keep = api.Keep
 	}
-	if s.o.Shared {
-		poll = pollAPI
-	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addLocked(t, id, keep, poll)
+	return true
 }

@@ -1,9 +1,9 @@
-// Package tasks keeps calls that outlive their requests. A task runs in this process, or at the API,
-// where the id of the task is all that is left of it: a sealed one, which any process with the same
-// secret can open. Package server shows tasks to clients.
+// Package tasks has the calls that outlive their requests. A task runs in this process, or at the
+// API, where the id of the task is all that is left of it: a sealed one, which any process with the
+// same secret can open. Package server shows tasks to clients.
 //
 //	tasks.go     Tasks: which there are, and for how long
-//	here.go      a call that runs in this process
+//	here.go      a call that runs in this process, until it is detached and afterwards
 //	api.go       a response that the API runs for a call of another process
 //	progress.go  messages about a call
 //	seal.go      sealed ids
@@ -25,7 +25,7 @@ const (
 	maxTasks = 1000             // that are kept, unless more of them work
 	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
 	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
-	waitTime = 2 * time.Second  // between two looks at a task while a request waits for it
+	pollHere = 2 * time.Second  // between two requests of a client about a task that lives here
 	askTime  = 10 * time.Second // for the API to answer
 )
 
@@ -39,16 +39,9 @@ type Options struct {
 	// Recover is deferred around Fetch: it turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// Within is the time after which calls are late; 0: none is.
-	Within time.Duration
-
-	// Shared says that requests about a task may reach another process, as over HTTP. Then only
-	// calls whose response the API runs become tasks.
-	Shared bool
-
-	// Last, if set, is closed when no request can follow those that are there, which then wait for
+	// EOF, if set, is closed when no request can follow those that are there, which then wait for
 	// the end of their tasks.
-	Last <-chan struct{}
+	EOF <-chan struct{}
 }
 
 // API is what tasks need of an API that runs responses in the background.
@@ -66,30 +59,31 @@ type API struct {
 // Tasks are the tasks that this process knows.
 type Tasks struct {
 	o     Options
-	close context.CancelFunc
-	open  context.Context // until Close
-
 	mu    sync.Mutex       // guards known
 	known map[string]*Task // by ID
 }
 
 // New returns Tasks without any.
 func New(o Options) *Tasks {
-	open, end := context.WithCancel(context.Background())
 	return &Tasks{
 		o:     o,
-		open:  open,
-		close: end,
 		known: map[string]*Task{},
 	}
 }
 
-// Close ends the tasks that run here. Their responses go on at the API if they run in its background.
+// Close ends the tasks that run here. Their responses go on at the API if they run in its
+// background.
 func (s *Tasks) Close() {
-	s.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.known {
+		if t.atAPI == nil {
+			t.stop(call.ErrDetached)
+		}
+	}
 }
 
-// Task is a call that outlives its request.
+// Task is a call that outlives its request, or may.
 type Task struct {
 	ID       string // set before clients know the task
 	Tool     string
@@ -99,13 +93,14 @@ type Task struct {
 	Progress *Progress
 
 	person string
-	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it, if there is one
+	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it; or nil
 
 	// Of a call that runs in this process.
-	stop   context.CancelCauseFunc
-	kept   atomic.Bool   // the call goes on without its request
-	named  chan struct{} // closed when from is set, which a retry changes
-	isGone atomic.Bool   // the API does not have the response
+	call  call.Call               // as it began: run changes its own
+	ctx   context.Context         // until the call has ended
+	stop  context.CancelCauseFunc // ends it
+	leave func() bool             // frees it from its request, unless that has ended
+	named chan struct{}           // closed when from is set, which a retry changes
 
 	atAPI *atAPI // of a call of another process, else nil
 
@@ -156,7 +151,8 @@ func (t *Task) isOver() bool {
 	return time.Since(t.Created) > t.TTL
 }
 
-// Look returns the state of a task. call is that of the request that asks.
+// Look returns the state of a task. c is the call of the request that asks; a task that lives here
+// needs none.
 func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Last()
 	if t.atAPI != nil {
@@ -171,24 +167,30 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	}
 }
 
-// Wait waits until a task has ended, or for a time, and returns its state.
+// Wait waits until a task has ended, or for a time, and returns its state. After EOF it waits for
+// the end.
 func (s *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, most time.Duration,
 ) State {
-	isOver := time.After(most)
-	last := s.o.Last
+	over := time.After(most)
+	eof := s.o.EOF
 	for {
 		state := s.Look(ctx, t, c)
 		if !state.Works() {
 			return state
 		}
+
+		var askAgain <-chan time.Time // nil: t.done tells
+		if t.atAPI != nil {
+			askAgain = time.After(waitAPI)
+		}
 		select {
 		case <-t.done:
-		case <-time.After(waitTime):
-		case <-last:
-			last = nil
-			isOver = nil
-		case <-isOver:
+		case <-askAgain:
+		case <-eof:
+			eof = nil
+			over = nil
+		case <-over:
 			return state
 		case <-ctx.Done():
 			return state
@@ -256,8 +258,8 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	}
 }
 
-// forgetLocked forgets the tasks whose time is over. If there are too many others, or if their answers
-// are too large, it also forgets those that ended first.
+// forgetLocked forgets the tasks whose time is over. If there are too many others, or if their
+// answers are too large, it also forgets those that ended first.
 func (s *Tasks) forgetLocked() {
 	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
 

@@ -20,16 +20,14 @@ const (
 	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
-// Late returns which calls outlive their request: tasks and late answers. They outlive the
-// process where the configuration runs their tool in the background and there is a secret for
-// their ids. If requests are shared among processes, there are no others. last is that of
-// server.Late. The error is about the secrets.
-func (s *Service) Late(
-	shared bool, last <-chan struct{},
-) (l server.Late, warning string, err error) {
+// Detach returns which calls go on without their requests. shared says that requests reach several
+// processes, and eof is that of server.Detach. The error is about the secrets of ids.
+func (s *Service) Detach(
+	shared bool, eof <-chan struct{},
+) (d server.Detach, warning string, err error) {
 	secrets, err := s.taskSecrets()
 	if err != nil {
-		return l, "", err
+		return d, "", err
 	}
 	list := func() []string { return secrets }
 	if len(secrets) == 0 {
@@ -37,38 +35,35 @@ func (s *Service) Late(
 	}
 
 	settings := s.Config.Server
-	within := time.Duration(settings.AnswerWithinMS) * time.Millisecond
-	isTask := settings.Tasks && s.Profiles["answer_detailed"].Background
-	var api *tasks.API
+	d = server.Detach{
+		Tasks:  settings.Tasks,
+		Within: time.Duration(settings.AnswerWithinMS) * time.Millisecond,
+		Shared: shared,
+		EOF:    eof,
+	}
+	tasksAtAPI := settings.Tasks && s.Profiles["answer_detailed"].Background
 	switch {
 	case !s.usesBackground():
 	case len(list()) > 0:
-		api = s.background(list)
-	case isTask || within > 0:
+		d.API = s.background(list)
+	case tasksAtAPI || d.Within > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
 
-	switch {
-	case !shared:
-		isTask = settings.Tasks
-	case api == nil:
-		isTask = false
-		within = 0
+	if shared {
+		d.Tasks = tasksAtAPI && d.API != nil
 	}
-	return server.Late{
-		Tasks:  isTask,
-		API:    api,
-		Shared: shared,
-		Within: within,
-		Last:   last,
-	}, warning, nil
+	if shared && d.API == nil {
+		d.Within = 0
+	}
+	return d, warning, nil
 }
 
 // usesBackground reports whether a tool runs in the background of the API.
 func (s *Service) usesBackground() bool {
-	isBackground := func(p answer.Profile) bool { return p.Background }
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), isBackground)
+	background := func(p answer.Profile) bool { return p.Background }
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), background)
 }
 
 // background is the API as the home of tasks, whose ids the secrets of list seal.
@@ -102,8 +97,8 @@ func newKeyring(key string) *keyring {
 func (k *keyring) add(key string) {
 	key = strings.TrimSpace(key)
 	old := k.list()
-	isSame := len(old) > 0 && old[0] == key // the same one after a broken file
-	if len(key) < minSealingKey || isSame {
+	same := len(old) > 0 && old[0] == key // the same one after a broken file
+	if len(key) < minSealingKey || same {
 		return
 	}
 	keys := append([]string{key}, old[:min(1, len(old))]...)
