@@ -14,6 +14,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"regexp"
@@ -32,6 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "16") // The tests wait for other processes. -parallel wins.
 	testscript.Main(m, map[string]func(){"openai-responses-mcp": main})
 }
 
@@ -121,12 +123,8 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values["script"] = &script{}
 			e.Setenv("HOME", e.WorkDir+"/home")
-			e.Vars = append(e.Vars,
-				nowhere,
-				"OPENAI_API_KEY=",
-				"KEY="+key,
-				"GORACE=atexit_sleep_ms=0",
-			)
+			e.Vars = append(e.Vars, "OPENAI_API_KEY=", "KEY="+key)
+			e.Vars = append(e.Vars, cheap()...)
 			return nil
 		},
 	})
