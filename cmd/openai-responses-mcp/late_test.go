@@ -56,6 +56,7 @@ func (r *replica) answered(id, query string) {
 // Late calls that run side by side get their own answers. At EOF a call is answered with its answer,
 // and those that are late end.
 func TestLateCalls(t *testing.T) {
+	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()
 	api, env := newAPI(t, "always", "asked")
 	c := start(t, program(t.TempDir(), append(env, "--stdio", strings.TrimSpace(late))...)).begin()
@@ -97,6 +98,7 @@ func terminate(r *replica) {
 // answer, for the same person, also one whose calls are not late. The API is asked once and cancels
 // nothing.
 func TestLateOutlives(t *testing.T) {
+	compare.SkipShort(t, "waits 3 s")
 	t.Parallel()
 	for _, tt := range []struct {
 		name, args, then string
@@ -137,6 +139,7 @@ func TestLateOutlives(t *testing.T) {
 // Over HTTP a call that waits for a place or for the rate limit ends in time, counts as no call of the
 // hour, and has its answer when it is called again. It is no failure.
 func TestWaitingCall(t *testing.T) {
+	compare.SkipShort(t, "waits 10 s")
 	t.Parallel()
 	for _, tt := range []struct {
 		name, first string // step of the API

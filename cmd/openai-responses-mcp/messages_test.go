@@ -63,6 +63,7 @@ func longInputs() []input {
 // Every input gets its answers, and the message after it is understood. Input that arrives at once
 // gets the same answers, perhaps in another framing.
 func TestInput(t *testing.T) {
+	compare.SkipShort(t, "starts 100 programs")
 	t.Parallel()
 	noFraming := strings.NewReplacer("F", "", "L", "")
 

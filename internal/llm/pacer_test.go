@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // crowdRow is a crowd that calls at once, and the time in which an API with this limit can answer
@@ -206,6 +207,7 @@ func peopleRows() []peopleRow {
 
 // The refusals and the crowds of one person are that person's.
 func TestPacerPeople(t *testing.T) {
+	compare.SkipShort(t, "simulates 20,000 calls")
 	for _, tt := range peopleRows() {
 		bubble(t, tt.name, func(t *testing.T) {
 			s := simulate(t, tt.api, tt.crowds...)
@@ -258,6 +260,7 @@ func randomRows() []randomRow {
 
 // Refusals that do not depend on the rate do not slow the calls down.
 func TestPacerRandom(t *testing.T) {
+	compare.SkipShort(t, "simulates 20,000 calls")
 	for _, tt := range randomRows() {
 		name := fmt.Sprintf("%v of %d people who ask every %v, rate %v, %s",
 			tt.api.random, tt.people, tt.every, tt.api.rate, tt.api.header)
