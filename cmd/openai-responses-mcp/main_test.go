@@ -6,9 +6,29 @@
 //	messages_test.go  input, well-formed and not, as a table
 //	process_test.go   signals and pipes
 //	terminal_test.go  what a terminal shows
+//	login_test.go     what login reads
 //	session_test.go   many calls in a session: the limit, and everything at once
 //	tasks_test.go     tasks, also of several processes, and calls over HTTP
+//	late_test.go      late answers, and calls that wait
 //	secrets_test.go   where the key must not be
+//
+// Tests, here and in other packages, are written in three small languages:
+//
+//	testdata/*.txtar  A line is a command of TestScript or of testscript (go doc testscript), such
+//	                  as stdout REGEXP and ! stderr REGEXP. Files follow, each after "-- NAME --".
+//	                  In other packages such files are inputs and what becomes of them, in turn.
+//	testdata/*.table  A line is a row of a test, with " | " between its columns. The comment at the
+//	                  top names them (compare.Table).
+//	api 429=0 ok      A word is what the API does with one request. This one refuses the first,
+//	                  with Retry-After: 0, and answers the second (apitest.Server.Script).
+//
+// With that API, a session starts, asks a question with the id 1, waits for its answer, and ends:
+//
+//	api 429=0 ok
+//	mcp
+//	ask 1 What is new?
+//	answer 1 '^This is'
+//	eof
 package main
 
 import (
