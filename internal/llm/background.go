@@ -50,9 +50,8 @@ func (b *background) running() bool {
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
 func (b *background) skips(ev *streamEvent) bool {
-	isOld := ev.Sequence < b.skip
 	b.next = max(b.next, ev.Sequence+1)
-	return isOld
+	return ev.Sequence < b.skip
 }
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
@@ -115,8 +114,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
-	isStream := broken != nil
-	if isStream {
+	stream := broken != nil
+	if stream {
 		failure = x.failed(ctx, broken, 1)
 	}
 
@@ -129,14 +128,14 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		if failure != nil && canWait(ctx, failure.RetryAfter) {
 			wait = failure.RetryAfter
 		}
-		if isStream {
-			isStream = canResume(failure, progress)
+		if stream {
+			stream = canResume(failure, progress)
 			x.call.Send(call.Reconnecting{})
 		}
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
-		r, failure = x.fetch(ctx, acc, isStream)
+		r, failure = x.fetch(ctx, acc, stream)
 		switch {
 		case failure == nil && !acc.running():
 			return r, nil
@@ -145,7 +144,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return acc.finishStreamed()
 		case failure.Lost, !acc.running():
 			return nil, failure
-		case ctx.Err() != nil, !isStream && failure.Kind == call.KindFailed: // too large, for example
+		case ctx.Err() != nil, !stream && failure.Kind == call.KindFailed: // too large, for example
 			x.cancelEarly(ctx, acc)
 			return nil, failure
 		}
@@ -170,8 +169,8 @@ func canResume(broken *call.Error, progress bool) bool {
 // fetch asks for a response, for an object, or for the stream after the last event. With the error of
 // a response that has failed it returns the response too. A response is lost only if a second GET
 // finds nothing either: the API may not see a new response at once, and a proxy may have restarted.
-func (cl *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*call.Response, *call.Error) {
-	r, failure := cl.fetchOnce(ctx, acc, isStream)
+func (cl *Client) fetch(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
+	r, failure := cl.fetchOnce(ctx, acc, stream)
 	if failure == nil || !failure.Lost {
 		return r, failure
 	}
@@ -182,7 +181,7 @@ func (cl *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*
 func (cl *Client) fetchOnce(
 	parent context.Context,
 	acc *accumulator,
-	isStream bool,
+	stream bool,
 ) (*call.Response, *call.Error) {
 	ctx, giveUp := context.WithCancel(parent)
 	defer giveUp()
@@ -195,7 +194,7 @@ func (cl *Client) fetchOnce(
 	acc.end = time.Time{}
 	var resp *http.Response
 	options := cl.options(acc.call, &resp)
-	if isStream {
+	if stream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
@@ -208,15 +207,15 @@ func (cl *Client) fetchOnce(
 	}
 
 	_, err := cl.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
-	if isStream {
+	if stream {
 		limit.Stop() // from its header on a stream may be long, but not silent
 	}
 	var r *call.Response
 	if err == nil {
 		r, err = readAnswer(ctx, resp, acc)
 	}
-	isFound := err == nil || acc.next > acc.skip || !acc.running()
-	if isFound {
+	found := err == nil || acc.next > acc.skip || !acc.running()
+	if found {
 		cl.memory.setFound(acc.model)
 	}
 	if err == nil {
@@ -224,8 +223,8 @@ func (cl *Client) fetchOnce(
 	}
 
 	if acc.running() {
-		isKnown := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
-		err = lostError(err, isKnown)
+		known := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
+		err = lostError(err, known)
 	}
 	return acc.ended, cl.failed(parent, err, 1)
 }
@@ -259,10 +258,10 @@ func lostError(err error, found bool) error {
 		return err
 	}
 	notFound := e.Status == http.StatusNotFound
-	isGone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
-	isOther := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
-	noGet := notFound || isOther || e.Status == http.StatusMethodNotAllowed
-	if !isGone && (found || !noGet) {
+	gone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
+	noResponse := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
+	noGet := notFound || noResponse || e.Status == http.StatusMethodNotAllowed
+	if !gone && (found || !noGet) {
 		return err
 	}
 

@@ -58,8 +58,8 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 		wait, final := x.decide(ctx, failure, wait)
 		if final != nil {
-			isOfKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
-			if isOfKey && x.key == cl.key.Load() {
+			ofKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
+			if ofKey && x.key == cl.key.Load() {
 				cl.memory.refused(c.Person.ID, final)
 			}
 			return nil, final
@@ -131,10 +131,10 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Send(call.Waiting{Ahead: ahead})
 		}
 	}
-	isLast := x.attempt > 1 && x.attempt > x.o.MaxRetries
+	last := x.attempt > 1 && x.attempt > x.o.MaxRetries
 
 	queued := time.Now()
-	err := x.ticket.Wait(ctx, isLast, report)
+	err := x.ticket.Wait(ctx, last, report)
 	x.call.Waited += time.Since(queued)
 	return err
 }
@@ -166,9 +166,9 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
 	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
-	failure, isRefused := errors.AsType[*call.Error](err)
-	isFree := isRefused && failure.Status < http.StatusInternalServerError
-	if !isFree { // the API may have begun, behind a gateway that gave up
+	failure, refused := errors.AsType[*call.Error](err)
+	free := refused && failure.Status < http.StatusInternalServerError
+	if !free { // the API may have begun, behind a gateway that gave up
 		x.call.WaitUntil = time.Time{}
 	}
 	if err != nil {
@@ -210,9 +210,9 @@ func (x *exchange) decide(
 		wait = x.delays.NextBackOff()
 	}
 	if !isInTime(ctx, wait) {
-		late := *failure
-		late.RetryAfter = wait
-		return 0, &late
+		final := *failure
+		final.RetryAfter = wait
+		return 0, &final
 	}
 
 	if failure.Kind == call.KindRateLimit {
@@ -231,16 +231,16 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	x.body.remove(name)
 
 	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
-	isUnknown := failure.Code == "unknown_parameter"
-	isUnsupported := strings.HasPrefix(failure.Code, "unsupported_")
-	if isUnknown || name == identifierParam {
+	unknown := failure.Code == "unknown_parameter"
+	unsupported := strings.HasPrefix(failure.Code, "unsupported_")
+	if unknown || name == identifierParam {
 		p.value = anyValue
 	}
-	if isUnknown || isUnsupported || failure.Lost {
+	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	isQuoted := says(failure, name) && x.body.asks(name)
-	if !isQuoted { // else it may be the question that is refused
+	quoted := says(failure, name) && x.body.asks(name)
+	if !quoted { // else it may be the question that is refused
 		x.removed = append(x.removed, p)
 	}
 
@@ -269,8 +269,8 @@ func newDelays() *backoff.ExponentialBackOff {
 
 // isInTime reports whether a wait ends before the deadline of ctx.
 func isInTime(ctx context.Context, wait time.Duration) bool {
-	deadline, isBounded := ctx.Deadline()
-	return !isBounded || wait < time.Until(deadline)
+	deadline, ok := ctx.Deadline()
+	return !ok || wait < time.Until(deadline)
 }
 
 // sleep returns after the wait, or with the error of ctx when that ends first.

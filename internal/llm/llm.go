@@ -46,7 +46,7 @@ type Options struct {
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
 	UserAgent    string
 	HTTPClient   *http.Client // nil: NewHTTPClient()
-	MaxRetries   int          // tries after the first one
+	MaxRetries   int          // attempts after the first one
 
 	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
 	// several in a row have shown that the next ones would, too. 0: each call asks the API.

@@ -191,8 +191,7 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 	defer resp.Body.Close()
 
 	data, err := io.ReadAll(resp.Body)
-	isModel := isObject(data) && json.Valid(data)
-	if err == nil && !isModel {
+	if err == nil && !(isObject(data) && json.Valid(data)) {
 		err = notResponse(data)
 	}
 	if err != nil {

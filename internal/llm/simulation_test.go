@@ -131,8 +131,8 @@ func (s *simulation) take(call string) time.Duration {
 		}
 	}
 
-	isWell := s.well > 0 && at >= s.well
-	if !isWell && s.chance(call) < s.random {
+	recovered := s.well > 0 && at >= s.well
+	if !recovered && s.chance(call) < s.random {
 		return time.Second
 	}
 
