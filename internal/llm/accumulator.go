@@ -293,31 +293,13 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 	return r, nil
 }
 
-// addStreamed replaces the output of a response that has less than was streamed. Messages that are
-// not complete count if no answer is: some servers give their deltas other ids. A content filter takes
-// text back.
+// addStreamed replaces the output of a response that has less than was streamed. A content filter
+// takes text back: then only a missing output is replaced.
 func (a *accumulator) addStreamed(r *call.Response) {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
-	var streamed, open []call.Item
-	answered := filtered
-	for number := range a.last + 1 {
-		item := a.items[number]
-		if !filtered {
-			item = a.item(number)
-		}
-		switch {
-		case a.done[number] && item.Type != "":
-			streamed = append(streamed, item)
-			answered = answered || isAnswer(item)
-		case textOf(item) != "":
-			open = append(open, item)
-		}
-	}
-	if !answered {
-		streamed = append(streamed, open...)
-	}
-
+	streamed := a.streamed(filtered)
 	less := !filtered && lacks(r.Output, streamed)
+
 	switch {
 	case len(streamed) == 0:
 	case less && citable(r.Output) > citable(streamed): // it has searches
@@ -327,6 +309,32 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	case less, len(r.Output) == 0:
 		r.Output = streamed
 	}
+}
+
+// streamed returns the items that were streamed. Messages that are not complete count if no answer
+// is: some servers give their deltas other ids. With filtered neither they nor texts count that only
+// deltas had.
+func (a *accumulator) streamed(filtered bool) []call.Item {
+	var complete, open []call.Item
+	answered := filtered
+	for number := range a.last + 1 {
+		item := a.items[number]
+		if !filtered {
+			item = a.item(number)
+		}
+		switch {
+		case a.done[number] && item.Type != "":
+			complete = append(complete, item)
+			answered = answered || isAnswer(item)
+		case textOf(item) != "":
+			open = append(open, item)
+		}
+	}
+
+	if answered {
+		return complete
+	}
+	return append(complete, open...)
 }
 
 // lacks reports whether items have no text although some was streamed, or the same text with fewer

@@ -26,8 +26,8 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-// background is the response of a request, as far as the API runs it in the background: it does while
-// the response has an id and no end.
+// background is what is known of a response that the API may run in the background. It runs while it
+// has an id and no end.
 type background struct {
 	asked   bool           // whether the request asks for background
 	model   string         // the model of the request
@@ -37,10 +37,8 @@ type background struct {
 
 	giveUp func() // ends the connection
 
-	// Events with lower sequence numbers were read: next counts all of them, skip those from
-	// earlier connections.
-	next float64
-	skip float64
+	next float64 // sequence number of the event after those that were read
+	skip float64 // next at the start of the connection: earlier events are skipped
 }
 
 // running reports whether the response runs in the background.
@@ -56,7 +54,7 @@ func (b *background) skips(ev *streamEvent) bool {
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
 // see Response.Failure. model and include are those of the request. Get makes one request, and a
-// second one if the first says that the API does not have the response. Every error is an *Error,
+// second one if the first says that the API does not have the response. Every error is a *call.Error,
 // which does not tell how the response is, unless Error.Lost says that the API does not have it any
 // more.
 func (cl *Client) Get(
@@ -80,7 +78,7 @@ func (cl *Client) Get(
 	return r, nil
 }
 
-// Cancel cancels a background response. Every error is an *Error. That the response has ended
+// Cancel cancels a background response. Every error is a *call.Error. That the response has ended
 // already is no error.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	var resp *http.Response

@@ -18,7 +18,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
-// Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
+// Create sends r and returns the finished response. Every error is a *call.Error. The deadline of ctx
 // bounds the whole exchange, retries included.
 //
 // The call's sink gets the events while the response is written: blocks, searches and the like. An
@@ -188,14 +188,17 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 // leaveOut removes from the body what the API refuses, and reports whether the request that is left
 // should be made at once. A response that is lost is a failure, which counts as an attempt.
 func (x *exchange) leaveOut(failure *call.Error) bool {
-	if failure.Lost && x.remove("background", failure) && x.memory.hasFound(x.model) {
-		x.removed = nil // only this response is lost
+	if failure.Lost { // the next attempt runs in the foreground
+		removed := x.remove("background", failure)
+		if removed && x.memory.hasFound(x.model) {
+			x.removed = nil // only this response is lost
+		}
 	}
 	return x.remove(x.body.refused(failure), failure)
 }
 
 // decide returns how long the call waits before another attempt, or the error that ends it. wait is
-// that of the pacer after a refusal by the rate limit, else 0. A failure is final after the last
+// how long the pacer lets it wait after a refusal by the rate limit, else 0. A failure is final after the last
 // attempt, and if the wait for the next one would end after the deadline of ctx and so turn it into a
 // timeout.
 func (x *exchange) decide(

@@ -119,7 +119,7 @@ func (cl *Client) SetKey(key string) {
 	cl.memory.setKey()
 }
 
-// Ready returns why no request can be sent, or nil. The error is an *Error.
+// Ready returns why no request can be sent, or nil. The error is a *call.Error.
 func (cl *Client) Ready() error {
 	key := *cl.key.Load()
 	switch {
