@@ -17,8 +17,8 @@
 //	testdata/*.txtar  A line is a command of TestScript or of testscript (go doc testscript), such
 //	                  as stdout REGEXP and ! stderr REGEXP. Files follow, each after "-- NAME --".
 //	                  In other packages such files are inputs and what becomes of them, in turn.
-//	testdata/*.table  A line is a row of a test, with " | " between its columns. The comment at the
-//	                  top names them (compare.Table).
+//	testdata/*.table  A line is a row of a test, with " | " between its columns. The comment at
+//	                  the top names them (compare.Table).
 //	api 429=0 ok      A word is what the API does with one request. This one refuses the first,
 //	                  with Retry-After: 0, and answers the second (apitest.Server.Script).
 //

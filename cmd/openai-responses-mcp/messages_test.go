@@ -32,8 +32,8 @@ func readTable(t *testing.T) (rows []input) {
 	return rows
 }
 
-// longInputs returns those that are not in the table. They are no variable, because each program that
-// a test starts has the variables of the tests.
+// longInputs returns those that are not in the table. They are no variable, because each program
+// that a test starts would make it, too.
 func longInputs() []input {
 	return []input{
 		{"nothing", "", ""},

@@ -312,8 +312,8 @@ func (a *accumulator) addStreamed(r *call.Response) {
 }
 
 // streamed returns the items that were streamed. Messages that are not complete count if no answer
-// is: some servers give their deltas other ids. With filtered neither they nor texts count that only
-// deltas had.
+// is: some servers give their deltas other ids. With filtered neither they nor texts count that
+// only deltas had.
 func (a *accumulator) streamed(filtered bool) []call.Item {
 	var complete, open []call.Item
 	answered := filtered

@@ -26,8 +26,8 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-// background is what is known of a response that the API may run in the background. It runs while it
-// has an id and no end.
+// background is what is known of a response that the API may run in the background. It runs while
+// it has an id and no end.
 type background struct {
 	asked   bool           // whether the request asks for background
 	model   string         // the model of the request
@@ -54,9 +54,9 @@ func (b *background) skips(ev *streamEvent) bool {
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
 // see Response.Failure. model and include are those of the request. Get makes one request, and a
-// second one if the first says that the API does not have the response. Every error is a *call.Error,
-// which does not tell how the response is, unless Error.Lost says that the API does not have it any
-// more.
+// second one if the first says that the API does not have the response. Every error is a
+// *call.Error, which does not tell how the response is, unless its Lost says that the API does not
+// have it any more.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {

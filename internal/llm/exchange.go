@@ -18,8 +18,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
-// Create sends r and returns the finished response. Every error is a *call.Error. The deadline of ctx
-// bounds the whole exchange, retries included.
+// Create sends r and returns the finished response. Every error is a *call.Error. The deadline of
+// ctx bounds the whole exchange, retries included.
 //
 // The call's sink gets the events while the response is written: blocks, searches and the like. An
 // attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
@@ -198,9 +198,9 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 }
 
 // decide returns how long the call waits before another attempt, or the error that ends it. wait is
-// how long the pacer lets it wait after a refusal by the rate limit, else 0. A failure is final after the last
-// attempt, and if the wait for the next one would end after the deadline of ctx and so turn it into a
-// timeout.
+// how long the pacer lets it wait after a refusal by the rate limit, else 0. A failure is final
+// after the last attempt, and if the wait for the next one would end after the deadline of ctx and
+// so turn it into a timeout.
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {

@@ -249,7 +249,7 @@ func randomRows() []randomRow {
 		rows = append(rows,
 			randomRow{half, 3, 400, 4 * time.Second, .9175, 0},
 			randomRow{half, 6, 200, 2 * time.Second, .91, 0},
-			randomRow{half, 5, 200, 0, .89, 0})
+			randomRow{half, 5, 200, 0, .875, 0})
 
 		// Here late requests are refused, too, and the queue is a little too fast, or too slow.
 		both := limits{random: .2, rate: 2, burst: 2, header: header}

@@ -129,8 +129,8 @@ func requestID(resp *http.Response) string {
 	return resp.Header.Get("X-Request-Id")
 }
 
-// failed returns the *call.Error of an error that ended an attempt: without secrets, and logged (spec
-// §8.1). When the context is over, that is the cause of any other failure.
+// failed returns the *call.Error of an error that ended an attempt: without secrets, and logged
+// (spec §8.1). When the context is over, that is the cause of any other failure.
 func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Error {
 	cause, ok := errors.AsType[*call.Error](err)
 	switch {
@@ -164,9 +164,9 @@ func (cl *Client) logBody(ctx context.Context, msg string, data []byte) {
 	}
 }
 
-// Model returns what the API says about a model (GET /models/{id}). Every error is a *call.Error. The
-// request is not repeated. It does not use openai-go, whose service for models is in a package of
-// 13 MB.
+// Model returns what the API says about a model (GET /models/{id}). Every error is a *call.Error.
+// The request is not repeated. It does not use openai-go, whose service for models is in a package
+// of 13 MB.
 func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err
