@@ -56,19 +56,20 @@ func (r *replica) answered(id, query string) {
 // Late calls that run side by side get their own answers. At EOF a call is answered with its answer,
 // and those that are late end.
 func TestLateCalls(t *testing.T) {
+	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()
 	api, env := newAPI(t, "always", "asked")
 	c := start(t, program(t.TempDir(), append(env, "--stdio", strings.TrimSpace(late))...)).begin()
 	const n = 50
 	for i := range n {
-		c.line(ask(fmt.Sprint(i), fmt.Sprintf("delay=2500ms %d;", i)))
+		c.line(ask(fmt.Sprint(i), fmt.Sprintf("delay=1500ms %d;", i)))
 	}
 	for i := range n {
 		id := fmt.Sprint(i)
 		for {
 			object := gjson.Parse(gjson.Get(c.want(id).raw, "result.content.0.text").Str)
 			if object.Get("status").Str != "working" {
-				compare.Contains(t, "answer", object.Raw, fmt.Sprintf("delay=2500ms %d;", i))
+				compare.Contains(t, "answer", object.Raw, fmt.Sprintf("delay=1500ms %d;", i))
 				break
 			}
 			c.line(call(id, "answer_result", fmt.Sprintf(`{"id":%q}`, object.Get("id").Str)))
@@ -78,11 +79,11 @@ func TestLateCalls(t *testing.T) {
 
 	c.line(ask("1", "hang"))
 	c.want("1")
-	c.line(ask("2", "delay=2500ms eof"))
+	c.line(ask("2", "delay=1500ms eof"))
 	last := c.eof()
 	compare.Equal(t, "answers at EOF", len(last), 1)
 	for _, m := range last {
-		compare.Contains(t, "at EOF", m.raw, "delay=2500ms eof")
+		compare.Contains(t, "at EOF", m.raw, "delay=1500ms eof")
 	}
 	await(t, api.WaitAborted, 1)
 }
@@ -97,6 +98,7 @@ func terminate(r *replica) {
 // answer, for the same person, also one whose calls are not late. The API is asked once and cancels
 // nothing.
 func TestLateOutlives(t *testing.T) {
+	compare.SkipShort(t, "waits 3 s")
 	t.Parallel()
 	for _, tt := range []struct {
 		name, args, then string
@@ -109,7 +111,7 @@ func TestLateOutlives(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api, env := newAPI(t, "always", "search+slow=80ms")
+			api, env := newAPI(t, "always", "search+slow=40ms")
 			a := newReplica(t, env, tt.args+late)
 			id := a.late("why is it so")
 			tt.end(a)
@@ -137,17 +139,18 @@ func TestLateOutlives(t *testing.T) {
 // Over HTTP a call that waits for a place or for the rate limit ends in time, counts as no call of the
 // hour, and has its answer when it is called again. It is no failure.
 func TestWaitingCall(t *testing.T) {
+	compare.SkipShort(t, "waits 10 s")
 	t.Parallel()
 	for _, tt := range []struct {
 		name, first string // step of the API
 		isTaken     bool   // the place
 	}{
 		{"place", "ok", true},
-		{"rate limit", "429=30", false},
+		{"rate limit", "429=4", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api, env := newAPI(t, "always", "search+slow=150ms")
+			api, env := newAPI(t, "always", "search+slow=80ms")
 			r := newReplica(t, env, overHTTP+late+"--max-calls 1 --calls-per-hour 1")
 			id := ""
 			if tt.isTaken {

@@ -6,14 +6,35 @@
 //	messages_test.go  input, well-formed and not, as a table
 //	process_test.go   signals and pipes
 //	terminal_test.go  what a terminal shows
+//	login_test.go     what login reads
 //	session_test.go   many calls in a session: the limit, and everything at once
 //	tasks_test.go     tasks, also of several processes, and calls over HTTP
+//	late_test.go      late answers, and calls that wait
 //	secrets_test.go   where the key must not be
+//
+// Tests, here and in other packages, are written in three small languages:
+//
+//	testdata/*.txtar  A line is a command of TestScript or of testscript (go doc testscript), such
+//	                  as stdout REGEXP and ! stderr REGEXP. Files follow, each after "-- NAME --".
+//	                  In other packages such files are inputs and what becomes of them, in turn.
+//	testdata/*.table  A line is a row of a test, with " | " between its columns. The comment at
+//	                  the top names them (compare.Table).
+//	api 429=0 ok      A word is what the API does with one request. This one refuses the first,
+//	                  with Retry-After: 0, and answers the second (apitest.Server.Script).
+//
+// With that API, a session starts, asks a question with the id 1, waits for its answer, and ends:
+//
+//	api 429=0 ok
+//	mcp
+//	ask 1 What is new?
+//	answer 1 '^This is'
+//	eof
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"regexp"
@@ -32,6 +53,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "16") // The tests wait for other processes. -parallel wins.
 	testscript.Main(m, map[string]func(){"openai-responses-mcp": main})
 }
 
@@ -121,12 +143,8 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values["script"] = &script{}
 			e.Setenv("HOME", e.WorkDir+"/home")
-			e.Vars = append(e.Vars,
-				nowhere,
-				"OPENAI_API_KEY=",
-				"KEY="+key,
-				"GORACE=atexit_sleep_ms=0",
-			)
+			e.Vars = append(e.Vars, "OPENAI_API_KEY=", "KEY="+key)
+			e.Vars = append(e.Vars, cheap()...)
 			return nil
 		},
 	})

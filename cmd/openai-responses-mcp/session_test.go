@@ -124,6 +124,7 @@ func files(c *client) int {
 // In one session calls, cancellations and faults go on side by side. Every call is answered once or
 // cancelled, and afterwards the server uses what it used before.
 func TestChurn(t *testing.T) {
+	compare.SkipShort(t, "makes 1,280 calls")
 	t.Parallel()
 	c, api := serve(t, "always asked")
 	c.begin()

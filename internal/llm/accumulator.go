@@ -30,7 +30,7 @@ const unknownItem itemNumber = 0
 // accumulator turns the events of one stream into those of a call and, at its end, into the
 // response. Unknown events and items are ignored here; the response keeps the items.
 //
-// The numbers in byIndex, byID, items, isDone, blocks and texts are at most last. A block is in
+// The numbers in byIndex, byID, items, done, blocks and texts are at most last. A block is in
 // blocks and in order from its start on, also after its stop.
 type accumulator struct {
 	call *call.Call
@@ -40,7 +40,7 @@ type accumulator struct {
 	byIndex map[float64]itemNumber // the current item of each output_index
 	byID    map[string]itemNumber
 	items   map[itemNumber]call.Item // as the last event of each says, if it has one
-	isDone  map[itemNumber]bool      // the items that are complete
+	done    map[itemNumber]bool      // the items that are complete
 	blocks  map[blockKey]*block
 	order   []*block
 	texts   map[itemNumber][]*block // of messages
@@ -82,7 +82,7 @@ func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},
 		items:   map[itemNumber]call.Item{},
-		isDone:  map[itemNumber]bool{},
+		done:    map[itemNumber]bool{},
 		blocks:  map[blockKey]*block{},
 		texts:   map[itemNumber][]*block{},
 	}
@@ -146,11 +146,11 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 	}
 
 	err := cmp.Or(stream.Err(), ctx.Err())
-	isOver := err == nil || !a.end.IsZero() // the latter after "[DONE]"
+	over := err == nil || !a.end.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
-	case isOver && !a.running() && a.isAnswered():
+	case over && !a.running() && a.isAnswered():
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
@@ -178,8 +178,8 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 		"response.done":
 		raw := gjson.GetBytes(data, "response").Raw
 		r, err := a.finish(ev.final(), []byte(raw))
-		e, isFailure := errors.AsType[*call.Error](err)
-		if isFailure {
+		e, ok := errors.AsType[*call.Error](err)
+		if ok {
 			return nil, a.fail(e)
 		}
 		return r, err
@@ -248,12 +248,12 @@ func (a *accumulator) setID(r *call.Response) {
 func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	r := &call.Response{}
 	err := call.Decode(data, r)
-	_, isMalformed := errors.AsType[*json.SyntaxError](err)
-	isCut := isMalformed && err.Error() == "unexpected end of JSON input"
-	isNone := a.running() && !slices.Contains(backgroundStates, r.Status)
+	_, malformed := errors.AsType[*json.SyntaxError](err)
+	cut := malformed && err.Error() == "unexpected end of JSON input"
+	stateless := a.running() && !slices.Contains(backgroundStates, r.Status)
 
 	switch {
-	case !isObject(data), isMalformed && !isCut, err == nil && isNone:
+	case !isObject(data), malformed && !cut, err == nil && stateless:
 		return nil, notResponse(data)
 	case err != nil:
 		return nil, err
@@ -293,40 +293,48 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 	return r, nil
 }
 
-// addStreamed replaces the output of a response that has less than was streamed. Messages that are
-// not complete count if no answer is: some servers give their deltas other ids. A content filter takes
-// text back.
+// addStreamed replaces the output of a response that has less than was streamed. A content filter
+// takes text back: then only a missing output is replaced.
 func (a *accumulator) addStreamed(r *call.Response) {
-	isFiltered := r.IncompleteDetails.Reason == "content_filter"
-	var streamed, open []call.Item
-	hasAnswer := isFiltered
+	filtered := r.IncompleteDetails.Reason == "content_filter"
+	streamed := a.streamed(filtered)
+	less := !filtered && lacks(r.Output, streamed)
+
+	switch {
+	case len(streamed) == 0:
+	case less && citable(r.Output) > citable(streamed): // it has searches
+		isMessage := func(i call.Item) bool { return i.Type == "message" }
+		messages := slices.DeleteFunc(streamed, func(i call.Item) bool { return !isMessage(i) })
+		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
+	case less, len(r.Output) == 0:
+		r.Output = streamed
+	}
+}
+
+// streamed returns the items that were streamed. Messages that are not complete count if no answer
+// is: some servers give their deltas other ids. With filtered neither they nor texts count that
+// only deltas had.
+func (a *accumulator) streamed(filtered bool) []call.Item {
+	var complete, open []call.Item
+	answered := filtered
 	for number := range a.last + 1 {
 		item := a.items[number]
-		if !isFiltered {
+		if !filtered {
 			item = a.item(number)
 		}
 		switch {
-		case a.isDone[number] && item.Type != "":
-			streamed = append(streamed, item)
-			hasAnswer = hasAnswer || isAnswer(item)
+		case a.done[number] && item.Type != "":
+			complete = append(complete, item)
+			answered = answered || isAnswer(item)
 		case textOf(item) != "":
 			open = append(open, item)
 		}
 	}
-	if !hasAnswer {
-		streamed = append(streamed, open...)
-	}
 
-	isLess := !isFiltered && lacks(r.Output, streamed)
-	switch {
-	case len(streamed) == 0:
-	case isLess && citable(r.Output) > citable(streamed): // it has searches
-		isMessage := func(i call.Item) bool { return i.Type == "message" }
-		messages := slices.DeleteFunc(streamed, func(i call.Item) bool { return !isMessage(i) })
-		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
-	case isLess, len(r.Output) == 0:
-		r.Output = streamed
+	if answered {
+		return complete
 	}
+	return append(complete, open...)
 }
 
 // lacks reports whether items have no text although some was streamed, or the same text with fewer
@@ -334,8 +342,8 @@ func (a *accumulator) addStreamed(r *call.Response) {
 func lacks(items, streamed []call.Item) bool {
 	said := strings.TrimSpace(textOf(items...))
 	text := strings.TrimSpace(textOf(streamed...))
-	isSame := said == text && citable(items) < citable(streamed)
-	return text != "" && (said == "" || isSame)
+	same := said == text && citable(items) < citable(streamed)
+	return text != "" && (said == "" || same)
 }
 
 // citable counts the searches of items, their sources and the citations of their texts.
@@ -386,7 +394,7 @@ func (a *accumulator) item(number itemNumber) call.Item {
 
 // isAnswered reports whether every item that began is complete, and the last one is an answer.
 func (a *accumulator) isAnswered() bool {
-	return isAnswer(a.item(a.last)) && len(a.isDone) == int(a.last)
+	return isAnswer(a.item(a.last)) && len(a.done) == int(a.last)
 }
 
 // finishStreamed returns the response of a stream without an event that ends it. Its usage is not
@@ -410,7 +418,7 @@ type blockText struct {
 	search          call.Search
 }
 
-// blocks returns the blocks of an item: those of the texts of a message, whose first part has the
+// blocksOf returns the blocks of an item: those of the texts of a message, whose first part has the
 // number first, or one.
 func blocksOf(i call.Item, first float64) []blockText {
 	var b blockText
@@ -456,7 +464,7 @@ func blocksOf(i call.Item, first float64) []blockText {
 
 // emitEvent passes an event on to the sink.
 func (a *accumulator) emitEvent(ev *streamEvent) {
-	isComplete := strings.HasSuffix(ev.Type, ".done")
+	complete := strings.HasSuffix(ev.Type, ".done")
 
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
@@ -464,10 +472,10 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		if ev.Item.Type != "" {
 			a.items[number] = ev.Item
 		}
-		a.emitItem(number, ev.Item, 0, isComplete)
-		if isComplete {
+		a.emitItem(number, ev.Item, 0, complete)
+		if complete {
 			a.log(ev.Item.Raw)
-			a.isDone[number] = true
+			a.done[number] = true
 			a.elements += size(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
@@ -478,7 +486,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 			ID:      ev.ItemID,
 			Content: []call.Part{ev.Part},
 		}
-		a.emitItem(a.itemOf(ev), message, ev.ContentIndex, isComplete)
+		a.emitItem(a.itemOf(ev), message, ev.ContentIndex, complete)
 
 	default:
 		a.emitDelta(ev)
@@ -514,8 +522,8 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		b.annotations = append(b.annotations, ev.Annotation)
 		a.annotations++
 	}
-	missing, isWhole := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
-	if isWhole {
+	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
+	if ok {
 		a.addDelta(b, missing)
 	}
 	a.addDelta(b, ev.Delta)
@@ -527,8 +535,8 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	if item == unknownItem && ev.Type != "response.output_item.added" {
 		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
 		said := textOf(a.items[item])
-		isNext := a.isDone[item] && said != "" && said != textOf(ev.Item)
-		if isNext && ev.Item.Type != "" { // with the same id
+		another := a.done[item] && said != "" && said != textOf(ev.Item)
+		if another && ev.Item.Type != "" { // with the same id
 			item = unknownItem
 		}
 	}
@@ -542,11 +550,11 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 
 // emitItem starts the blocks of an item that are new, and completes them if they are complete. The
 // first part of a message has the number first.
-func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, isComplete bool) {
+func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, complete bool) {
 	a.rememberID(number, item.ID)
 	for _, said := range blocksOf(item, first) {
 		b := a.openBlock(number, said)
-		if isComplete {
+		if complete {
 			a.completeBlock(b, said)
 		}
 	}
@@ -573,8 +581,8 @@ func (a *accumulator) completeOutput(output []call.Item) {
 		for number == unknownItem {
 			next++
 			sameType := cmp.Or(a.items[next].Type, item.Type) == item.Type
-			isFree := !named[next] && sameType
-			if next > a.last || isFree {
+			free := !named[next] && sameType
+			if next > a.last || free {
 				number = next
 			}
 		}
@@ -587,8 +595,8 @@ func (a *accumulator) completeOutput(output []call.Item) {
 func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 	key := blockKey{item, said.Kind, said.content}
 	b := a.blocks[key]
-	isNameless := said.Kind == call.BlockToolUse && said.Name == ""
-	if b != nil || isNameless {
+	nameless := said.Kind == call.BlockToolUse && said.Name == ""
+	if b != nil || nameless {
 		return b
 	}
 

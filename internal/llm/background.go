@@ -26,8 +26,8 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-// background is the response of a request, as far as the API runs it in the background: it does while
-// the response has an id and no end.
+// background is what is known of a response that the API may run in the background. It runs while
+// it has an id and no end.
 type background struct {
 	asked   bool           // whether the request asks for background
 	model   string         // the model of the request
@@ -37,10 +37,8 @@ type background struct {
 
 	giveUp func() // ends the connection
 
-	// Events with lower sequence numbers were read: next counts all of them, skip those from
-	// earlier connections.
-	next float64
-	skip float64
+	next float64 // sequence number of the event after those that were read
+	skip float64 // next at the start of the connection: earlier events are skipped
 }
 
 // running reports whether the response runs in the background.
@@ -50,16 +48,15 @@ func (b *background) running() bool {
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
 func (b *background) skips(ev *streamEvent) bool {
-	isOld := ev.Sequence < b.skip
 	b.next = max(b.next, ev.Sequence+1)
-	return isOld
+	return ev.Sequence < b.skip
 }
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
 // see Response.Failure. model and include are those of the request. Get makes one request, and a
-// second one if the first says that the API does not have the response. Every error is an *Error,
-// which does not tell how the response is, unless Error.Lost says that the API does not have it any
-// more.
+// second one if the first says that the API does not have the response. Every error is a
+// *call.Error, which does not tell how the response is, unless its Lost says that the API does not
+// have it any more.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -81,7 +78,7 @@ func (cl *Client) Get(
 	return r, nil
 }
 
-// Cancel cancels a background response. Every error is an *Error. That the response has ended
+// Cancel cancels a background response. Every error is a *call.Error. That the response has ended
 // already is no error.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	var resp *http.Response
@@ -115,8 +112,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
-	isStream := broken != nil
-	if isStream {
+	stream := broken != nil
+	if stream {
 		failure = x.client.failed(ctx, broken, 1)
 	}
 
@@ -129,14 +126,14 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		if failure != nil && canWait(ctx, failure.RetryAfter) {
 			wait = failure.RetryAfter
 		}
-		if isStream {
-			isStream = canResume(failure, progress)
+		if stream {
+			stream = canResume(failure, progress)
 			x.call.Send(call.Reconnecting{})
 		}
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
-		r, failure = x.client.fetch(ctx, acc, isStream)
+		r, failure = x.client.fetch(ctx, acc, stream)
 		switch {
 		case failure == nil && !acc.running():
 			return r, nil
@@ -145,7 +142,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return acc.finishStreamed()
 		case failure.Lost, !acc.running():
 			return nil, failure
-		case ctx.Err() != nil, !isStream && failure.Kind == call.KindFailed: // too large, for example
+		case ctx.Err() != nil, !stream && failure.Kind == call.KindFailed: // too large, for example
 			x.client.cancelEarly(ctx, acc)
 			return nil, failure
 		}
@@ -170,8 +167,8 @@ func canResume(broken *call.Error, progress bool) bool {
 // fetch asks for a response, for an object, or for the stream after the last event. With the error of
 // a response that has failed it returns the response too. A response is lost only if a second GET
 // finds nothing either: the API may not see a new response at once, and a proxy may have restarted.
-func (cl *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*call.Response, *call.Error) {
-	r, failure := cl.fetchOnce(ctx, acc, isStream)
+func (cl *Client) fetch(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
+	r, failure := cl.fetchOnce(ctx, acc, stream)
 	if failure == nil || !failure.Lost {
 		return r, failure
 	}
@@ -182,7 +179,7 @@ func (cl *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*
 func (cl *Client) fetchOnce(
 	parent context.Context,
 	acc *accumulator,
-	isStream bool,
+	stream bool,
 ) (*call.Response, *call.Error) {
 	ctx, giveUp := context.WithCancel(parent)
 	defer giveUp()
@@ -195,7 +192,7 @@ func (cl *Client) fetchOnce(
 	acc.end = time.Time{}
 	var resp *http.Response
 	options := cl.options(acc.call, &resp)
-	if isStream {
+	if stream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
@@ -208,15 +205,15 @@ func (cl *Client) fetchOnce(
 	}
 
 	_, err := cl.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
-	if isStream {
+	if stream {
 		limit.Stop() // from its header on a stream may be long, but not silent
 	}
 	var r *call.Response
 	if err == nil {
 		r, err = readAnswer(ctx, resp, acc)
 	}
-	isFound := err == nil || acc.next > acc.skip || !acc.running()
-	if isFound {
+	found := err == nil || acc.next > acc.skip || !acc.running()
+	if found {
 		cl.memory.setFound(acc.model)
 	}
 	if err == nil {
@@ -224,8 +221,8 @@ func (cl *Client) fetchOnce(
 	}
 
 	if acc.running() {
-		isKnown := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
-		err = lostError(err, isKnown)
+		known := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
+		err = lostError(err, known)
 	}
 	return acc.ended, cl.failed(parent, err, 1)
 }
@@ -259,10 +256,10 @@ func lostError(err error, found bool) error {
 		return err
 	}
 	notFound := e.Status == http.StatusNotFound
-	isGone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
-	isOther := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
-	noGet := notFound || isOther || e.Status == http.StatusMethodNotAllowed
-	if !isGone && (found || !noGet) {
+	gone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
+	noResponse := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
+	noGet := notFound || noResponse || e.Status == http.StatusMethodNotAllowed
+	if !gone && (found || !noGet) {
 		return err
 	}
 

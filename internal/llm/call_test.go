@@ -71,10 +71,10 @@ func TestWaitUntil(t *testing.T) {
 // is over, it goes on.
 func TestWaitUntilTurn(t *testing.T) {
 	for _, tt := range []struct {
-		name      string
-		isLimited bool
-		within    time.Duration
-		attempts  int
+		name     string
+		limited  bool
+		within   time.Duration
+		attempts int
 	}{
 		{"ended", false, 0, 0},
 		{"ended, limited", true, 0, 0},
@@ -83,7 +83,7 @@ func TestWaitUntilTurn(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			cl, api := newClient(0, answer(200, finished))
-			if tt.isLimited {
+			if tt.limited {
 				cl, api = refused(t, "alice")
 				time.Sleep(time.Second) // its turn comes at once
 			}

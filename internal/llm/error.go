@@ -103,36 +103,36 @@ func isUnknownParameter(e *call.Error) bool {
 
 // says reports whether the error names a parameter in its message only.
 func says(e *call.Error, name string) bool {
-	isOther := e.Kind != call.KindParameter || e.Param != ""
-	return !isOther && strings.Contains(strings.ToLower(e.Message), name)
+	unnamed := e.Kind == call.KindParameter && e.Param == ""
+	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
 // statusKind classifies an error answer with an HTTP status. The API sends an exhausted quota as
 // 429, others as 400, 402 or 403.
 func statusKind(e *call.Error, status int) call.Kind {
 	message := strings.ToLower(e.Message)
-	isPath := strings.Contains(message, "invalid url")
-	isModel := strings.Contains(message, "model") && !isPath
-	named := named(e)
+	ofPath := strings.Contains(message, "invalid url")
+	ofModel := strings.Contains(message, "model") && !ofPath
+	kind := named(e)
 
 	switch {
 	case status < 400:
 		return call.KindBadResponse
-	case named == call.KindQuota, named == call.KindBlocked:
-		return named
+	case kind == call.KindQuota, kind == call.KindBlocked:
+		return kind
 	case status >= 500:
 		return call.KindServer
-	case named == call.KindParameter:
-		return named
+	case kind == call.KindParameter:
+		return kind
 	case strings.Contains(message, "organization must be verified"): // there is no code for it
 		return call.KindUnverified
 	case e.Code == "model_not_found",
 		e.Code == "DeploymentNotFound", // Azure
-		status == http.StatusNotFound && isModel,
+		status == http.StatusNotFound && ofModel,
 		strings.Contains(message, "is not a valid model"): // OpenRouter
 		return call.KindModel
-	case named == call.KindFiltered, named == call.KindTooLong:
-		return named
+	case kind == call.KindFiltered, kind == call.KindTooLong:
+		return kind
 	}
 	return call.StatusKind(status)
 }
@@ -228,8 +228,8 @@ func apiError(data []byte, message string) *call.Error {
 // readError is the error of an answer that was not read to its end, or is not what it should be.
 func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	cause, _ := errors.AsType[*call.Error](err)
-	_, isLong := errors.AsType[*http.MaxBytesError](err)
-	if isLong {
+	_, ok := errors.AsType[*http.MaxBytesError](err)
+	if ok {
 		cause = call.TooLarge(tooLong)
 	}
 
@@ -268,15 +268,15 @@ func connectionError(err error) *call.Error {
 // isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version
 // or a proxy's refusal does not change by itself. Other errors may be temporary.
 func isPermanent(err error) bool {
-	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	isPlain := errors.Is(err, http.ErrSchemeMismatch)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	plain := errors.Is(err, http.ErrSchemeMismatch)
 
-	op, isOp := errors.AsType[*net.OpError](err)
-	isAlert := isOp && op.Op == "remote error" // of TLS, for example about its version
+	op, ok := errors.AsType[*net.OpError](err)
+	alert := ok && op.Op == "remote error" // of TLS, for example about its version
 
-	status, isTunnel := errors.AsType[call.TunnelError](err)
-	isRefused := isTunnel && status < 500
-	return isUntrusted || isPlain || isAlert || isRefused
+	status, ok := errors.AsType[call.TunnelError](err)
+	refused := ok && status < 500 // by a proxy
+	return untrusted || plain || alert || refused
 }
 
 // contextError is a timeout or a cancellation, unless the cause of the context names another kind.
@@ -292,8 +292,8 @@ func contextError(ctx context.Context, err error) *call.Error {
 		e.Message = "no complete answer in time"
 	}
 
-	queued, waited := errors.AsType[call.QueuedError](err)
-	if waited {
+	queued, ok := errors.AsType[call.QueuedError](err)
+	if ok {
 		e.Message = queued.Error()
 		e.Err = errors.Join(e.Err, queued)
 	}

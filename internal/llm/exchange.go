@@ -18,8 +18,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
-// Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
-// bounds the whole exchange, retries included.
+// Create sends r and returns the finished response. Every error is a *call.Error. The deadline of
+// ctx bounds the whole exchange, retries included.
 //
 // The call's sink gets the events while the response is written: blocks, searches and the like. An
 // attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
@@ -58,8 +58,8 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 		wait, final := x.decide(ctx, failure, wait)
 		if final != nil {
-			isOfKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
-			if isOfKey && x.key == cl.key.Load() {
+			ofKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
+			if ofKey && x.key == cl.key.Load() {
 				cl.memory.refused(c.Person.ID, final)
 			}
 			return nil, final
@@ -131,10 +131,10 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Send(call.Waiting{Ahead: ahead})
 		}
 	}
-	isLast := x.attempt > 1 && x.attempt > x.client.o.MaxRetries
+	last := x.attempt > 1 && x.attempt > x.client.o.MaxRetries
 
 	queued := time.Now()
-	err := x.ticket.Wait(ctx, isLast, report)
+	err := x.ticket.Wait(ctx, last, report)
 	x.call.Waited += time.Since(queued)
 	return err
 }
@@ -166,9 +166,9 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
 	_, err := x.client.api.New(conn, responses.ResponseNewParams{}, options...)
-	failure, isRefused := errors.AsType[*call.Error](err)
-	isFree := isRefused && failure.Status < http.StatusInternalServerError
-	if !isFree { // the API may have begun, behind a gateway that gave up
+	failure, refused := errors.AsType[*call.Error](err)
+	free := refused && failure.Status < http.StatusInternalServerError
+	if !free { // the API may have begun, behind a gateway that gave up
 		x.call.WaitUntil = time.Time{}
 	}
 	if err != nil {
@@ -188,16 +188,19 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 // leaveOut removes from the body what the API refuses, and reports whether the request that is left
 // should be made at once. A response that is lost is a failure, which counts as an attempt.
 func (x *exchange) leaveOut(failure *call.Error) bool {
-	if failure.Lost && x.remove("background", failure) && x.client.memory.hasFound(x.model) {
-		x.removed = nil // only this response is lost
+	if failure.Lost { // the next attempt runs in the foreground
+		removed := x.remove("background", failure)
+		if removed && x.client.memory.hasFound(x.model) {
+			x.removed = nil // only this response is lost
+		}
 	}
 	return x.remove(x.body.refused(failure), failure)
 }
 
 // decide returns how long the call waits before another attempt, or the error that ends it. wait is
-// that of the pacer after a refusal by the rate limit, else 0. A failure is final after the last
-// attempt, and if the wait for the next one would end after the deadline of ctx and so turn it into a
-// timeout.
+// how long the pacer lets it wait after a refusal by the rate limit, else 0. A failure is final
+// after the last attempt, and if the wait for the next one would end after the deadline of ctx and
+// so turn it into a timeout.
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {
@@ -210,9 +213,9 @@ func (x *exchange) decide(
 		wait = x.delays.NextBackOff()
 	}
 	if !isInTime(ctx, wait) {
-		late := *failure
-		late.RetryAfter = wait
-		return 0, &late
+		final := *failure
+		final.RetryAfter = wait
+		return 0, &final
 	}
 
 	if failure.Kind == call.KindRateLimit {
@@ -231,16 +234,16 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	x.body.remove(name)
 
 	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
-	isUnknown := failure.Code == "unknown_parameter"
-	isUnsupported := strings.HasPrefix(failure.Code, "unsupported_")
-	if isUnknown || name == identifierParam {
+	unknown := failure.Code == "unknown_parameter"
+	unsupported := strings.HasPrefix(failure.Code, "unsupported_")
+	if unknown || name == identifierParam {
 		p.value = anyValue
 	}
-	if isUnknown || isUnsupported || failure.Lost {
+	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	isQuoted := says(failure, name) && x.body.asks(name)
-	if !isQuoted { // else it may be the question that is refused
+	quoted := says(failure, name) && x.body.asks(name)
+	if !quoted { // else it may be the question that is refused
 		x.removed = append(x.removed, p)
 	}
 
@@ -269,8 +272,8 @@ func newDelays() *backoff.ExponentialBackOff {
 
 // isInTime reports whether a wait ends before the deadline of ctx.
 func isInTime(ctx context.Context, wait time.Duration) bool {
-	deadline, isBounded := ctx.Deadline()
-	return !isBounded || wait < time.Until(deadline)
+	deadline, ok := ctx.Deadline()
+	return !ok || wait < time.Until(deadline)
 }
 
 // sleep returns after the wait, or with the error of ctx when that ends first.

@@ -46,7 +46,7 @@ type Options struct {
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
 	UserAgent    string
 	HTTPClient   *http.Client // nil: NewHTTPClient()
-	MaxRetries   int          // tries after the first one
+	MaxRetries   int          // attempts after the first one
 
 	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
 	// several in a row have shown that the next ones would, too. 0: each call asks the API.
@@ -119,7 +119,7 @@ func (cl *Client) SetKey(key string) {
 	cl.memory.setKey()
 }
 
-// Ready returns why no request can be sent, or nil. The error is an *Error.
+// Ready returns why no request can be sent, or nil. The error is a *call.Error.
 func (cl *Client) Ready() error {
 	key := *cl.key.Load()
 	switch {

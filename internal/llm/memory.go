@@ -38,10 +38,10 @@ type memory struct {
 // it. It counts after several in a row, and those of two people count for all.
 type refusal struct {
 	failure *call.Error
-	row     int       // since the last request of the person that the API accepted
-	shared  int       // since the last one of anyone
-	next    time.Time // when a request may ask the API
-	asking  bool      // one does
+	row     int       // refusals since the API last accepted a request of the person
+	shared  int       // refusals of the person since it last accepted one of any person
+	next    time.Time // when a request may ask the API again
+	asking  bool      // a request asks it
 }
 
 // refused notes a refusal of the key.

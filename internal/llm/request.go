@@ -79,8 +79,8 @@ func (b body) add(extra map[string]any) {
 		delete(own, name)
 	}
 
-	list, isList := own["include"].([]any)
-	if isList {
+	list, ok := own["include"].([]any)
+	if ok {
 		elements := b.include()
 		for _, value := range list {
 			element := fmt.Sprint(value)
@@ -97,16 +97,16 @@ func (b body) add(extra map[string]any) {
 // the object that it leaves empty.
 func merge(object, members map[string]any) {
 	for name, value := range members {
-		further, isObject := value.(map[string]any)
-		if isObject {
+		further, ok := value.(map[string]any)
+		if ok {
 			old, _ := object[name].(map[string]any)
 			merged := map[string]any{}
 			maps.Copy(merged, old)
 			merge(merged, further)
 
 			value = merged
-			isEmptied := len(old) > 0 && len(merged) == 0
-			if isEmptied {
+			emptied := len(old) > 0 && len(merged) == 0
+			if emptied {
 				value = nil
 			}
 		}
@@ -126,8 +126,8 @@ func (b body) include() []string {
 
 // value returns the value of a parameter, or nil.
 func (b body) value(name string) any {
-	parent, member, isMember := strings.Cut(name, ".")
-	if !isMember {
+	parent, member, nested := strings.Cut(name, ".")
+	if !nested {
 		return b[name]
 	}
 
@@ -150,7 +150,7 @@ func (b body) has(p parameter) bool {
 
 // remove removes a parameter that the body has, and the list or object that it leaves empty.
 func (b body) remove(name string) {
-	parent, member, isMember := strings.Cut(name, ".")
+	parent, member, nested := strings.Cut(name, ".")
 	left := 0
 	switch members := b[parent].(type) {
 	case []string: // include
@@ -162,7 +162,7 @@ func (b body) remove(name string) {
 		delete(members, member)
 		left = len(members)
 	}
-	if !isMember || left == 0 {
+	if !nested || left == 0 {
 		delete(b, parent)
 	}
 }
@@ -193,11 +193,11 @@ func (b body) refused(e *call.Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	isIdentifier := name == identifierParam || says(e, identifierParam) && !b.asks(identifierParam)
+	ofIdentifier := name == identifierParam || says(e, identifierParam) && !b.asks(identifierParam)
 	switch {
 	case b["background"] == true && (name == "store" || says(e, "background")):
 		return "background"
-	case isIdentifier && isUnknownParameter(e):
+	case ofIdentifier && isUnknownParameter(e):
 		return identifierParam
 	case slices.Contains(dispensable, name):
 		return name

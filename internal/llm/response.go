@@ -51,8 +51,8 @@ func searches(r *call.Response) int {
 	}
 	n := 0
 	for _, item := range r.Output {
-		isSearch := item.Action.Type == "search" || item.Action.Type == ""
-		if item.Type == "web_search_call" && isSearch {
+		searched := item.Action.Type == "search" || item.Action.Type == ""
+		if item.Type == "web_search_call" && searched {
 			n++
 		}
 	}
@@ -92,7 +92,7 @@ func check(r *call.Response, data []byte) error {
 // together. The longest answers have a few hundred.
 const maxElements = 10_000
 
-// Messages of tooLarge.
+// Messages of answers that are too large.
 const (
 	tooMany  = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 	tooDense = "the answer has more than 200,000 commas"

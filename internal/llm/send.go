@@ -34,7 +34,7 @@ func (cl *Client) options(c *call.Call, answer **http.Response) []option.Request
 }
 
 // middleware is around each request of a call. It completes the request, bounds the body of the
-// answer, and turns any status but 2xx into an *Error.
+// answer, and turns any status but 2xx into a *call.Error.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.complete(req, c)
@@ -129,8 +129,8 @@ func requestID(resp *http.Response) string {
 	return resp.Header.Get("X-Request-Id")
 }
 
-// failed returns the *Error of an error that ended an attempt: without secrets, and logged (spec
-// §8.1). When the context is over, that is the cause of any other failure.
+// failed returns the *call.Error of an error that ended an attempt: without secrets, and logged
+// (spec §8.1). When the context is over, that is the cause of any other failure.
 func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Error {
 	cause, ok := errors.AsType[*call.Error](err)
 	switch {
@@ -164,9 +164,9 @@ func (cl *Client) logBody(ctx context.Context, msg string, data []byte) {
 	}
 }
 
-// Model returns what the API says about a model (GET /models/{id}). Every error is an *Error. The
-// request is not repeated. It does not use openai-go, whose service for models is in a package of
-// 13 MB.
+// Model returns what the API says about a model (GET /models/{id}). Every error is a *call.Error.
+// The request is not repeated. It does not use openai-go, whose service for models is in a package
+// of 13 MB.
 func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err
@@ -191,8 +191,7 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 	defer resp.Body.Close()
 
 	data, err := io.ReadAll(resp.Body)
-	isModel := isObject(data) && json.Valid(data)
-	if err == nil && !isModel {
+	if err == nil && !(isObject(data) && json.Valid(data)) {
 		err = notResponse(data)
 	}
 	if err != nil {

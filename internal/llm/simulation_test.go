@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -128,8 +131,8 @@ func (s *simulation) take(call string) time.Duration {
 		}
 	}
 
-	isWell := s.well > 0 && at >= s.well
-	if !isWell && s.chance(call) < s.random {
+	recovered := s.well > 0 && at >= s.well
+	if !recovered && s.chance(call) < s.random {
 		return time.Second
 	}
 
@@ -158,6 +161,13 @@ func (s *simulation) take(call string) time.Duration {
 	}
 
 	return wait
+}
+
+// seeds returns how many seeds a simulation at random has: the value of TEST_SEEDS, which .ci/run
+// sets, or 1, because they take long.
+func seeds() uint64 {
+	n, _ := strconv.ParseUint(os.Getenv("TEST_SEEDS"), 10, 64) // 0: not set
+	return max(1, n)
 }
 
 // chance returns the random number of an attempt, which does not depend on the order of requests.
@@ -196,6 +206,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	cl := newClientOf(testURL, s, 3, io.Discard)
+	cl.o.Logger = slog.New(slog.DiscardHandler) // Logging bodies takes long.
 	call := func(person, name string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()

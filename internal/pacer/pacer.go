@@ -43,7 +43,7 @@ type Pacer struct {
 	mu     sync.Mutex
 	begin  time.Time          // a minute before the first call, so that 0 is no recent time
 	people map[string]*person // by name
-	places int                // that calls have got so far
+	number int                // of the last call that waited for the first time
 	timer  *time.Timer        // nil until the first refusal
 
 	gap     time.Duration // between two requests of the queue; 0: the limit is not known
@@ -55,7 +55,7 @@ type Pacer struct {
 
 // person is the state of a limited person.
 type person struct {
-	calls    []*Ticket       // that wait, by place
+	calls    []*Ticket       // that wait, by number
 	latest   *Ticket         // whose request was sent last
 	refused  time.Duration   // when the last refusal came
 	left     time.Duration   // when a call last gave up waiting
@@ -69,7 +69,7 @@ type person struct {
 type Ticket struct {
 	pacer  *Pacer
 	person string
-	place  int           // order of the first wait among all calls; 0: the call has not waited
+	number int           // in the order of the first waits of all calls; 0: the call has not waited
 	turn   chan struct{} // receives a value when the request may be sent
 	last   bool          // the next request is the last one
 
@@ -199,16 +199,16 @@ func (t *Ticket) enter(last bool) {
 		return
 	}
 
-	if t.place == 0 {
-		p.places++
-		t.place = p.places
+	if t.number == 0 {
+		p.number++
+		t.number = p.number
 	}
 	if t.ready == 0 && len(owner.ready) > 0 { // the person asks again
 		t.ready = owner.ready[0]
 		owner.ready = owner.ready[1:]
 	}
 	i := len(owner.calls)
-	for i > 0 && owner.calls[i-1].place > t.place {
+	for i > 0 && owner.calls[i-1].number > t.number {
 		i--
 	}
 	owner.calls = slices.Insert(owner.calls, i, t)
@@ -247,15 +247,15 @@ func (t *Ticket) Ahead() int {
 	p.lock()
 	defer p.unlock()
 
-	place := 0
+	before := 0
 	owner := p.people[t.person]
 	if owner != nil {
-		place = max(0, slices.Index(owner.calls, t)) // 0: its turn has just come
+		before = max(0, slices.Index(owner.calls, t)) // 0: its turn has just come
 	}
-	ahead := place
+	ahead := before
 	for _, other := range p.people {
 		if other != owner {
-			ahead += min(place, len(other.calls))
+			ahead += min(before, len(other.calls))
 		}
 	}
 	return ahead
@@ -328,12 +328,12 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 		owner = &person{latest: t}
 		p.people[t.person] = owner
 	}
-	if t.place > 0 {
+	if t.number > 0 {
 		owner.refusals++
 	}
 	t.slowDownLocked(owner, asked)
-	isNew := owner.pause == 0 || t.sent > owner.refused // else both requests were on their way
-	if owner.refusals > 1 && isNew {
+	later := owner.pause == 0 || t.sent > owner.refused // else both requests were on their way
+	if owner.refusals > 1 && later {
 		owner.pause = nextPause(owner.pause)
 	}
 	owner.refused = now
@@ -353,7 +353,7 @@ func (t *Ticket) slowDownLocked(owner *person, asked time.Duration) {
 	case p.gap == 0:
 		p.gap = firstGap
 
-	case t.place == 0 || t.sent <= p.refused:
+	case t.number == 0 || t.sent <= p.refused:
 		return
 
 	case p.pause > 0:

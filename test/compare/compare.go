@@ -1,4 +1,4 @@
-// Package compare compares values in tests.
+// Package compare compares values in tests, reads their tables, and skips those that take long.
 package compare
 
 import (
@@ -21,5 +21,13 @@ func Contains(t testing.TB, what, got, part string) {
 	t.Helper()
 	if !strings.Contains(got, part) {
 		t.Errorf("%s = %q, want %q in it", what, got, part)
+	}
+}
+
+// SkipShort skips a test with -short. why says what takes long.
+func SkipShort(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("-short: %s; .ci/run runs it", why)
 	}
 }

@@ -18,6 +18,7 @@ import (
 // TestCommands runs the commands of README and docs/reference with the built program. The API is the
 // fake one, so that a question needs no network.
 func TestCommands(t *testing.T) {
+	compare.SkipShort(t, "builds the program")
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
 	}
