@@ -31,6 +31,7 @@
 //	what happens at the end of stdin       stdio    conn.scan, conn.done
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
+//	which messages reach the SDK           rpc      Methods.Read
 //	which requests get 429                 httpd    limiter.admit
 //	which tools and arguments are listed   server   tools, Tool.schema
 //	which arguments are valid              server   Question

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 )
 
 const (
@@ -93,8 +93,8 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		if err == nil {
 			data, err = io.ReadAll(a)
 		}
-		elements := jsonx.Elements(data)
-		if err == nil && elements <= jsonx.MaxElements {
+		elements := rpc.Elements(data)
+		if err == nil && elements <= rpc.MaxElements {
 			err = a.take(elements * elementBytes)
 		}
 		if err != nil {
@@ -102,7 +102,7 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 			return
 		}
 
-		if r.Method == http.MethodPost && refuseMessage(w, r, data, elements) {
+		if r.Method == http.MethodPost && refuseMessage(w, r, data) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))

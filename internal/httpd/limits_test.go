@@ -338,6 +338,21 @@ var messages = []struct {
 		`404 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`,
 	},
 	{
+		"no tasks", "",
+		sixth("tasks/get", "{}"),
+		unknownMethod,
+	},
+	{
+		"null", "",
+		sixth("initialize", "null"),
+		`200 {"jsonrpc":"2.0","id":6,"error":{"code":-32600`,
+	},
+	{
+		"response", "",
+		`{"jsonrpc":"2.0","id":6,"result":{}}`,
+		notRequest,
+	},
+	{
 		"notification", "",
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		"202 ",
@@ -361,6 +376,11 @@ var messages = []struct {
 		"65 levels", "",
 		sixth("ping", strings.Repeat("[", 64)+strings.Repeat("]", 64)),
 		notRequest,
+	},
+	{
+		"65 levels, not JSON", "",
+		strings.Repeat("[", 65),
+		notJSON,
 	},
 	{
 		"commas in a text", "",

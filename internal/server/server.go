@@ -17,7 +17,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -170,9 +170,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.options.Tasks || s.options.API != nil {
-		addTaskMethods(m)
-	}
+	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return s.receive(session, next)
 	})
@@ -204,8 +202,23 @@ func isStateless(meta mcp.Meta) bool {
 	return v >= Stateless
 }
 
-// receive returns what answers requests. next is the SDK, which would answer other methods, too,
-// such as subscriptions/listen.
+// Methods are the requests that a server answers. Some clients ask for the lists of prompts and
+// resources without looking at the capabilities.
+var Methods = rpc.Methods{
+	"initialize":               rpc.Required[mcp.InitializeParams],
+	"ping":                     rpc.Optional[mcp.PingParams],
+	"server/discover":          rpc.Optional[mcp.DiscoverParams],
+	"tools/list":               rpc.Optional[mcp.ListToolsParams],
+	"tools/call":               rpc.Required[mcp.CallToolParamsRaw],
+	"tasks/get":                rpc.Optional[taskParams],
+	"tasks/cancel":             rpc.Optional[taskParams],
+	"tasks/update":             rpc.Optional[taskParams],
+	"prompts/list":             rpc.Optional[mcp.ListPromptsParams],
+	"resources/list":           rpc.Optional[mcp.ListResourcesParams],
+	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
+}
+
+// receive returns what answers the requests of Methods, and notifications. next is the SDK.
 func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -218,9 +231,6 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			}
 			return res, err
 
-		// Some clients ask for the lists of prompts and resources without looking at the capabilities.
-		case "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-
 		case "server/discover":
 			res, err := next(ctx, method, req)
 			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Tasks {
@@ -231,13 +241,8 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 		case "tools/call":
 			return s.call(ctx, session, req.(*mcp.CallToolRequest))
 
-		case "tasks/get", "tasks/cancel", "tasks/update": // refused by the SDK without tasks
+		case "tasks/get", "tasks/cancel", "tasks/update":
 			return s.handleTask(ctx, method, req)
-
-		default:
-			if !strings.HasPrefix(method, "notifications/") {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
-			}
 		}
 		return next(ctx, method, req)
 	}
