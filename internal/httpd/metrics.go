@@ -87,21 +87,21 @@ func (m *Metrics) add(n float64, format string, labels ...any) {
 	m.families[family].GetOrCreateFloatCounter(series).Add(n)
 }
 
-// person returns the name of a person, or other for those after the first maxPeople. The series of a
-// new one begin with zeros, so that the first call is an increase.
+// person returns the name of a person, or other for those after the first maxPeople. The series of
+// a new one begin with zeros, so that the first call is an increase.
 func (m *Metrics) person(name string) string {
 	m.mu.Lock()
-	isKnown := m.people[name]
-	isFull := len(m.people) == maxPeople
-	if !isFull {
+	known := m.people[name]
+	full := len(m.people) == maxPeople
+	if !full {
 		m.people[name] = true
 	}
 	m.mu.Unlock()
 
 	switch {
-	case isKnown:
+	case known:
 		return name
-	case isFull:
+	case full:
 		return "other"
 	}
 	m.rejectNone(name)
@@ -193,7 +193,7 @@ func (s *instance) checkDescriptors() {
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*s.MaxCalls + maxStrangers + others
+	needed := 3*s.People.Limits.MaxCalls + maxUnauthenticated + others
 	if n == 1 && limit < needed {
 		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
@@ -210,8 +210,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		kind, help, _ := strings.Cut(strings.TrimSpace(more), " ")
 		fmt.Fprintf(&page, "# HELP %s%s %s\n", prefix, name, help)
 		fmt.Fprintf(&page, "# TYPE %s%s %s\n", prefix, name, kind)
-		value, isGauge := gauges[name]
-		if isGauge {
+		value, ok := gauges[name]
+		if ok {
 			fmt.Fprintf(&page, "%s%s %d\n", prefix, name, value)
 		}
 		m.families[name].WritePrometheus(&page)

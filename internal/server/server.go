@@ -7,8 +7,6 @@
 //	arguments.go how the arguments of a call become a question
 //	call.go      a call, from its request to its end
 //	result.go    its result and its errors, as clients see them
-//	hour.go      how many calls a person starts in an hour
-//	places.go    how many calls run at a time, of a person and of all
 //	tasks.go     the methods of tasks, which clients poll
 //	late.go      the tool answer_result, which returns answers that take long
 package server
@@ -22,10 +20,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/time/rate"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
@@ -39,13 +37,12 @@ type Options struct {
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
 	Explain func(profile string, err error) string // an error of Ask in one line for people
-	Waiting func() int                             // counts the running calls that wait for the API
 	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
 
 	Settings
 	Late
-	Limits
 
+	People   *people.Registry // bounds the calls; nil: those of one person
 	Redactor *redact.Redactor // removes secrets from errors
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
@@ -69,18 +66,11 @@ type Late struct {
 	API    *tasks.API // that runs tasks in its background; nil: they end with the server
 	Shared bool       // requests about a task may reach another process, see tasks.Options
 
-	// Within is how long a call and answer_result wait for an answer before they return an id, and a
-	// Shared call for others before it ends. 0: a call waits for its end, and answer_result is not
-	// listed.
+	// Within is how long a call and answer_result wait for an answer before they return an id, and
+	// a Shared call for others before it ends. 0: a call waits for its end, and answer_result is
+	// not listed.
 	Within time.Duration
 	Last   <-chan struct{} // of tasks.Options
-}
-
-// Limits bound the calls of people who share the server.
-type Limits struct {
-	MaxCalls  int        // calls that run at the same time; others wait. 0: 256
-	PerPerson func() int // how many of them are of one person; 0, and nil: no bound
-	PerHour   int        // calls that one person may start in an hour; 0: no limit
 }
 
 // Ended says how a call of a tool ended.
@@ -96,26 +86,15 @@ type Ended struct {
 type Server struct {
 	options Options
 	tools   []*mcp.Tool
-	hour    *hourLimit
-	places  *places
-	waiting atomic.Int64 // calls that have no place yet
 	tasks   *tasks.Tasks
 }
 
 // New returns a Server.
 func New(o Options) *Server {
+	o.People = cmp.Or(o.People, people.New(people.Limits{}))
 	s := &Server{
 		options: o,
 		tools:   tools(o),
-		hour: &hourLimit{
-			calls:   o.PerHour,
-			buckets: map[string]*rate.Limiter{},
-		},
-		places: &places{
-			most:      cmp.Or(o.MaxCalls, 256),
-			perPerson: o.PerPerson,
-			people:    map[string]int{},
-		},
 	}
 
 	s.tasks = tasks.New(tasks.Options{
@@ -132,16 +111,6 @@ func New(o Options) *Server {
 // Close ends the tasks that run here, see tasks.Tasks.
 func (s *Server) Close() {
 	s.tasks.Close()
-}
-
-// Waiting counts the calls that wait, for others or for the API.
-func (s *Server) Waiting() int {
-	return int(s.waiting.Load()) + s.options.Waiting()
-}
-
-// Running counts the calls that have a place, those whose request has ended included.
-func (s *Server) Running() int {
-	return s.places.count()
 }
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
@@ -184,8 +153,8 @@ const (
 	legacy    = "2025-06-18"
 )
 
-// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK copies
-// them.
+// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK
+// copies them.
 var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 
 // program is what clients show of this server.
@@ -248,8 +217,8 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 	}
 }
 
-// initialize answers the first initialize of a session where the SDK refuses it, because the client has
-// sent server/discover. It has given up waiting for that answer, and falls back
+// initialize answers the first initialize of a session where the SDK refuses it, because the client
+// has sent server/discover. It has given up waiting for that answer, and falls back
 // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
 func (s *Server) initialize() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
