@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Connections that have shown no valid token take less than 64 MiB together: net/http needs 19 KiB
-// for each and about 150 bytes more for each line of its header, and garbage doubles that.
+// Unauthenticated connections take less than 64 MiB together: net/http needs 19 KiB for each and
+// about 150 bytes more for each line of its header, and garbage doubles that.
 const (
 	maxHeader          = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
 	maxLines           = 500      // of what such a connection has sent since its last response

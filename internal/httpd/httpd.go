@@ -6,7 +6,7 @@
 //	stream.go    comments that keep event streams open
 //	denied.go    people who are refused in spite of a token
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
-//	conns.go    connections that have shown no valid token
+//	conns.go     unauthenticated connections
 //	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
