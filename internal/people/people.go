@@ -30,8 +30,7 @@ type Registry struct {
 	people map[string]*entry // by ID; a person without an entry has taken nothing
 	all    entry
 	queue  []*waiter     // for slots, in the order in which the calls came
-	closed bool          // no request is let in
-	empty  chan struct{} // closed when there is no request, and none is let in
+	empty  chan struct{} // of Close, nil before it
 }
 
 // entry is what a person has taken.
@@ -52,7 +51,6 @@ func New(l Limits) *Registry {
 	return &Registry{
 		Limits: l,
 		people: map[string]*entry{},
-		empty:  make(chan struct{}),
 	}
 }
 

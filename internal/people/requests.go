@@ -25,7 +25,7 @@ var ErrClosed = &Busy{"shutting down", "shutting down"}
 func (r *Registry) Take(id string, requests, bytes int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed && requests > 0 {
+	if r.empty != nil && requests > 0 {
 		return ErrClosed
 	}
 
@@ -69,13 +69,13 @@ func (r *Registry) Return(id string, requests, bytes int) {
 func (r *Registry) Close() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed = true
+	r.empty = make(chan struct{})
 	r.emptyLocked()
 	return r.empty
 }
 
 func (r *Registry) emptyLocked() {
-	if r.closed && r.all.requests == 0 {
+	if r.empty != nil && r.all.requests == 0 {
 		close(r.empty)
 	}
 }
