@@ -31,10 +31,11 @@
 //	what happens at the end of stdin       stdio    conn.scan, conn.done
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
-//	which requests get 429                 httpd    limiter.admit
+//	which messages reach the SDK           rpc      Methods.Read
+//	which requests get 429                 people   Registry.Take
 //	which tools and arguments are listed   server   tools, Tool.schema
 //	which arguments are valid              server   Question
-//	why a call waits for other calls       server   places.acquire
+//	why a call waits for other calls       people   Registry.Run
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask
 //	which calls outlive their request      server   Detach

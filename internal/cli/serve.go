@@ -20,6 +20,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -171,24 +172,23 @@ func (f *serveFlags) serve(
 		background = append(background, access.Resource.Run)
 	}
 
-	limits := server.Limits{
+	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
 		PerHour:   f.perHour,
-	}
+	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	log := s.CallLog()
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: advice.ExplainToCaller,
-		Waiting: s.API.Waiting,
 		Observe: func(ended server.Ended) {
 			metrics.Observe(ended)
 			log(ended)
 		},
 		Settings: s.Settings,
 		Detach:   detach,
-		Limits:   limits,
+		People:   registry,
 		Redactor: s.Redactor,
 		Log:      s.Log,
 	})
@@ -200,7 +200,8 @@ func (f *serveFlags) serve(
 		Ready:           s.Ready,
 		Notice:          f.notice,
 		Drain:           f.drainTime(s),
-		Limits:          limits,
+		People:          registry,
+		Waiting:         s.API.Waiting,
 		Access:          access,
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
@@ -302,8 +303,8 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"metrics", cmp.Or(f.metrics, f.http),
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
-		"max_calls", o.Limits.MaxCalls)
-	perPerson := o.Limits.PerPerson()
+		"max_calls", f.maxCalls)
+	perPerson := o.People.Limits.PerPerson()
 	if perPerson > 0 { // else there is no bound
 		log = log.With("max_calls_per_user", perPerson)
 	}

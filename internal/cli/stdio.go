@@ -127,11 +127,12 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	})
 	defer srv.Close()
 	t := &stdio.Transport{
-		In:    a.stdin,
-		Out:   a.stdout,
-		Lines: s.Config.LineMode,
-		Log:   s.Log,
-		EOF:   eof,
+		In:      a.stdin,
+		Out:     a.stdout,
+		Lines:   s.Config.LineMode,
+		Methods: server.Methods,
+		Log:     s.Log,
+		EOF:     eof,
 	}
 
 	session, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -47,9 +47,8 @@ func (a Access) Authenticates() bool {
 // tokens have the same name.
 func (a Access) CallsPerPerson(most, given int) func() int {
 	return func() int {
-		isOneName := len(a.Tokens.Names()) <= 1
-		isAlone := a.Resource == nil && isOneName
-		if given == 0 && isAlone {
+		oneName := len(a.Tokens.Names()) <= 1
+		if given == 0 && a.Resource == nil && oneName {
 			return 0
 		}
 		return cmp.Or(given, max(1, most/4))

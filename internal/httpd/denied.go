@@ -43,8 +43,8 @@ func (d *Denied) Set(data []byte) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd.Split(string(data), -1) {
 		entry := strings.Trim(line, "\ufeff \t")
-		isOther := !d.signIn && (strings.ContainsAny(entry, " :") || !isName(entry))
-		if isOther || notEntry.MatchString(entry) {
+		other := !d.signIn && (strings.ContainsAny(entry, " :") || !isName(entry))
+		if other || notEntry.MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}
 		entries[folded(entry)] = true

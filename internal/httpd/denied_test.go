@@ -16,8 +16,8 @@ var deniable = map[string]call.Person{
 	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
 }
 
-// Entries deny their people in any case and Unicode form. Forms that deny no person are errors, which
-// have nothing of the file.
+// Entries deny their people in any case and Unicode form. Forms that deny no person are errors,
+// which have nothing of the file.
 func TestDeniedForms(t *testing.T) {
 	for _, row := range compare.Table(t, "denied", 4) {
 		name, who, want := row[0], row[1], row[2]

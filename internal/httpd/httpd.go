@@ -6,7 +6,7 @@
 //	stream.go    comments that keep event streams open
 //	denied.go    people who are refused in spite of a token
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
-//	strangers.go connections that have shown no valid token
+//	conns.go     unauthenticated connections
 //	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,6 +34,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -53,9 +55,10 @@ type Options struct {
 	Notice time.Duration
 	Drain  time.Duration // bounds the wait for calls in flight after the notice
 
-	// Limits are those of Server. They bound requests, too: as many again may wait, and any further
-	// one gets 429.
-	Limits  server.Limits
+	// People are those of Server. Their limits bound requests, too: as many again may wait, and any
+	// further one gets 429.
+	People  *people.Registry
+	Waiting func() int // counts the running calls that wait for the API
 	Access  Access
 	Metrics *Metrics
 
@@ -73,10 +76,12 @@ type Options struct {
 
 // instance is a server that runs.
 type instance struct {
-	limiter
-	ctx    context.Context // done when the server shuts down
-	calls  context.Context // done when the calls in flight are cancelled
-	logged logging.Limiter
+	Options
+	listener *listener
+	ctx      context.Context // done when the server shuts down
+	calls    context.Context // done when the calls in flight are cancelled
+	draining atomic.Bool     // the notice time is over: no call is accepted
+	logged   logging.Limiter
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -89,13 +94,10 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer cancel(nil)
 
 	s := &instance{
-		limiter: limiter{
-			Options:   o,
-			strangers: &strangers{Listener: ln},
-			people:    map[string]load{},
-		},
-		ctx:   ctx,
-		calls: calls,
+		Options:  o,
+		listener: newListener(ln),
+		ctx:      ctx,
+		calls:    calls,
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
@@ -115,13 +117,13 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 
 	s.checkDescriptors()
-	srv := serve(s.strangers, s.handler())
+	srv := serve(s.listener, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
 		access := Access{Loopback: IsLoopback(o.MetricsListener)}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(&strangers{Listener: o.MetricsListener}, access.requireHost(mux)).Close()
+		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Background {
 		background.Go(func() { run(calls) })
@@ -152,23 +154,25 @@ func (s *instance) watch(c net.Conn, state http.ConnState) {
 	if s.draining.Load() {
 		_ = c.Close()
 	}
-	c.(*stranger).lines = 0 // all listeners are strangers
+	c.(*conn).lines = 0
 }
 
-// drain accepts no more connections and calls after the notice, and waits for the calls in flight, but
-// not longer than the options allow.
+// drain accepts no more connections and calls after the notice, and waits for the calls in flight,
+// but not longer than the options allow.
 func (s *instance) drain() {
 	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.Drain.String())
 	time.Sleep(s.Notice)
-	_ = s.strangers.Close()
+	_ = s.listener.Close()
 	s.draining.Store(true)
-	end := time.Now().Add(s.Drain)
-	for s.inFlight() > 0 {
-		if time.Now().After(end) {
+	end := time.NewTimer(s.Drain)
+	defer end.Stop()
+	select {
+	case <-s.People.Close():
+	case <-end.C:
+		requests, _, _ := s.People.Counts()
+		if requests > 0 {
 			s.Log.Warn("cancelling the calls that are still in flight", "after", s.Drain.String())
-			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 

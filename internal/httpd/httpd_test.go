@@ -18,6 +18,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -173,26 +174,26 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Ready:      func() error { return nil },
 		Notice:     2 * time.Second,
 		Drain:      time.Minute,
-		Limits:     server.Limits{MaxCalls: 1},
+		People:     people.New(people.Limits{MaxCalls: 1}),
 		Access:     Access{Loopback: true},
+		Waiting:    func() int { return 0 },
 		StaleFiles: func() int { return 0 },
 		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
 		Log:        slog.New(slog.NewTextHandler(&s.log, nil)),
+	}
+	o.People.Limits.PerPerson = func() int {
+		return o.Access.CallsPerPerson(o.People.Limits.MaxCalls, 0)()
 	}
 	tokensOf("alice:" + secret + " bob:" + bob)(&o)
 	for _, change := range set {
 		change(&o)
 	}
-	if o.Limits.PerPerson == nil {
-		o.Limits.PerPerson = o.Access.CallsPerPerson(o.Limits.MaxCalls, 0)
-	}
 	o.Server = server.New(server.Options{
 		Ask:      a.answer,
 		Explain:  func(_ string, err error) string { return err.Error() },
 		Observe:  o.Metrics.Observe,
-		Waiting:  func() int { return 0 },
 		Settings: server.Settings{Timeout: time.Hour},
-		Limits:   o.Limits,
+		People:   o.People,
 		Log:      slog.New(slog.DiscardHandler),
 	})
 

@@ -83,7 +83,7 @@ func TestHalfRequestsAtShutdown(t *testing.T) {
 	})
 }
 
-// Requests beyond twice MaxCalls get 429. A response that is not read gives its place back.
+// Requests beyond twice MaxCalls get 429. A response that is not read gives its slot back.
 func TestUnreadResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
@@ -129,8 +129,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// A connection can be idle for longer than a request may take, and its requests without a token have
-// as many lines each as one may have.
+// A connection can be idle for longer than a request may take, and its requests without a token
+// have as many lines each as one may have.
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
@@ -156,7 +156,7 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-var strangersTests = []struct {
+var unauthenticatedTests = []struct {
 	name, text string
 }{
 	{"silent", ""},
@@ -167,15 +167,15 @@ var strangersTests = []struct {
 
 // A connection waits while too many have shown no token, and then these have half a second, also if
 // they go on sending. Connections that have shown one stay.
-func TestStrangers(t *testing.T) {
-	for _, tt := range strangersTests {
+func TestUnauthenticated(t *testing.T) {
+	for _, tt := range unauthenticatedTests {
 		inBubble(t, tt.name, func(t *testing.T) {
 			s := serve(t, slow)
 			known := s.send(message)
 			s.receive(known, 200)
 
 			var conns []net.Conn
-			for range maxStrangers {
+			for range maxUnauthenticated {
 				c := s.send(tt.text)
 				conns = append(conns, c)
 				go io.Copy(io.Discard, c)
@@ -199,9 +199,9 @@ func TestStrangers(t *testing.T) {
 func TestLinesOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
-		const lines = maxAllLines / maxStrangers
+		const lines = maxAllLines / maxUnauthenticated
 		var last net.Conn
-		for range maxStrangers {
+		for range maxUnauthenticated {
 			last = s.send("GET / HTTP/1.1\r\n" + strings.Repeat("a:\n", lines-1))
 		}
 		synctest.Wait()
@@ -228,10 +228,10 @@ func TestBusyServer(t *testing.T) {
 		busy  time.Duration
 	}{
 		{1, readTime + time.Second},
-		{maxStrangers + 100, 2 * tokenTime},
+		{maxUnauthenticated + 100, 2 * tokenTime},
 	} {
 		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy), func(t *testing.T) {
-			s := serve(t, slow, func(o *Options) { o.Limits.MaxCalls = 4 * tt.conns })
+			s := serve(t, slow, func(o *Options) { o.People.Limits.MaxCalls = 4 * tt.conns })
 			s.busy = time.Now().Add(tt.busy)
 
 			var users sync.WaitGroup
@@ -245,8 +245,8 @@ func TestBusyServer(t *testing.T) {
 	}
 }
 
-// Strangers who open 300 connections a second do not put off one with a token.
-func TestManyStrangers(t *testing.T) {
+// 300 unauthenticated connections a second do not put off one with a token.
+func TestManyUnauthenticated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
 		for range 3000 {
@@ -339,6 +339,21 @@ var messages = []struct {
 		`404 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`,
 	},
 	{
+		"no tasks", "",
+		sixth("tasks/get", "{}"),
+		unknownMethod,
+	},
+	{
+		"null", "",
+		sixth("initialize", "null"),
+		`200 {"jsonrpc":"2.0","id":6,"error":{"code":-32600`,
+	},
+	{
+		"response", "",
+		`{"jsonrpc":"2.0","id":6,"result":{}}`,
+		notRequest,
+	},
+	{
 		"notification", "",
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		"202 ",
@@ -362,6 +377,11 @@ var messages = []struct {
 		"65 levels", "",
 		sixth("ping", strings.Repeat("[", 64)+strings.Repeat("]", 64)),
 		notRequest,
+	},
+	{
+		"65 levels, not JSON", "",
+		strings.Repeat("[", 65),
+		notJSON,
 	},
 	{
 		"commas in a text", "",
@@ -448,7 +468,7 @@ const (
 	own, all     = "your calls", "the calls of all users"
 )
 
-var placesTests = []struct {
+var slotsTests = []struct {
 	name     string
 	maxCalls int
 	set      func(*Options)
@@ -471,7 +491,10 @@ var placesTests = []struct {
 func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
-	return func(o *Options) { o.Limits.PerPerson = o.Access.CallsPerPerson(o.Limits.MaxCalls, n) }
+	return func(o *Options) {
+		limits := &o.People.Limits
+		limits.PerPerson = o.Access.CallsPerPerson(limits.MaxCalls, n)
+	}
 }
 
 // onlyAlice has two tokens of one name.
@@ -482,13 +505,13 @@ func aliceOrSignIn(o *Options) {
 	signIn(o)
 }
 
-// A person has a quarter of the places and bytes, and as many calls again wait. Their further calls
+// A person has a quarter of the slots and bytes, and as many calls again wait. Their further calls
 // get 429, and other people's calls begin at once. Afterwards there is room for as many as before:
 // neither the calls that have ended nor those that were refused count.
-func TestPlaces(t *testing.T) {
-	for _, tt := range placesTests {
+func TestSlots(t *testing.T) {
+	for _, tt := range slotsTests {
 		inBubble(t, tt.name, func(t *testing.T) {
-			maxCalls := func(o *Options) { o.Limits.MaxCalls = tt.maxCalls }
+			maxCalls := func(o *Options) { o.People.Limits.MaxCalls = tt.maxCalls }
 			s := serve(t, ask{"42", begins}, tt.set, maxCalls)
 
 			for range 2 {

@@ -105,8 +105,8 @@ func (f *family) addTime(n float64, labels string, took time.Duration) {
 	}
 }
 
-// person returns the name of a person, or other for those after the first maxPeople. The series of a
-// new one begin with zeros, so that the first call is an increase.
+// person returns the name of a person, or other for those after the first maxPeople. The series of
+// a new one begin with zeros, so that the first call is an increase.
 func (m *Metrics) person(name string) string {
 	m.mu.Lock()
 	known := m.people[name]
@@ -202,7 +202,7 @@ func (s *instance) checkDescriptors() {
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*s.Limits.MaxCalls + maxStrangers + others
+	needed := 3*s.People.Limits.MaxCalls + maxUnauthenticated + others
 	if n == 1 && limit < needed {
 		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
@@ -216,6 +216,7 @@ func (s *instance) gauges() []gauge {
 		ready = 0
 	}
 
+	requests, running, waiting := s.People.Counts()
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	return []gauge{
 		{build, "Version of the program.", 1},
@@ -225,17 +226,17 @@ func (s *instance) gauges() []gauge {
 			"Files that cannot be used: their last content stays in use.",
 			s.StaleFiles(),
 		},
-		{"max_calls", "Requests that run at once.", s.Limits.MaxCalls},
-		{"requests_in_flight", "Requests that run or wait.", s.inFlight()},
+		{"max_calls", "Requests that run at once.", s.People.Limits.MaxCalls},
+		{"requests_in_flight", "Requests that run or wait.", requests},
 		{
 			"calls_running",
 			"Calls that have a place, those without a request included.",
-			s.Server.Running(),
+			running,
 		},
 		{
 			"requests_waiting",
 			"Calls that wait, for others or for the API's rate limit.",
-			s.Server.Waiting(),
+			waiting + s.Waiting(),
 		},
 	}
 }

@@ -42,22 +42,23 @@ func (s *instance) track(next http.Handler) http.Handler {
 	})
 }
 
-// clientAddress returns the address of a client for the log: the one that a trusted proxy has added to
-// X-Forwarded-For, or that of the connection.
+// clientAddress returns the address of a client for the log: the one that a trusted proxy has added
+// to X-Forwarded-For, or that of the connection.
 func (o Options) clientAddress(r *http.Request) string {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	entry := list[strings.LastIndex(list, ",")+1:]
 	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
-	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
-	if !isTrusted || !last.IsValid() {
+	trusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
+	if !trusted || !last.IsValid() {
 		return r.RemoteAddr
 	}
 	return last.String()
 }
 
-// response is a response of an instance, the ResponseWriter of all its handlers. A client that takes
-// nothing of it for writeTime loses its connection: then the request ends, and its place is free.
+// response is a response of an instance, the ResponseWriter of all its handlers. A client that
+// takes nothing of it for writeTime loses its connection: then the request ends, and its slot is
+// free.
 //
 // The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {
@@ -116,8 +117,8 @@ type rejection struct {
 	person string // the name of the person, "" if unknown
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each kind and person.
-// An SDK begins with a GET, whose 405 is not worth a line.
+// reject counts a rejected request, and logs it: at most one line a second for each kind and
+// person. An SDK begins with a GET, whose 405 is not worth a line.
 func (r *response) reject(status int) {
 	kind := rejection{
 		status: status,

@@ -171,8 +171,8 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// A valid token is no use to people on the list, by name or subject. Their refusals have their name,
-// and so has that of a token without a scope. The series of all people begin with 0.
+// A valid token is no use to people on the list, by name or subject. Their refusals have their
+// name, and so has that of a token without a scope. The series of all people begin with 0.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var list *Denied

@@ -32,9 +32,9 @@ type holders struct {
 	names  []string                     // different ones, sorted
 }
 
-// NewTokens returns the tokens in data: name:token, separated by commas or white space. source names
-// them in errors, which contain neither names nor tokens: the two may be swapped. learn is called
-// with each new token before it is accepted.
+// NewTokens returns the tokens in data: name:token, separated by commas or white space. source
+// names them in errors, which contain neither names nor tokens: the two may be swapped. learn is
+// called with each new token before it is accepted.
 func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source: source,
@@ -103,7 +103,7 @@ func (t *Tokens) Set(data []byte) error {
 
 // isName reports whether logs and metrics can show a name as it is.
 func isName(name string) bool {
-	isPlain := strconv.Quote(name) == `"`+name+`"`
-	isVisible := !strings.ContainsFunc(name, text.Unsafe)
-	return isPlain && isVisible && !strings.ContainsAny(name, "'`")
+	plain := strconv.Quote(name) == `"`+name+`"`
+	visible := !strings.ContainsFunc(name, text.Unsafe)
+	return plain && visible && !strings.ContainsAny(name, "'`")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -82,7 +83,7 @@ func (a Argument) Value(v gjson.Result, exact bool) (any, error) {
 		}
 		sent := []byte(v.Str)
 		array := gjson.ParseBytes(sent)
-		isSmall := jsonx.Elements(sent) <= jsonx.MaxElements
+		isSmall := rpc.Elements(sent) <= rpc.MaxElements
 		if array.IsArray() && isSmall && json.Valid(sent) {
 			v = array
 		}

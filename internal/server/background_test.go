@@ -240,16 +240,16 @@ func TestShareFetch(t *testing.T) {
 	}, a.overHTTP)
 }
 
-// A task keeps its place until its end, which need not be asked about.
-func TestBackgroundPlace(t *testing.T) {
-	onePlace := func(o *Options) { o.Limits.MaxCalls = 1 }
+// A task keeps its slot until its end, which need not be asked about.
+func TestBackgroundSlot(t *testing.T) {
+	oneSlot := func(o *Options) { o.People.Limits.MaxCalls = 1 }
 	inSession(t, func(p *peer) {
 		began := time.Now()
 		p.start("why")
 		p.want(p.call(withoutTasks, "brief"), `\"answer\":\"brief\"`)
 
-		compare.Equal(p, "wait for a place", time.Since(began).Truncate(5*time.Second), time.Minute)
-	}, (&api{}).overHTTP, onePlace)
+		compare.Equal(p, "wait for a slot", time.Since(began).Truncate(5*time.Second), time.Minute)
+	}, (&api{}).overHTTP, oneSlot)
 }
 
 // A server that ends neither cancels a task of the API nor observes its end.
@@ -263,7 +263,7 @@ func TestClose(t *testing.T) {
 		if n := len(*p.calls); n > 0 || a.cancelled > 0 {
 			p.Errorf("%d calls observed and %d cancelled, want none", n, a.cancelled)
 		}
-		compare.Equal(p, "calls", p.server.Running(), 0)
+		compare.Equal(p, "calls", p.server.running(), 0)
 	}, a.overHTTP)
 }
 

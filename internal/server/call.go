@@ -94,7 +94,7 @@ func (s *Server) call(
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 	if err == nil {
-		err = s.hour.take(c.Person.ID, 1)
+		err = s.options.People.TakeCalls(c.Person.ID, 1)
 	}
 	if err != nil {
 		s.observe(c, began, nil, err)
@@ -121,7 +121,7 @@ func (s *Server) run(
 		isUnsent := a == nil && c.Attempts == 0
 		isFree := isUnsent || errors.Is(err, call.ErrWaiting)
 		if isFree {
-			_ = s.hour.take(c.Person.ID, -1)
+			_ = s.options.People.TakeCalls(c.Person.ID, -1)
 		}
 		s.observe(c, began, a, err)
 	}()
@@ -129,9 +129,7 @@ func (s *Server) run(
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
 
-	s.waiting.Add(1)
-	release, err := s.places.acquire(ctx, c)
-	s.waiting.Add(-1)
+	release, err := s.options.People.Run(ctx, c)
 	if err != nil {
 		return nil, err
 	}

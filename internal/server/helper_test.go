@@ -18,6 +18,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -83,6 +84,12 @@ func research(
 	}
 }
 
+// running returns how many calls run.
+func (s *Server) running() int {
+	_, n, _ := s.options.People.Counts()
+	return n
+}
+
 // newServer returns a server in debug, and where it puts the calls observed.
 func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
 	var calls []Ended
@@ -92,7 +99,7 @@ func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
 		Explain:  func(_ string, err error) string { return err.Error() },
 		Redactor: redact.New(secret),
 		Settings: Settings{Debug: true, Timeout: limit},
-		Limits:   Limits{MaxCalls: 1},
+		People:   people.New(people.Limits{MaxCalls: 1}),
 		Observe: func(ended Ended) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -121,7 +128,7 @@ const (
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
 	o.Detach.Tasks = true
-	o.Limits.MaxCalls = 2000
+	o.People.Limits.MaxCalls = 2000
 }
 
 // peer is the client's side of a session.

@@ -111,12 +111,12 @@ func TestLateTimeout(t *testing.T) {
 	}, late, func(o *Options) { o.Settings.Timeout = 40 * time.Second })
 }
 
-// Over HTTP only what the API runs is late, and the place of the call is free at its end. A call
-// that waits for it ends in time.
+// Over HTTP only what the API runs is late, and the slot of the call is free at its end. A call that
+// waits for it ends in time.
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) {
-		o.Limits.MaxCalls = 1
+		o.People.Limits.MaxCalls = 1
 		o.Settings.Structured = true
 	}
 	inSession(t, func(p *peer) {
@@ -155,11 +155,11 @@ func (p *peer) wantWaiting(params string, ahead int) {
 }
 
 // Over HTTP a call that waits for the rate limit ends in time, also one that would be a task, and
-// counts as no call of the hour. Each result has other words.
+// takes nothing of the quota. Each result has other words.
 func TestLateWaits(t *testing.T) {
 	settings := func(o *Options) {
 		o.Settings.Structured = true
-		o.Limits.PerHour = 1
+		o.People.Limits.PerHour = 1
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -177,13 +177,13 @@ func TestLateWaits(t *testing.T) {
 	}, (&api{}).overHTTP, late, settings)
 }
 
-// Where calls are detached in the process, one that waits for a place or for the rate limit gets
-// its id in time, and goes on.
+// Where the process keeps calls, one that waits for a slot or for the rate limit gets its id in time,
+// and goes on.
 func TestLateWaitsHere(t *testing.T) {
 	a := &api{}
 	settings := func(o *Options) {
 		o.Ask = a.ask
-		o.Limits.MaxCalls = 1
+		o.People.Limits.MaxCalls = 1
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -280,8 +280,8 @@ func TestLateProgress(t *testing.T) {
 	}, late)
 }
 
-// A call that waits for a place says how many calls came before it. A person who asks again within
-// a minute is as early as before, and a newcomer is last.
+// A call that waits for a slot says how many calls came before it. A person who asks again within a
+// minute is as early as before, and a newcomer is last.
 func TestLateOrder(t *testing.T) {
 	for pause, want := range map[time.Duration]string{ // until bob asks again
 		0:           "alice, alice, bob, alice, carol",

@@ -8,8 +8,6 @@
 //	call.go      a call, from its request to its end
 //	detach.go    calls that go on without their requests
 //	result.go    its result and its errors, as clients see them
-//	hour.go      how many calls a person starts in an hour
-//	places.go    how many calls run at a time, of a person and of all
 //	tasks.go     the methods of tasks, which clients poll
 //	late.go      the tool answer_result, which returns answers that take long
 package server
@@ -18,17 +16,17 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/time/rate"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -40,13 +38,12 @@ type Options struct {
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
 	Explain func(profile string, err error) string // an error of Ask in one line for people
-	Waiting func() int                             // counts the running calls that wait for the API
 	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
 
 	Settings Settings
 	Detach   Detach
-	Limits   Limits
 
+	People   *people.Registry // bounds the calls; nil: those of one person
 	Redactor *redact.Redactor // removes secrets from errors
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
@@ -64,13 +61,6 @@ type Settings struct {
 	ToolErrors string
 }
 
-// Limits bound the calls of people who share the server.
-type Limits struct {
-	MaxCalls  int        // calls that run at the same time; others wait. 0: 256
-	PerPerson func() int // how many of them are of one person; 0, and nil: no bound
-	PerHour   int        // calls that one person may start in an hour; 0: no limit
-}
-
 // Ended says how a call of a tool ended.
 type Ended struct {
 	*call.Call
@@ -84,26 +74,15 @@ type Ended struct {
 type Server struct {
 	options Options
 	tools   []*mcp.Tool
-	hour    *hourLimit
-	places  *places
-	waiting atomic.Int64 // calls that have no place yet
 	tasks   *tasks.Tasks
 }
 
 // New returns a Server.
 func New(o Options) *Server {
+	o.People = cmp.Or(o.People, people.New(people.Limits{}))
 	s := &Server{
 		options: o,
 		tools:   tools(o),
-		hour: &hourLimit{
-			calls:   o.Limits.PerHour,
-			buckets: map[string]*rate.Limiter{},
-		},
-		places: &places{
-			most:      cmp.Or(o.Limits.MaxCalls, 256),
-			perPerson: o.Limits.PerPerson,
-			people:    map[string]int{},
-		},
 	}
 
 	s.tasks = tasks.New(tasks.Options{
@@ -118,16 +97,6 @@ func New(o Options) *Server {
 // Close ends the tasks that run here, see tasks.Tasks.
 func (s *Server) Close() {
 	s.tasks.Close()
-}
-
-// Waiting counts the calls that wait, for others or for the API.
-func (s *Server) Waiting() int {
-	return int(s.waiting.Load()) + s.options.Waiting()
-}
-
-// Running counts the calls that have a place, those whose request has ended included.
-func (s *Server) Running() int {
-	return s.places.count()
 }
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
@@ -156,9 +125,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.options.Detach.Tasks || s.options.Detach.API != nil {
-		addTaskMethods(m)
-	}
+	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return s.receive(session, next)
 	})
@@ -172,8 +139,8 @@ const (
 	legacy    = "2025-06-18"
 )
 
-// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK copies
-// them.
+// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK
+// copies them.
 var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 
 // program is what clients show of this server.
@@ -190,8 +157,23 @@ func isStateless(meta mcp.Meta) bool {
 	return v >= Stateless
 }
 
-// receive returns what answers requests. next is the SDK, which would answer other methods, too,
-// such as subscriptions/listen.
+// Methods are the requests that a server answers. Some clients ask for the lists of prompts and
+// resources without looking at the capabilities.
+var Methods = rpc.Methods{
+	"initialize":               rpc.Required[mcp.InitializeParams],
+	"ping":                     rpc.Optional[mcp.PingParams],
+	"server/discover":          rpc.Optional[mcp.DiscoverParams],
+	"tools/list":               rpc.Optional[mcp.ListToolsParams],
+	"tools/call":               rpc.Required[mcp.CallToolParamsRaw],
+	"tasks/get":                rpc.Optional[taskParams],
+	"tasks/cancel":             rpc.Optional[taskParams],
+	"tasks/update":             rpc.Optional[taskParams],
+	"prompts/list":             rpc.Optional[mcp.ListPromptsParams],
+	"resources/list":           rpc.Optional[mcp.ListResourcesParams],
+	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
+}
+
+// receive returns what answers the requests of Methods, and notifications. next is the SDK.
 func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -204,9 +186,6 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			}
 			return res, err
 
-		// Some clients ask for the lists of prompts and resources without looking at the capabilities.
-		case "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-
 		case "server/discover":
 			res, err := next(ctx, method, req)
 			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Detach.Tasks {
@@ -217,20 +196,15 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 		case "tools/call":
 			return s.call(ctx, session, req.(*mcp.CallToolRequest))
 
-		case "tasks/get", "tasks/cancel", "tasks/update": // refused by the SDK without tasks
+		case "tasks/get", "tasks/cancel", "tasks/update":
 			return s.handleTask(ctx, method, req)
-
-		default:
-			if !strings.HasPrefix(method, "notifications/") {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
-			}
 		}
 		return next(ctx, method, req)
 	}
 }
 
-// initialize answers the first initialize of a session where the SDK refuses it, because the client has
-// sent server/discover. It has given up waiting for that answer, and falls back
+// initialize answers the first initialize of a session where the SDK refuses it, because the client
+// has sent server/discover. It has given up waiting for that answer, and falls back
 // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
 func (s *Server) initialize() *mcp.InitializeResult {
 	return &mcp.InitializeResult{

@@ -105,7 +105,7 @@ func TestFailures(t *testing.T) {
 				compare.Equal(t, "outcome", ended.Outcome, tt.outcome)
 				compare.Equal(t, "kind", call.KindOf(ended.Err).Label(), tt.kind)
 
-				compare.Equal(t, "people with places", len(s.places.people), 0)
+				compare.Equal(t, "calls that run", s.running(), 0)
 				compare.Equal(t, "retries", ended.Retries, tt.retries)
 			})
 		})

@@ -18,8 +18,8 @@ import (
 // https://github.com/modelcontextprotocol/ext-tasks).
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// TaskParams are the params of all methods about tasks.
-type TaskParams struct {
+// taskParams are the params of all methods about tasks.
+type taskParams struct {
 	mcp.ParamsBase
 	ID string `json:"taskId"`
 }
@@ -48,7 +48,7 @@ const (
 // addTaskMethods lets m decode the requests that handleTask answers.
 func addTaskMethods(m *mcp.Server) {
 	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
-		err := mcp.AddReceivingCustomMethod[*TaskParams, *task](m, method, nil)
+		err := mcp.AddReceivingCustomMethod[*taskParams, *task](m, method, nil)
 		if err != nil {
 			panic(err) // the SDK has the method
 		}
@@ -92,8 +92,9 @@ func view(t *tasks.Task) *task {
 func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request,
 ) (mcp.Result, error) {
-	p := req.GetParams().(*TaskParams)
-	if p == nil || !isStateless(p.Meta) {
+	p := req.GetParams().(*taskParams)
+	served := s.options.Detach.Tasks || s.options.Detach.API != nil
+	if p == nil || !isStateless(p.Meta) || !served {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}
 	if !declaresTasks(p.Meta) {

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -29,6 +30,7 @@ type conn struct {
 	in      chan jsonrpc.Message // for the SDK
 	eof     chan struct{}        // of the Transport, may be nil
 	out     io.Writer
+	methods rpc.Methods
 	log     *slog.Logger
 	lines   atomic.Bool // answer in lines
 	pending atomic.Int32
@@ -40,9 +42,9 @@ type conn struct {
 	last     int                // the number of the last request
 }
 
-// request is a request in flight. The SDK rounds large numbers, so it gets a name of ours in place of
-// the id and of the progress token: a number, a blank and the key of the id. By the number, a request
-// differs from an earlier one with the same id, which the client has cancelled.
+// request is a request in flight. The SDK rounds large numbers, so it gets a name of ours in place
+// of the id and of the progress token: a number, a blank and the key of the id. By the number, a
+// request differs from an earlier one with the same id, which the client has cancelled.
 type request struct {
 	name   string
 	id     gjson.Result // as the client sent it
@@ -97,63 +99,47 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// receive returns the message for the SDK, or nil. It answers anything else itself, because an error
-// of Read would end the session.
+// receive returns the message for the SDK, or nil. It answers anything else itself, because an
+// error of Read would end the session.
 func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
-		return c.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
+		return c.refuse(rpc.NotJSON(err.Error()))
 	}
 	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
-	if jsonx.Elements(f.Body) > jsonx.MaxElements {
-		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: "+jsonx.TooDense)
+	m, refusal := c.methods.Read(f.Body)
+	if m == nil {
+		return c.refuse(refusal)
 	}
+	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", string(f.Body))
 
-	// Unlike with the fields of a struct, the names of members are case-sensitive.
-	m := gjson.ParseBytes(f.Body)
-	if !isMessage(m) {
-		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: not a JSON-RPC 2.0 request")
+	r := &jsonrpc.Request{
+		Method: m.Method,
+		Params: m.Params,
 	}
-	method := m.Get("method").Str
-	id := m.Get("id")
-	c.log.Debug("recv", "method", method, "id", id.Raw, "json", string(f.Body))
-
-	if method == "" {
+	switch {
+	case m.Method == "":
 		return nil // a response; the server sends no requests
-	}
-	r := &jsonrpc.Request{Method: method}
-	if params := m.Get("params"); params.Exists() {
-		r.Params = json.RawMessage(params.Raw)
-	}
-
-	if !id.Exists() {
-		if method == "notifications/cancelled" {
-			return c.cancel(r.Params)
-		}
+	case m.ID.Exists():
+	case m.Method == "notifications/cancelled":
+		return c.cancel(m.Params)
+	default:
 		return r
 	}
-	if !c.begin(r, id) {
+
+	if !c.begin(r, m.ID) {
 		// A response with that id would look like that of the first request.
-		inUse := "Invalid Request: id " + text.Truncate(id.Raw, 100) + " is in use"
-		return c.refuse(jsonrpc.CodeInvalidRequest, inUse)
+		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
+	}
+	if refusal != nil {
+		_ = c.Write(c.ctx, &jsonrpc.Response{ // a failed write ends the session by itself
+			ID:    r.ID,
+			Error: refusal,
+		})
+		return nil
 	}
 	return r
-}
-
-// isMessage reports whether m is a request, a notification or a response. Only a response has no
-// method.
-func isMessage(m gjson.Result) bool {
-	id := m.Get("id")
-	isID := key(id) != ""
-	if id.Exists() && !isID { // null, a boolean, an object
-		return false
-	}
-
-	hasMethod := m.Get("method").Str != ""
-	hasResult := m.Get("result").Exists() || m.Get("error").Exists()
-	isResponse := isID && hasResult
-	return jsonx.IsMessage(m) && (hasMethod || isResponse)
 }
 
 // begin registers a request and gives r the id and the progress token for the SDK. It returns false
@@ -256,15 +242,12 @@ func (c *conn) find(name string, last bool) (request, bool) {
 
 // refuse answers input that does not reach the SDK. It returns nil, since there is no message for
 // the SDK. A failed write ends the session by itself.
-func (c *conn) refuse(code int64, reason string) jsonrpc.Message {
+func (c *conn) refuse(err *jsonrpc.Error) jsonrpc.Message {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	_ = c.writeLocked(outgoing{
-		ID: json.RawMessage("null"),
-		Error: &jsonrpc.Error{
-			Code:    code,
-			Message: reason,
-		},
+		ID:    json.RawMessage("null"),
+		Error: err,
 	})
 	return nil
 }
@@ -306,8 +289,8 @@ func (c *conn) SessionID() string {
 	return ""
 }
 
-// key makes ids comparable: strings by their value, numbers by their digits. It is "" if v cannot be
-// an id.
+// key makes ids comparable: strings by their value, numbers by their digits. It is "" if v cannot
+// be an id.
 func key(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:
@@ -328,26 +311,20 @@ type outgoing struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// clientError returns the error for the client.
+// clientError returns the error of a method for the client.
 func clientError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code != 0 {
-		return e // without the text around it, in which the SDK quotes params
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if ok && e.Code != 0 {
+		return e // without the text that the SDK adds
 	}
 
-	// A request before initialize, or params that the SDK cannot decode.
-	isKnown := strings.HasPrefix(method, "tools/") || strings.HasSuffix(method, "/list")
-	if method != "initialize" && !isKnown {
-		return &jsonrpc.Error{
-			Code:    jsonrpc.CodeMethodNotFound,
-			Message: "method not found",
-		}
+	// A request before initialize, or a second initialize. Tasks are of the stateless protocol, and
+	// this request is not.
+	if strings.HasPrefix(method, "tasks/") {
+		return rpc.NoMethod()
 	}
-	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ") // the SDK quotes params after it
-	return &jsonrpc.Error{
-		Code:    jsonrpc.CodeInvalidRequest,
-		Message: "Invalid Request: " + reason,
-	}
+	return rpc.Invalid(err.Error())
 }

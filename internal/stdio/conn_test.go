@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 )
 
 // messages is a stdout that the client reads message by message.
@@ -26,11 +28,16 @@ type session struct {
 	out messages
 }
 
+var methods = rpc.Methods{
+	"initialize": rpc.Optional[any],
+	"tools/call": rpc.Optional[any],
+}
+
 func connect(t *testing.T) *session {
 	in, input := io.Pipe()
 	t.Cleanup(func() { _ = input.Close() })
 	out := make(messages)
-	transport := &Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}
+	transport := &Transport{In: in, Out: out, Methods: methods, Log: slog.New(slog.DiscardHandler)}
 	c, _ := transport.Connect(t.Context())
 
 	return &session{c, t, input, out}
@@ -95,6 +102,25 @@ func TestCancelWhileAnswerWaits(t *testing.T) {
 	go s.answer(again, `{"again":1}`)
 	s.receive(progress2)
 	s.receive(`{"jsonrpc":"2.0","id":2,"result":{"again":1}}`)
+}
+
+// An error about the method does not look like the response to another request with that id, and
+// frees the id.
+func TestRefusedRequest(t *testing.T) {
+	s := connect(t)
+	const unknown = `{"jsonrpc":"2.0","id":1,"method":"x"}`
+	first := s.send(call1)
+	_, _ = io.WriteString(s.in, unknown+"\n")
+	s.receive(`{"jsonrpc":"2.0","id":null,` +
+		`"error":{"code":-32600,"message":"Invalid Request: id 1 is in use"}}`)
+
+	go s.answer(first, `{}`)
+	s.receive(progress1)
+	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	for range 2 {
+		_, _ = io.WriteString(s.in, unknown+"\n")
+		s.receive(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found"}}`)
+	}
 }
 
 // initialize cannot be cancelled.

@@ -91,8 +91,8 @@ func opensValue(first rune) bool {
 
 var (
 	headerLine = regexp.MustCompile(`^[\w-]+:[^{\n]*\n$`)
-	// firstHeader does not match a line of a log, such as "warning: x", which has neither \r\n nor a
-	// hyphen in its name.
+	// firstHeader does not match a line of a log, such as "warning: x", which has neither \r\n nor
+	// a hyphen in its name.
 	firstHeader = regexp.MustCompile(`^([\w-]+:[^{\n]*\r|\w*-[\w-]*:[^{\n]*)\n$`)
 	// lengthLine never matches inside JSON: its strings have no line ends.
 	lengthLine = regexp.MustCompile(`(?i)^content-length:[ \t]*\d+[ \t]*\r?\n$`)
@@ -103,17 +103,16 @@ var (
 // it ends.
 func (r *Reader) framed() (Frame, error) {
 	size := 0
-	hasLength := false
+	declared := false
 	length := unknownLength // unless the last one is valid
 	line := r.line(maxLine)
 	for headerLine.Match(line) {
 		name, value, _ := strings.Cut(string(line), ":")
 		if strings.EqualFold(name, "Content-Length") {
 			n, err := strconv.Atoi(strings.TrimSpace(value))
-			isValid := err == nil && n >= 0 && n <= maxMessage
-			hasLength = true
+			declared = true
 			length = unknownLength
-			if isValid {
+			if err == nil && n >= 0 && n <= maxMessage {
 				length = n
 			}
 		}
@@ -126,7 +125,7 @@ func (r *Reader) framed() (Frame, error) {
 	r.log.Debug("header", "headerEnd", size)
 
 	// Some clients omit the empty line after a length.
-	if !hasLength && len(bytes.TrimSpace(line)) > 0 {
+	if !declared && len(bytes.TrimSpace(line)) > 0 {
 		return Frame{}, parseError("header without a body") // line may be a message
 	}
 
@@ -238,8 +237,8 @@ func (r *Reader) line(limit int) []byte {
 func (r *Reader) resync() {
 	for ; r.skip > 0 || r.skipsLine; r.skip-- {
 		first, _ := r.in.Peek(1)
-		mayBeHeader := bytes.EqualFold(first, []byte("c"))
-		if mayBeHeader && lengthLine.Match(r.line(maxLength)) {
+		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.line(maxLength))
+		if header {
 			break
 		}
 

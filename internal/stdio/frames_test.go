@@ -136,8 +136,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// More than a message may have takes bounded memory, many messages that are not valid do not copy the
-// buffer each, and the message after them is understood.
+// More than a message may have takes bounded memory, many messages that are not valid do not copy
+// the buffer each, and the message after them is understood.
 func TestReaderMemory(t *testing.T) {
 	compare.SkipShort(t, "reads 200 MiB")
 	const (

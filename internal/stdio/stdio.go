@@ -20,6 +20,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 )
 
 // ErrGone is the cause of a session's end when stdout has no reader left.
@@ -28,13 +30,14 @@ var ErrGone = errors.New("stdout has no reader")
 // Transport serves one MCP session over In and Out. It implements [mcp.Transport].
 type Transport struct {
 	In io.Reader // what the client sends; it is never closed
-	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as soon
-	// as Out has no reader.
+	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as
+	// soon as Out has no reader.
 	Out io.Writer
 	// Lines makes all answers lines (MCP_LINE_MODE=1), not only those after the first line.
-	Lines bool
-	EOF   chan struct{} // if not nil, is closed when In has ended
-	Log   *slog.Logger  // gets the stages of transports.md §1.6 at debug level
+	Lines   bool
+	Methods rpc.Methods   // of the server
+	EOF     chan struct{} // if not nil, is closed when In has ended
+	Log     *slog.Logger  // gets the stages of transports.md §1.6 at debug level
 }
 
 // Connect starts reading In. The connection ends when In has ended and every call is answered, when
@@ -46,6 +49,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		end:      end,
 		in:       make(chan jsonrpc.Message),
 		out:      retrying{t},
+		methods:  t.Methods,
 		eof:      t.EOF,
 		log:      t.Log,
 		requests: map[string]request{},

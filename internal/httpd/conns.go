@@ -1,0 +1,144 @@
+package httpd
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Unauthenticated connections take less than 64 MiB together: net/http needs 19 KiB for each and
+// about 150 bytes more for each line of its header, and garbage doubles that.
+const (
+	maxHeader          = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
+	maxLines           = 500      // of what such a connection has sent since its last response
+	maxAllLines        = 60_000   // of one connection, times their number
+	maxUnauthenticated = 600
+
+	// tokenTime is how long they have for their tokens when another one waits. With all lateReads,
+	// and half a second in which net/http closes a connection, 400 new ones a second do not wait.
+	tokenTime = 500 * time.Millisecond
+
+	// Bytes that arrived before a deadline are read after it, too: this server was busy. Go's
+	// network poller does not look for them. A header takes four reads.
+	lateReads = 5
+	lateTime  = 100 * time.Millisecond // of each
+)
+
+// listener bounds its unauthenticated connections: those that have shown no valid token. A further
+// one waits until one of them has shown its token, or has had time for it and is closed.
+type listener struct {
+	net.Listener
+
+	mu    sync.Mutex // guards the fields below, and end of each connection
+	conns []*conn    // the unauthenticated ones
+	room  *sync.Cond // one has left conns
+}
+
+// conn is a connection of a listener.
+type conn struct {
+	net.Conn
+	listener *listener
+	remote   string    // its address
+	end      time.Time // of its time for a token; zero: it has shown one, or no other has waited
+
+	// The goroutine that serves the connection owns these fields.
+	lines int
+	late  int // reads after a deadline
+}
+
+func newListener(ln net.Listener) *listener {
+	l := &listener{Listener: ln}
+	l.room = sync.NewCond(&l.mu)
+	return l
+}
+
+// Accept waits for a connection.
+func (l *listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.conns) == maxUnauthenticated {
+		for _, c := range l.conns {
+			if c.end.IsZero() {
+				c.end = time.Now().Add(tokenTime)
+				_ = c.Conn.SetReadDeadline(c.end)
+			}
+		}
+		l.room.Wait()
+	}
+
+	c := &conn{
+		Conn:     accepted,
+		listener: l,
+		remote:   accepted.RemoteAddr().String(),
+	}
+	l.conns = append(l.conns, c)
+	return c, nil
+}
+
+// authenticated takes out the connection from an address, which has shown a valid token.
+func (l *listener) authenticated(remote string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.conns, func(c *conn) bool { return c.remote == remote })
+	if i >= 0 {
+		l.conns[i].end = time.Time{}
+		l.conns = slices.Delete(l.conns, i, i+1)
+		l.room.Signal()
+	}
+}
+
+// Close closes the connection.
+func (c *conn) Close() error {
+	c.listener.authenticated(c.remote)
+	return c.Conn.Close()
+}
+
+// SetReadDeadline sets a deadline that is not after the end.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	switch {
+	case c.end.IsZero():
+		c.late = 0
+	case t.After(c.end):
+		t = c.end
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Read returns what arrives before the deadline, also after it. It fails after too many lines:
+// net/http takes 30 times the memory of a header of tiny lines.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+
+	// During a handler net/http reads one byte, and ends that with a deadline.
+	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.late < lateReads {
+		c.late++
+		_ = c.Conn.SetReadDeadline(time.Now().Add(lateTime))
+		n, err = c.Conn.Read(p)
+	}
+
+	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
+	c.lines += bytes.Count(header, []byte("\n"))
+	if c.hasManyLines() {
+		return 0, errors.New("a header with too many lines")
+	}
+	return n, err
+}
+
+// hasManyLines reports whether an unauthenticated connection has sent more lines than its share.
+func (c *conn) hasManyLines() bool {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	most := maxAllLines / max(maxAllLines/maxLines, len(c.listener.conns))
+	return c.lines > most && slices.Contains(c.listener.conns, c)
+}

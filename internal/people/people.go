@@ -1,0 +1,91 @@
+// Package people has one entry for each person who uses the server: what the person has taken of
+// it, and what bounds that.
+//
+//	people.go   Registry: the entries and their end
+//	requests.go requests and their bytes
+//	slots.go    the calls that run at a time
+//	quota.go    the calls that a person starts in an hour
+package people
+
+import (
+	"cmp"
+	"maps"
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bound what people take.
+type Limits struct {
+	MaxCalls  int        // calls that run at the same time; others wait. 0: 256
+	PerPerson func() int // how many of them are of one person; 0, and nil: no bound
+	PerHour   int        // calls that one person may start in an hour; 0: no limit
+}
+
+// Registry has the entries of people. all is the sum of their requests, bytes and calls.
+type Registry struct {
+	Limits Limits
+
+	mu     sync.Mutex        // guards the fields below, and what they point to
+	people map[string]*entry // by ID; a person without an entry has taken nothing
+	all    entry
+	queue  []*waiter     // for slots, in the order in which the calls came
+	empty  chan struct{} // of Close, nil before it
+}
+
+// entry is what a person has taken.
+type entry struct {
+	requests int
+	bytes    int           // of the requests
+	queued   int           // calls in the queue
+	calls    int           // that run
+	quota    *rate.Limiter // of the calls that the person starts
+}
+
+// New returns a Registry without entries.
+func New(l Limits) *Registry {
+	l.MaxCalls = cmp.Or(l.MaxCalls, 256)
+	if l.PerPerson == nil {
+		l.PerPerson = func() int { return 0 }
+	}
+	return &Registry{
+		Limits: l,
+		people: map[string]*entry{},
+	}
+}
+
+// entryLocked returns the entry of a person, by ID. Before it makes one, it ends the entries of
+// people who have given back everything and have a full quota.
+func (r *Registry) entryLocked(id string) *entry {
+	e := r.people[id]
+	if e == nil {
+		maps.DeleteFunc(r.people, func(_ string, e *entry) bool {
+			full := e.quota.Tokens() >= float64(r.Limits.PerHour)
+			return full && e.requests+e.queued+e.calls == 0
+		})
+		e = &entry{quota: r.Limits.quota()}
+		r.people[id] = e
+	}
+	return e
+}
+
+// addLocked adds what a person takes, or gives back.
+func (r *Registry) addLocked(e *entry, requests, bytes, calls int) {
+	for _, e := range []*entry{e, &r.all} {
+		e.requests += requests
+		e.bytes += bytes
+		e.calls += calls
+	}
+}
+
+// Counts returns how many requests there are, and how many calls run and wait.
+func (r *Registry) Counts() (requests, running, waiting int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.queue {
+		if w.left.IsZero() {
+			waiting++
+		}
+	}
+	return r.all.requests, r.all.calls, waiting
+}

@@ -1,0 +1,147 @@
+// Package rpc checks the messages of clients before the SDK decodes them, the same on all
+// transports: the SDK would run an array of calls as one request, and repeat params that it cannot
+// decode in its errors.
+package rpc
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/tidwall/gjson"
+)
+
+// Bounds of a message. Decoded, a small one with many elements takes hundreds of times its bytes.
+const (
+	MaxElements = 10_000
+	maxDepth    = 64
+)
+
+// Elements returns a bound of the elements in JSON: its commas, arrays and objects. It is more than
+// MaxElements if there are so many, or more than 64 levels. Nothing is allocated.
+func Elements(data []byte) int {
+	elements := 0
+	depth := 0
+	inString := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[', c == '{':
+			elements++
+			depth++
+		case c == ']', c == '}':
+			depth--
+		case c == ',':
+			elements++
+		}
+
+		if elements > MaxElements || depth > maxDepth {
+			return MaxElements + 1
+		}
+	}
+	return elements
+}
+
+// Message is a message of a client: a request, a notification, which has no ID, or a response,
+// which has no method.
+type Message struct {
+	ID     gjson.Result // a string or a number as it was sent
+	Method string
+	Params json.RawMessage // nil: none
+}
+
+// Methods are the requests that a server answers, each with the check of its params: Optional or
+// Required.
+type Methods map[string]func(params []byte) *jsonrpc.Error
+
+// Optional is the check of params that decode to a T, or are missing.
+func Optional[T any](params []byte) *jsonrpc.Error {
+	if params != nil && json.Unmarshal(params, new(T)) != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params"}
+	}
+	return nil
+}
+
+// Required is the check of params that decode to a T.
+func Required[T any](params []byte) *jsonrpc.Error {
+	if params == nil || string(params) == "null" {
+		return Invalid(`missing required "params"`)
+	}
+	return Optional[T](params)
+}
+
+// Read returns the message in data. The client gets an error: as the response to the request if
+// there is a message, else with the id null.
+func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
+	if !json.Valid(data) {
+		return nil, NotJSON("not JSON")
+	}
+	if Elements(data) > MaxElements {
+		return nil, Invalid("more than 10,000 elements or 64 levels")
+	}
+	object := gjson.ParseBytes(data)
+	if object.IsArray() {
+		return nil, Invalid("batches are not supported")
+	}
+
+	m := &Message{
+		ID:     object.Get("id"),
+		Method: object.Get("method").Str,
+	}
+	params := object.Get("params")
+	if params.Exists() {
+		m.Params = json.RawMessage(params.Raw)
+	}
+	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
+	hasResult := object.Get("result").Exists() || object.Get("error").Exists()
+	switch {
+	case !unambiguous(object) || object.Get("jsonrpc").Str != "2.0",
+		m.ID.Exists() && !validID,
+		m.Method == "" && !(validID && hasResult):
+		return nil, Invalid("not a JSON-RPC 2.0 request")
+	case m.Method == "" || !validID:
+		return m, nil
+	}
+
+	check := methods[m.Method]
+	if check == nil {
+		return m, NoMethod()
+	}
+	return m, check(m.Params)
+}
+
+// unambiguous reports whether an object is the same message to every decoder: some ignore the case
+// of the names of members, and of two with one name some take the first, some the last.
+func unambiguous(object gjson.Result) bool {
+	members := []string{"jsonrpc", "id", "method", "params", "result", "error"}
+	seen := map[string]bool{}
+	ok := true
+	object.ForEach(func(key, _ gjson.Result) bool {
+		name := strings.ToLower(key.Str)
+		exact := name == key.Str || !slices.Contains(members, name)
+		ok = exact && !seen[name]
+		seen[name] = true
+		return ok
+	})
+	return ok
+}
+
+// NotJSON is the error for what is not JSON.
+func NotJSON(reason string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "Parse error: " + reason}
+}
+
+// Invalid is the error for JSON that is not a request.
+func Invalid(reason string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
+}
+
+// NoMethod is the error for requests that the server does not answer.
+func NoMethod() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+}
