@@ -119,11 +119,11 @@ func TestLateOutlives(t *testing.T) {
 			b := newReplica(t, env, tt.args+tt.then)
 			other := newReplica(t, env, tt.args+late+anyKey)
 			requests := len(api.Requests())
-			strangers := map[string]*replica{alice: other}
+			others := map[string]*replica{alice: other}
 			if b.url != "" { // over stdio there is one person
-				strangers[bob] = b
+				others[bob] = b
 			}
-			for token, r := range strangers {
+			for token, r := range others {
 				response, _ := r.tool(token, "answer_result", "id", id)
 				const want = "answer_result: invalid arguments: the id is not known, or has expired"
 				compare.Contains(t, "text", response.Raw, want)

@@ -167,9 +167,9 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	background := []func(context.Context){files.Follow}
+	loops := []func(context.Context){files.Follow}
 	if access.Resource != nil {
-		background = append(background, access.Resource.Run)
+		loops = append(loops, access.Resource.Run)
 	}
 
 	registry := people.New(people.Limits{
@@ -206,7 +206,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Background:      background,
+		Loops:           loops,
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 	}

@@ -67,9 +67,9 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Background are functions that run until the calls in flight have ended. They follow the
+	// Loops are functions that run until the calls in flight have ended. They follow the
 	// files of tokens and of the key.
-	Background []func(context.Context)
+	Loops      []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
 }
@@ -89,8 +89,8 @@ type instance struct {
 // rest is cancelled. The error is nil after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	var background sync.WaitGroup
-	defer background.Wait()
+	var loops sync.WaitGroup
+	defer loops.Wait()
 	defer cancel(nil)
 
 	s := &instance{
@@ -110,7 +110,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 			ConnState:      s.watch,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
-		background.Go(func() {
+		loops.Go(func() {
 			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
 		})
 		return srv
@@ -125,8 +125,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		mux.Handle("GET /metrics", o.Metrics)
 		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
 	}
-	for _, run := range o.Background {
-		background.Go(func() { run(calls) })
+	for _, run := range o.Loops {
+		loops.Go(func() { run(calls) })
 	}
 
 	select {

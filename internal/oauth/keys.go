@@ -149,7 +149,7 @@ func (i *issuer) run(ctx context.Context) {
 }
 
 // read replaces the keys. A read that is not full takes the URL of the keys from the one before:
-// unknown keys cause one fetch, not two. ignored says why a key was left out.
+// unknown keys cause one read, not two. ignored says why a key was left out.
 func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	if full {
 		err = i.discover(ctx)
@@ -161,7 +161,7 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	err = i.fetch(ctx, i.keysURL, &set)
+	err = i.get(ctx, i.keysURL, &set)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading keys: %w", err)

@@ -22,9 +22,9 @@ import (
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 const (
-	fetchTime  = 5 * time.Second
-	fetchBytes = 512 << 10
-	maxLogged  = 200 // characters of a value from an issuer
+	getTime   = 5 * time.Second
+	getBytes  = 512 << 10
+	maxLogged = 200 // characters of a value from an issuer
 )
 
 var errNotFound = errors.New("HTTP 404")
@@ -85,10 +85,10 @@ func (i *issuer) discover(ctx context.Context) error {
 		KeysURL string `json:"jwks_uri"`
 	}
 	base := strings.TrimSuffix(i.url, "/")
-	err := i.fetch(ctx, base+"/.well-known/openid-configuration", &metadata)
+	err := i.get(ctx, base+"/.well-known/openid-configuration", &metadata)
 	issuer, _ := url.Parse(i.url) // Options.check has parsed it
 	if errors.Is(err, errNotFound) {
-		err = i.fetch(ctx, wellKnown(issuer, "/.well-known/oauth-authorization-server"), &metadata)
+		err = i.get(ctx, wellKnown(issuer, "/.well-known/oauth-authorization-server"), &metadata)
 	}
 	if err != nil {
 		return err
@@ -107,9 +107,9 @@ func (i *issuer) discover(ctx context.Context) error {
 	return nil
 }
 
-// fetch decodes the JSON at a URL into v.
-func (i *issuer) fetch(ctx context.Context, u string, v any) error {
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+// get decodes the JSON at a URL into v.
+func (i *issuer) get(ctx context.Context, u string, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, getTime)
 	defer cancel()
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
@@ -126,7 +126,7 @@ func (i *issuer) fetch(ctx context.Context, u string, v any) error {
 
 	switch resp.StatusCode {
 	case http.StatusOK:
-		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, fetchBytes)).Decode(v)
+		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, getBytes)).Decode(v)
 	case http.StatusNotFound:
 		err = errNotFound
 	default:
