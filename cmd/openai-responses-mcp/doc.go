@@ -12,11 +12,11 @@
 //	                 serveFlags.run and app.serveStdio say what a process is made of
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
-//	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
-//	                 reports progress, returns errors; internal/tasks keeps the calls that outlive
-//	                 their request
-//	internal/answer  makes a request from the question and an answer with citations from the
-//	                 response; internal/policy has the instructions to the model
+//	internal/server  answers calls of the tools answer, answer_detailed and answer_quick, reports
+//	                 progress, returns errors; internal/tasks keeps the calls that outlive their
+//	                 request
+//	internal/answer  checks the arguments, makes a request from the question and an answer with
+//	                 citations from the response; internal/policy has the instructions to the model
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into
 //	                 events; internal/pacer says when a request may go out
 //
@@ -32,8 +32,8 @@
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which requests get 429                 httpd    limiter.admit
-//	which tools and arguments are listed   server   tools, Tool.schema
-//	which arguments are valid              server   Question
+//	which tools and arguments are listed   server   tools, schema
+//	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask

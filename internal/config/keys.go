@@ -46,8 +46,8 @@ func fields(section field) (list []field) {
 		}
 	}
 
-	profiles, isProfiles := reflect.TypeAssert[ModelProfiles](section.value)
-	if isProfiles {
+	profiles, ok := reflect.TypeAssert[ModelProfiles](section.value)
+	if ok {
 		for _, tool := range call.Tools {
 			add(profileOf(tool), reflect.ValueOf(profiles[tool.Name]).Elem())
 		}

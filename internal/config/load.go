@@ -88,15 +88,12 @@ type loader struct {
 // newLoader returns a loader whose Config has the defaults.
 func newLoader(environ []string) *loader {
 	l := &loader{
-		Config: &Config{
-			ModelProfiles: ModelProfiles{},
-			Derived: &Derived{
-				SentHeaders:   map[string]string{},
-				origins:       map[string]string{},
-				usedVariables: []string{},
-				usedFlags:     []string{},
-			},
-		},
+		Config: &Config{Derived: &Derived{
+			SentHeaders:   map[string]string{},
+			origins:       map[string]string{},
+			usedVariables: []string{},
+			usedFlags:     []string{},
+		}},
 		environ: env.ToMap(environ),
 		byKey:   map[string]field{},
 	}
@@ -105,6 +102,7 @@ func newLoader(environ []string) *loader {
 	}
 	l.home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
 
+	l.ModelProfiles = ModelProfiles{}
 	for _, tool := range call.Tools {
 		l.ModelProfiles[tool.Name] = &Profile{}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -26,8 +27,8 @@ func TestSkills(t *testing.T) {
 			if n := len(skill.Description); n == 0 || n > 1024 {
 				t.Errorf("the description has %d bytes, want 1 to 1024", n)
 			}
-			for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
-				compare.Contains(t, "the text", text, "`"+tool+"`")
+			for _, tool := range call.Tools {
+				compare.Contains(t, "the text", text, "`"+tool.Name+"`")
 			}
 		})
 	}
