@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -29,6 +30,9 @@ func TestSkills(t *testing.T) {
 			}
 			for _, tool := range call.Tools {
 				compare.Contains(t, "the text", text, "`"+tool.Name+"`")
+			}
+			for _, arg := range answer.Arguments {
+				compare.Contains(t, "the text", text, "`"+arg.Name)
 			}
 		})
 	}
