@@ -7,7 +7,9 @@ type Tool struct {
 	Description string // for models
 	Flag        string // of the command ask; "" for the tool that it uses without a flag
 	Variable    string // with the model of the profile
-	Level       string // effort and verbosity where the configuration file has no profiles
+
+	// The profile where the configuration file has none.
+	Effort, Verbosity string
 }
 
 // Tools are the tools of spec §3.1. The profiles of the others inherit from that of the first.
@@ -17,7 +19,8 @@ var Tools = []Tool{
 		Title:       "Answer with web search",
 		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
 		Variable:    "MODEL_ANSWER",
-		Level:       "medium",
+		Effort:      "medium",
+		Verbosity:   "medium",
 	},
 	{
 		Name:        "answer_detailed",
@@ -25,7 +28,8 @@ var Tools = []Tool{
 		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
 		Flag:        "detailed",
 		Variable:    "MODEL_DETAILED",
-		Level:       "high",
+		Effort:      "high",
+		Verbosity:   "high",
 	},
 	{
 		Name:        "answer_quick",
@@ -33,6 +37,7 @@ var Tools = []Tool{
 		Description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
 		Flag:        "quick",
 		Variable:    "MODEL_QUICK",
-		Level:       "low",
+		Effort:      "low",
+		Verbosity:   "low",
 	},
 }

@@ -191,7 +191,8 @@ func profileOf(tool call.Tool) reflect.StructField {
 		tool.Name, tool.Variable)
 	if tool == call.Tools[0] {
 		tags += fmt.Sprintf(` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`+
-			` default:"{model: gpt-5.2, reasoning_effort: %[1]s, verbosity: %[1]s}"`, tool.Level)
+			` default:"{model: gpt-5.2, reasoning_effort: %s, verbosity: %s}"`,
+			tool.Effort, tool.Verbosity)
 	}
 	return reflect.StructField{
 		Name: tool.Name,

@@ -232,21 +232,24 @@ func (l *loader) debug(source, value string) {
 var logPath = regexp.MustCompile(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
 // inherit completes the profiles of the other tools from answer, key by key (spec §3.0). Without
-// model_profiles in the file their effort and verbosity are the levels of the tools, unless a
-// variable sets those of answer.
+// model_profiles in the file their effort and verbosity are those of the tools, unless a variable
+// sets those of answer.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for _, tool := range call.Tools[1:] {
+		builtin := map[string]string{
+			"reasoning_effort": tool.Effort,
+			"verbosity":        tool.Verbosity,
+		}
 		for _, f := range fields(l.byKey["model_profiles."+tool.Name]) {
 			name := f.Tag.Get("yaml")
 			from := l.byKey["model_profiles.answer."+name]
 			origin := l.origins[from.key]
-			hasLevel := name == "reasoning_effort" || name == "verbosity"
 
 			switch {
 			case l.origins[f.key] != "default":
-			case hasLevel && origin == "default" && !inFile:
-				f.value.SetString(tool.Level)
+			case builtin[name] != "" && origin == "default" && !inFile:
+				f.value.SetString(builtin[name])
 			default:
 				f.value.Set(from.value)
 				l.origins[f.key] = origin
