@@ -12,11 +12,11 @@
 //	                 serveFlags.run and app.serveStdio say what a process is made of
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
-//	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
-//	                 reports progress, returns errors; internal/tasks has the calls that outlive
-//	                 their request
-//	internal/answer  makes a request from the question and an answer with citations from the
-//	                 response; internal/policy has the instructions to the model
+//	internal/server  answers calls of the tools answer, answer_detailed and answer_quick, reports
+//	                 progress, returns errors; internal/tasks has the calls that outlive their
+//	                 request
+//	internal/answer  checks the arguments, makes a request from the question and an answer with
+//	                 citations from the response; internal/policy has the instructions to the model
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into
 //	                 events; internal/pacer says when a request may go out
 //
@@ -33,8 +33,8 @@
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which messages reach the SDK           rpc      Methods.Read
 //	which requests get 429                 people   Registry.Take
-//	which tools and arguments are listed   server   tools, Tool.schema
-//	which arguments are valid              server   Question
+//	which tools and arguments are listed   server   tools, schema
+//	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       people   Registry.Run
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask

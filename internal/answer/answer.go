@@ -2,6 +2,7 @@
 // response into an answer with its sources (spec §3.2 to §3.5 and §6).
 //
 //	answer.go     the Answerer, and what goes in and out
+//	question.go   the arguments of the tools -> question
 //	request.go    question and profile -> request with its web search tool
 //	converse.go   one request, or more when there is nothing to cite
 //	background.go a request that the API answers later

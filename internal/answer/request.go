@@ -15,28 +15,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
-// Question is what a tool call asks. Its arguments are validated, and have these names in JSON.
-type Question struct {
-	Query       string   `json:"query"`
-	RecencyDays *float64 `json:"recency_days"` // days to look back, from 0; nil: the default
-	MaxResults  *float64 `json:"max_results"`  // results to look at, from 1; nil: the default
-	Domains     []string `json:"domains"`      // host names (text.IsHostName); empty: the default
-	Style       string   `json:"style"`        // one of styles; others are not sent
-
-	// These narrow the search of the configuration.
-	OnlyDomains    bool     `json:"only_domains"`    // search no other pages than those of Domains
-	ExcludeDomains []string `json:"exclude_domains"` // never searched or cited, subdomains included
-}
-
 // styles are those that the policy explains.
 var styles = []string{"summary", "bullets", "citations-only"}
-
-// Defaults is search.defaults of the configuration.
-type Defaults struct {
-	RecencyDays float64  `json:"recency_days"`
-	MaxResults  int      `json:"max_results"`
-	Domains     []string `json:"domains"`
-}
 
 // Search holds the options of the web search tool. Without any of them the tool
 // is exactly {"type":"web_search"}, as in spec §6.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,7 +13,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
@@ -28,8 +26,9 @@ type askFlags struct {
 	json   bool
 	events bool
 	usage  bool
-	color  string         // auto, always or never
-	given  map[string]any // the arguments of the question
+	color  string // auto, always or never
+
+	question answer.Question
 }
 
 // askCommand answers one question on the command line, as the tools do.
@@ -37,7 +36,6 @@ func (a *app) askCommand() *cobra.Command {
 	f := &askFlags{
 		app:   a,
 		color: "auto",
-		given: map[string]any{},
 	}
 	c := &cobra.Command{
 		Use:         "ask [flags] QUESTION...",
@@ -59,7 +57,7 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 	}
 
 	flags := c.Flags()
-	for _, tool := range server.Table.Tools[1:] {
+	for _, tool := range call.Tools[1:] {
 		flags.Bool(tool.Flag, false, "answer as the tool "+tool.Name+" does")
 	}
 	f.addArguments(flags)
@@ -75,42 +73,29 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 	return c
 }
 
-// addArguments adds a flag for each argument of the tools that has one.
+// addArguments adds a flag for each argument of the tools but the question.
 func (f *askFlags) addArguments(flags *pflag.FlagSet) {
-	for _, arg := range server.Table.Arguments {
+	for _, arg := range answer.Arguments[1:] {
 		add := flags.Func
 		if arg.Type() == "boolean" {
 			add = flags.BoolFunc
 		}
-		if arg.Usage != "" {
-			add(strings.ReplaceAll(arg.Name, "_", "-"), arg.Usage, f.set(arg))
-		}
-	}
-}
-
-// set sets an argument. A list that is repeated adds further names.
-func (f *askFlags) set(arg server.Argument) func(string) error {
-	return func(s string) error {
-		var given any = s
-		if arg.Type() == "array" {
-			given = entries(s)
-		}
-		quoted, _ := jsonx.Marshal(given) // strings cannot fail
-		value, err := arg.Value(gjson.ParseBytes(quoted), true)
-		names, isList := value.([]string)
-		if isList {
-			before, _ := f.given[arg.Name].([]string)
-			value = append(before, names...)
-		}
-		f.given[arg.Name] = value
-		return err
+		name, usage := arg.Flag()
+		add(name, usage, func(s string) error {
+			var given any = s
+			if arg.Type() == "array" {
+				given = entries(s)
+			}
+			quoted, _ := jsonx.Marshal(given) // strings cannot fail
+			return arg.Set(&f.question, gjson.ParseBytes(quoted), true)
+		})
 	}
 }
 
 // tool returns the tool that the flags name. Its profile answers.
-func (f *askFlags) tool(c *cobra.Command) (chosen server.Tool, err error) {
-	chosen = server.Table.Tools[0]
-	for _, tool := range server.Table.Tools[1:] {
+func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
+	chosen = call.Tools[0]
+	for _, tool := range call.Tools[1:] {
 		isSet, _ := c.Flags().GetBool(tool.Flag) // the flag is there
 		if isSet && chosen.Flag != "" {
 			return chosen, usageError(seeHelp(c), "--%s and --%s exclude each other",
@@ -135,7 +120,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	f.common.config.Profile = tool.Name
-	f.given["query"], err = a.query(ctx, words)
+	f.question.Query, err = a.query(ctx, words)
 	if err != nil {
 		return err
 	}
@@ -148,14 +133,13 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	defer s.Close()
-	args, _ := jsonx.Marshal(f.given) // strings, numbers and booleans cannot fail
-	q, err := server.Question(gjson.ParseBytes(args), s.Settings.Defaults, true)
-	if err != nil { // each argument was checked alone
+	if f.question.Check(s.Settings.Defaults) != nil {
 		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
-	screen.Configure(s.Answerer.Blocked(q.ExcludeDomains), s.Config.Server.Debug)
+	blocked := s.Answerer.Blocked(f.question.ExcludeDomains)
+	screen.Configure(blocked, s.Config.Server.Debug)
 
-	ans, err := f.askOnce(ctx, s, q, screen)
+	ans, err := f.askOnce(ctx, s, screen)
 	if err == nil {
 		err = f.printAnswer(ans, screen)
 	}
@@ -188,7 +172,7 @@ func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.S
 // askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
 // answer, and --events does not need one: then it is nil.
 func (f *askFlags) askOnce(
-	ctx context.Context, s *service.Service, q answer.Question, screen *terminal.Screen,
+	ctx context.Context, s *service.Service, screen *terminal.Screen,
 ) (*answer.Answer, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -223,7 +207,7 @@ func (f *askFlags) askOnce(
 	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
 	c := &call.Call{Tool: f.common.config.Profile, Sink: watch}
-	ans, err := s.Answerer.Ask(limited, c, q)
+	ans, err := s.Answerer.Ask(limited, c, f.question)
 	if !f.events {
 		screen.Finish(ans)
 	}

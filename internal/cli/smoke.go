@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/smoke"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
@@ -44,7 +45,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	}
 
 	var tools []string
-	for _, t := range server.Table.Tools {
+	for _, t := range call.Tools {
 		tools = append(tools, t.Name)
 	}
 	flags := c.Flags()
@@ -77,16 +78,16 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 	}
 	query := cmp.Or(joined(words), "What does HTTP 404 mean?")
 	quoted, _ := json.Marshal(query) // a string cannot fail
-	call := smoke.Request{
+	toolCall := smoke.Request{
 		Method: "tools/call",
 		Params: fmt.Sprintf(`{"name":%q,"arguments":{"query":%s}}`, f.tool, quoted),
 		Has:    "result.content.0.text",
 	}
 	if f.cancel {
-		requests = append(requests, call)
+		requests = append(requests, toolCall)
 		requests[len(requests)-1].Cancelled = true
 	}
-	requests = append(requests, call)
+	requests = append(requests, toolCall)
 
 	srv := server.New(server.Options{
 		Ask:      s.Answerer.Ask,

@@ -12,12 +12,12 @@
 //	keys.go     the keys as a list, and --show-config
 //	check.go    what a key allows, and checks of values
 //
-// The structs of this file are the only list of keys. Their tags are used for checks, messages,
-// the JSON Schema and the reference page:
+// The structs of this file are the only list of keys, with a profile for each of call.Tools. Their
+// tags are used for checks, messages, the JSON Schema and the reference page:
 //
 //	yaml     key in the file
-//	env      environment variable that sets it; for the profiles, which share their keys, a tag of
-//	         the profile with the name of the key
+//	env      environment variable that sets it; for the profiles, which share their keys, see
+//	         profileOf
 //	default  value without file, environment and flags (spec §5.3), in YAML
 //	doc      what the key does
 //	min,max  bounds of a number, both included
@@ -27,7 +27,13 @@
 //	format   a check of check.go by name, such as url; or a rule of the schema
 package config
 
-import "time"
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+)
 
 // Config is a complete, checked configuration as [Load] returns it: profiles are resolved and
 // paths expanded.
@@ -54,10 +60,12 @@ func (c *Config) Offline(url string) *Config {
 	derived.SentHeaders = nil
 	offline.OpenAI.BaseURL = url
 
-	const model = "offline"
-	offline.ModelProfiles.Answer.Model = model
-	offline.ModelProfiles.AnswerDetailed.Model = model
-	offline.ModelProfiles.AnswerQuick.Model = model
+	offline.ModelProfiles = ModelProfiles{}
+	for tool, profile := range c.ModelProfiles {
+		local := *profile
+		local.Model = "offline"
+		offline.ModelProfiles[tool] = &local
+	}
 	return &offline
 }
 
@@ -113,12 +121,8 @@ type (
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
 
-	// ModelProfiles has the variables in its tags, by key: the profiles share their struct (spec §5.4).
-	ModelProfiles struct {
-		Answer         Profile `yaml:"answer" default:"{model: gpt-5.2, reasoning_effort: medium, verbosity: medium}" model:"MODEL_ANSWER" reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY" doc:"Profile of the tool answer."`
-		AnswerDetailed Profile `yaml:"answer_detailed" model:"MODEL_DETAILED" doc:"Profile of the tool answer_detailed."`
-		AnswerQuick    Profile `yaml:"answer_quick" model:"MODEL_QUICK" doc:"Profile of the tool answer_quick."`
-	}
+	// ModelProfiles are the profiles of call.Tools, by their names.
+	ModelProfiles map[string]*Profile
 
 	// Profile is a model and its settings. Empty and zero values are not sent.
 	Profile struct {
@@ -179,6 +183,23 @@ type (
 		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
+
+// profileOf describes the profile of a tool as if it were a field of a struct. Its tags have the
+// variables of its keys (spec §5.4). The profiles of the other tools inherit from the first.
+func profileOf(tool call.Tool) reflect.StructField {
+	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s."`,
+		tool.Name, tool.Variable)
+	if tool == call.Tools[0] {
+		tags += fmt.Sprintf(` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`+
+			` default:"{model: gpt-5.2, reasoning_effort: %s, verbosity: %s}"`,
+			tool.Effort, tool.Verbosity)
+	}
+	return reflect.StructField{
+		Name: tool.Name,
+		Type: reflect.TypeFor[Profile](),
+		Tag:  reflect.StructTag(tags),
+	}
+}
 
 // ignored are the keys of older versions, with the reason why they have no effect. They are
 // warnings, so that old files keep working.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/sjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
@@ -22,15 +23,15 @@ type field struct {
 }
 
 func (f field) section() bool {
-	return f.Type.Kind() == reflect.Struct
+	return f.Type.Kind() == reflect.Struct || f.Type == reflect.TypeFor[ModelProfiles]()
 }
 
 // fields lists the keys of a section in the order of the structs, sections before their members.
 func fields(section field) (list []field) {
-	for member, value := range section.value.Fields() {
+	add := func(member reflect.StructField, value reflect.Value) {
 		name := member.Tag.Get("yaml")
 		if name == "" {
-			continue
+			return
 		}
 
 		f := field{
@@ -43,6 +44,17 @@ func fields(section field) (list []field) {
 		if f.section() {
 			list = append(list, fields(f)...)
 		}
+	}
+
+	profiles, ok := reflect.TypeAssert[ModelProfiles](section.value)
+	if ok {
+		for _, tool := range call.Tools {
+			add(profileOf(tool), reflect.ValueOf(profiles[tool.Name]).Elem())
+		}
+		return list
+	}
+	for member, value := range section.value.Fields() {
+		add(member, value)
 	}
 	return list
 }

@@ -102,6 +102,10 @@ func newLoader(environ []string) *loader {
 	}
 	l.home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
 
+	l.ModelProfiles = ModelProfiles{}
+	for _, tool := range call.Tools {
+		l.ModelProfiles[tool.Name] = &Profile{}
+	}
 	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
@@ -227,25 +231,25 @@ func (l *loader) debug(source, value string) {
 // logPath matches the path of a log file.
 var logPath = regexp.MustCompile(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
-// inherit completes the profiles of answer_detailed and answer_quick from answer, key by key
-// (spec §3.0). Without model_profiles in the file their effort and verbosity are high and low,
-// unless a variable sets those of answer.
+// inherit completes the profiles of the other tools from answer, key by key (spec §3.0). Without
+// model_profiles in the file their effort and verbosity are those of the tools, unless a variable
+// sets those of answer.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
-	for profile, level := range map[string]string{
-		"answer_detailed": "high",
-		"answer_quick":    "low",
-	} {
-		for _, f := range fields(l.byKey["model_profiles."+profile]) {
+	for _, tool := range call.Tools[1:] {
+		builtin := map[string]string{
+			"reasoning_effort": tool.Effort,
+			"verbosity":        tool.Verbosity,
+		}
+		for _, f := range fields(l.byKey["model_profiles."+tool.Name]) {
 			name := f.Tag.Get("yaml")
 			from := l.byKey["model_profiles.answer."+name]
 			origin := l.origins[from.key]
-			hasLevel := name == "reasoning_effort" || name == "verbosity"
 
 			switch {
 			case l.origins[f.key] != "default":
-			case hasLevel && origin == "default" && !inFile:
-				f.value.SetString(level)
+			case builtin[name] != "" && origin == "default" && !inFile:
+				f.value.SetString(builtin[name])
 			default:
 				f.value.Set(from.value)
 				l.origins[f.key] = origin
@@ -259,15 +263,15 @@ func (l *loader) inherit() {
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
-	tools := map[string]string{} // by settings
-	for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
-		p := l.byKey[key+"."+tool].value.Interface().(Profile)
+	first := map[string]string{} // the tool, by settings
+	for _, tool := range call.Tools {
+		p := l.ModelProfiles[tool.Name]
 		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
 			p.Model, p.ReasoningEffort, p.Verbosity)
-		like := tools[settings]
-		tools[settings] = cmp.Or(like, tool)
+		like := first[settings]
+		first[settings] = cmp.Or(like, tool.Name)
 		if like != "" {
-			l.warn(source, key, tool+" is like "+like+": "+settings+
+			l.warn(source, key, tool.Name+" is like "+like+": "+settings+
 				"; what it leaves out comes from answer")
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -102,7 +102,8 @@ func TestProfiles(t *testing.T) {
 			all := mustLoad(t, write(t, row[1]), strings.Fields(row[2])...).ModelProfiles
 
 			got := ""
-			for _, p := range []Profile{all.Answer, all.AnswerDetailed, all.AnswerQuick} {
+			for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
+				p := all[tool]
 				got += fmt.Sprintf("%s %s %s %s %d\n",
 					p.Model, p.ReasoningEffort, p.Verbosity, p.ReasoningSummary, p.MaxToolCalls)
 			}
@@ -153,10 +154,10 @@ func TestOffline(t *testing.T) {
 	c := mustLoad(t, write(t, "openai: {headers: {X-Title: t}}"), "OPENAI_API_KEY=sk-0123456789")
 	offline := c.Offline("http://127.0.0.1:1")
 
-	for i, profile := range reflect.ValueOf(offline.ModelProfiles).Fields() {
-		before := reflect.ValueOf(c.ModelProfiles).FieldByIndex(i.Index).Interface().(Profile)
-		compare.Equal(t, i.Name, profile.Interface().(Profile).Model, "offline")
-		compare.Equal(t, i.Name+" of the configuration", before.Model, "gpt-5.2")
+	for _, tool := range call.Tools {
+		compare.Equal(t, tool.Name, offline.ModelProfiles[tool.Name].Model, "offline")
+		before := c.ModelProfiles[tool.Name].Model
+		compare.Equal(t, tool.Name+" of the configuration", before, "gpt-5.2")
 	}
 	got := []string{offline.APIKey, offline.OpenAI.BaseURL, fmt.Sprint(offline.SentHeaders)}
 	compare.Equal(t, "offline", got, []string{"offline", "http://127.0.0.1:1", "map[]"})

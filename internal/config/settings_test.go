@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/sjson"
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
@@ -29,6 +30,9 @@ type setting struct {
 
 //go:embed testdata/settings.yaml
 var settings []byte
+
+// profile matches the start of the keys of a profile.
+var profile = regexp.MustCompile(`^model_profiles\.\w+\.`)
 
 // Every key changes what the program does: a session with a value differs from one without it.
 func TestEverySettingHasAnEffect(t *testing.T) {
@@ -46,7 +50,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 
 	for _, key := range cfg.Keys {
 		t.Run(key, func(t *testing.T) {
-			s, isListed := all[key]
+			s, isListed := all[profile.ReplaceAllString(key, "model_profiles.TOOL.")]
 			if !isListed {
 				t.Fatal("testdata/settings.yaml has no value of it that changes what the program does")
 			}
@@ -72,12 +76,12 @@ const messages = `
 {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":META}}
 {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":META}}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":META,
-	"name":"answer","arguments":{"query":"QUERY"}}}
-{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"_meta":META,
-	"name":"answer_detailed","arguments":{"query":"QUERY","domains":["a.example"]}}}
-{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"_meta":META,
-	"name":"answer_quick","arguments":{"query":"QUERY"}}}
+	"name":"answer","arguments":{"query":"QUERY","domains":["a.example"]}}}
 `
+
+// toolCall is the message that calls a tool.
+const toolCall = `{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"_meta":META,` +
+	`"name":%[1]q,"arguments":{"query":"QUERY"}}}` + "\n"
 
 const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
@@ -126,7 +130,11 @@ func (s setting) session(t *testing.T, key string) string {
 	environ := []string{"OPENAI_API_KEY=sk-one", "OTHER_KEY=sk-two"}
 	question := cmp.Or(s.Question, "search") + " something"
 	values := strings.NewReplacer("\n\t", "", "META", meta, "QUERY", question)
-	stdin := strings.NewReader(values.Replace(messages))
+	input := messages
+	for _, tool := range call.Tools {
+		input += fmt.Sprintf(toolCall, tool.Name)
+	}
+	stdin := strings.NewReader(values.Replace(input))
 	var stdout, stderr bytes.Buffer
 	code := cli.Run(t.Context(), args, environ, stdin, &stdout, &stderr)
 	if code != 0 {

@@ -86,7 +86,7 @@ func (s *Server) call(
 	began := time.Now()
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := Question(args, s.options.Settings.Defaults, false)
+	q, err := answer.Parse(args, s.options.Settings.Defaults)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 

@@ -2,9 +2,7 @@
 // (spec §3).
 //
 //	server.go    Server, and which methods and tools it has
-//	tools.json   the tools and their arguments
-//	tools.go     how tools/list shows them
-//	arguments.go how the arguments of a call become a question
+//	tools.go     how tools/list shows the tools of package call and the arguments of package answer
 //	call.go      a call, from its request to its end
 //	detach.go    calls that go on without their requests
 //	result.go    its result and its errors, as clients see them

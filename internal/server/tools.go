@@ -1,19 +1,14 @@
 package server
 
 import (
-	"cmp"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 const instructions = "Answers questions with current information from the web.\n" +
@@ -33,82 +28,55 @@ func (o Options) instructions() string {
 
 const detailed = "answer_detailed" // the tool that can be a task
 
-// Tool is a tool. One that answers questions has the name of its profile.
-type Tool struct {
-	Name        string
-	Title       string
-	Description string // for models
-	Flag        string // of the command ask, which then uses the tool in place of answer
-}
-
-// Argument is an argument of tools. It has the name of its field in the JSON of answer.Question.
-type Argument struct {
-	Name   string
-	Tools  []string        // that list it; all tools take those of a question
-	Usage  string          // of the flag of ask, with the name of its value in backquotes
-	Schema json.RawMessage // for models. Some clients refuse schemas with other keywords
-}
-
-//go:embed tools.json
-var table []byte
-
-// Table has the tools of spec §3.1, that for late answers, and their arguments.
-var Table = func() (t struct {
-	Tools     []Tool
-	Late      Tool
-	Arguments []Argument
-}) {
-	_ = json.Unmarshal(table, &t) // the tests read it
-	return t
-}()
-
 // tools returns the tools as tools/list shows them.
 func tools(o Options) (all []*mcp.Tool) {
-	shown := Table.Tools
-	output := outputSchema
-	if o.Detach.Within > 0 {
-		shown = append(slices.Clone(shown), Table.Late)
-		output = lateSchema
-	}
-
-	for _, t := range shown {
-		tool := &mcp.Tool{
+	for _, t := range call.Tools {
+		all = append(all, &mcp.Tool{
 			Name:        t.Name,
 			Title:       t.Title,
 			Description: t.Description,
-			InputSchema: t.schema(o.Settings.Defaults),
-			Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint:  true,
-				OpenWorldHint: new(true),
-			},
+			InputSchema: schema(t.Name, o.Settings.Defaults),
+		})
+	}
+	output := outputSchema
+	if o.Detach.Within > 0 {
+		all = append(all, &mcp.Tool{
+			Name:  answerResult,
+			Title: "Wait for an answer",
+			Description: "Wait for the answer of a call that returned status working and an id, and " +
+				"return it. If it is not ready, the result has status working and the next id.",
+			InputSchema: json.RawMessage(resultSchema),
+		})
+		output = lateSchema
+	}
+
+	for _, t := range all {
+		t.Annotations = &mcp.ToolAnnotations{
+			ReadOnlyHint:  true,
+			OpenWorldHint: new(true),
 		}
 		if o.Settings.Structured {
-			tool.OutputSchema = json.RawMessage(output)
+			t.OutputSchema = json.RawMessage(output)
 		}
-		all = append(all, tool)
 	}
 	return all
 }
 
-// schema returns the schema of the arguments of a tool, of which the first is required.
-func (t Tool) schema(d answer.Defaults) json.RawMessage {
-	defaults, _ := jsonx.Marshal(d) // numbers of the configuration are finite
+// schema returns the schema of the arguments of a tool.
+func schema(tool string, d answer.Defaults) json.RawMessage {
 	var properties []string
-	required := ""
-	for _, a := range Table.Arguments {
-		if !slices.Contains(a.Tools, t.Name) {
-			continue
+	for _, a := range answer.Arguments {
+		if a.ListedBy(tool) {
+			properties = append(properties, fmt.Sprintf("%q:%s", a.Name, a.Schema(d)))
 		}
-		value := gjson.GetBytes(defaults, a.Name)
-		if value.Exists() {
-			a.Schema, _ = sjson.SetRawBytes(a.Schema, "default", []byte(value.Raw)) // the path is valid
-		}
-		properties = append(properties, fmt.Sprintf("%q:%s", a.Name, a.Schema))
-		required = cmp.Or(required, a.Name)
 	}
-	return fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":[%q]}`,
-		strings.Join(properties, ","), required)
+	return fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":["query"]}`,
+		strings.Join(properties, ","))
 }
+
+// resultSchema is the schema of the arguments of answer_result.
+const resultSchema = `{"type":"object","properties":{"id":{"type":"string",` +
+	`"description":"The id of the last result, unchanged."}},"required":["id"]}`
 
 // The schemas of results. The SDK sends them without the blanks between values.
 const (

@@ -178,12 +178,11 @@ func settings(cfg *config.Config) server.Settings {
 
 // profiles are the profiles of the configuration, by tool.
 func profiles(cfg *config.Config) map[string]answer.Profile {
-	p := cfg.ModelProfiles
-	return map[string]answer.Profile{
-		"answer":          answer.Profile(p.Answer),
-		"answer_detailed": answer.Profile(p.AnswerDetailed),
-		"answer_quick":    answer.Profile(p.AnswerQuick),
+	byTool := map[string]answer.Profile{}
+	for tool, profile := range cfg.ModelProfiles {
+		byTool[tool] = answer.Profile(*profile)
 	}
+	return byTool
 }
 
 // search are the settings of the web search tool.

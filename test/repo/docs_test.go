@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 )
@@ -167,9 +168,11 @@ func checkConfiguration(t *testing.T, text string) {
 	}
 
 	// A copied example must not make two tools do the same.
-	p := cfg.ModelProfiles
-	if p.Answer == p.AnswerDetailed || p.Answer == p.AnswerQuick {
-		t.Errorf("tools are alike: %+v", p)
+	answer := cfg.ModelProfiles["answer"]
+	for _, tool := range call.Tools[1:] {
+		if *cfg.ModelProfiles[tool.Name] == *answer {
+			t.Errorf("%s is like answer: %+v", tool.Name, *answer)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -26,8 +28,11 @@ func TestSkills(t *testing.T) {
 			if n := len(skill.Description); n == 0 || n > 1024 {
 				t.Errorf("the description has %d bytes, want 1 to 1024", n)
 			}
-			for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
-				compare.Contains(t, "the text", text, "`"+tool+"`")
+			for _, tool := range call.Tools {
+				compare.Contains(t, "the text", text, "`"+tool.Name+"`")
+			}
+			for _, arg := range answer.Arguments {
+				compare.Contains(t, "the text", text, "`"+arg.Name)
 			}
 		})
 	}

@@ -1,14 +1,14 @@
 package repo_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -31,26 +31,51 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// Section 3.1 has the tools and their arguments, section 14 the commands.
+// lists are files that name all tools, besides those with a test of their own.
+var lists = []string{
+	".ci/release",
+	"cmd/openai-responses-mcp/doc.go",
+	"internal/config/config.go", // what the profiles are
+	"internal/policy/policy.md",
+	"internal/server/tools.go", // the instructions
+	"test/clients/lib.mjs",
+}
+
+func TestListsOfTools(t *testing.T) {
+	for _, name := range lists {
+		for _, tool := range call.Tools {
+			t.Run(name+" "+tool.Name, func(t *testing.T) {
+				compare.Contains(t, "the file", read(t, name), tool.Name)
+			})
+		}
+	}
+}
+
+// Section 1 names the tools, 3.1 has them and their arguments, and 14 the commands.
 func TestSpecifiedNames(t *testing.T) {
 	spec := read(t, "docs/spec.md")
+	_, names, _ := strings.Cut(spec, "## 1. ")
+	names, _, _ = strings.Cut(names, "## 2. ")
 	_, section, _ := strings.Cut(spec, "### 3.1 ")
 	section, _, _ = strings.Cut(section, "### 3.2 ")
 	shown := gjson.Parse(fenced.FindStringSubmatch(section)[3])
 
-	compare.Equal(t, "tool", shown.Get("name").Str, server.Table.Tools[0].Name)
-	for _, tool := range server.Table.Tools {
+	compare.Equal(t, "tool", shown.Get("name").Str, call.Tools[0].Name)
+	for _, tool := range call.Tools {
+		if !strings.Contains(names, "`"+tool.Name+"`") {
+			t.Errorf("§1 does not name %s", tool.Name)
+		}
 		if !strings.Contains(section, tool.Description) {
 			t.Errorf("§3.1 lacks the description of %s", tool.Name)
 		}
 	}
 	want := map[string]string{}
-	for _, arg := range server.Table.Arguments {
-		if slices.Contains(arg.Tools, "answer") {
+	for _, arg := range answer.Arguments {
+		if arg.ListedBy(call.Tools[0].Name) {
 			want[arg.Name] = arg.Type()
-			if !strings.Contains(section, "\n| `"+arg.Name+"` | ") {
-				t.Errorf("§3.1 does not say what %s must be", arg.Name)
-			}
+		}
+		if !strings.Contains(section, "\n| `"+arg.Name+"` | ") {
+			t.Errorf("§3.1 does not say what %s must be", arg.Name)
 		}
 	}
 	got := map[string]string{}

@@ -1,0 +1,43 @@
+package call
+
+// Tool is a tool that answers questions. Its profile in the configuration has its name.
+type Tool struct {
+	Name        string
+	Title       string
+	Description string // for models
+	Flag        string // of the command ask; "" for the tool that it uses without a flag
+	Variable    string // with the model of the profile
+
+	// The profile where the configuration file has none.
+	Effort, Verbosity string
+}
+
+// Tools are the tools of spec §3.1. The profiles of the others inherit from that of the first.
+var Tools = []Tool{
+	{
+		Name:        "answer",
+		Title:       "Answer with web search",
+		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
+		Variable:    "MODEL_ANSWER",
+		Effort:      "medium",
+		Verbosity:   "medium",
+	},
+	{
+		Name:        "answer_detailed",
+		Title:       "Research in depth with web search",
+		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
+		Flag:        "detailed",
+		Variable:    "MODEL_DETAILED",
+		Effort:      "high",
+		Verbosity:   "high",
+	},
+	{
+		Name:        "answer_quick",
+		Title:       "Quick answer with web search",
+		Description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
+		Flag:        "quick",
+		Variable:    "MODEL_QUICK",
+		Effort:      "low",
+		Verbosity:   "low",
+	},
+}
