@@ -108,8 +108,8 @@ func (a *app) serveCommand() *cobra.Command {
 		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
 	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
 		"no tokens on an address other than loopback")
-	flags.StringVar(&f.signIn.PublicURL, "public-url", "", "`URL` that clients connect to, such as "+
-		"https://mcp.example.com/mcp; its host is accepted as Host")
+	flags.StringVar(&f.signIn.PublicURL, "public-url", "", "`URL` that clients connect to, "+
+		"such as https://mcp.example.com/mcp; its host is accepted as Host")
 	addList(flags, &f.signIn.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
 		"its tokens name it; may be given more than once, and needs --public-url")
 	addList(flags, &f.signIn.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+

@@ -48,8 +48,8 @@ npx or a binary names none.`,
 		RunE: f.run,
 	}
 
-	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is npx) "+
-		"or docker start the published version, binary this program; http is a server at --url",
+	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is "+
+		"npx) or docker start the published version, binary this program; http is a server at --url",
 		clients.Vias()...)
 	c.Flags().StringVar(&f.url, "url", "",
 		"`URL` of the server, such as https://mcp.example.com/mcp")
@@ -117,7 +117,8 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && f.url == "":
 		return usageError(startServer, "--via http needs --url")
-	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"): // no password
+	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
+		// It has no password before @, so it can be shown.
 		return usageError(startServer, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL.MatchString(f.url):
 		return usageError(startServer, "a server over HTTP needs its http or https URL")
