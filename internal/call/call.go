@@ -42,7 +42,13 @@ type Call struct {
 	Ahead     int           // calls before this one when it ended with ErrWaiting
 	RequestID string        // of the last answer, known as soon as its header is there
 	Usage     Usage         // of all responses that report it
+	Unknown   int           // requests that may have used tokens, which were not reported
 	Searches  int           // billable ones if the API reports them, else those in the output
+
+	// What the call has taken of the limits of its person, see package budget.
+	Reserved int64  // tokens
+	Stored   bool   // in the store
+	Limit    string // the one that refused the call: hour, day or all; "": none
 
 	Input  []json.RawMessage // of the request, whose words an error may repeat
 	Blocks int               // that have started

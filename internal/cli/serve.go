@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
@@ -45,6 +46,11 @@ Environment:
                            background, in place of the API key; the first encrypts, all
                            open
     MCP_TASK_SECRETS_FILE  a file that contains such secrets instead
+    MCP_STORE_URL          the URL of Valkey or Redis, which has the limits of an hour and a
+                           day of all replicas: valkey://USER:PASSWORD@HOST:PORT, or
+                           valkeys:// for TLS
+    MCP_STORE_URL_FILE     a file that contains such a URL instead, read again when it
+                           changes
 
 GET /healthz and /readyz need no token. TLS belongs to a gateway in front:
 https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/deployment.md`
@@ -57,8 +63,8 @@ type serveFlags struct {
 	metrics      string // "": the address of http
 	path         string
 	maxCalls     int
-	perPerson    int // 0: a part of maxCalls if there are several people
-	perHour      int // of one person; 0: no limit
+	perPerson    int            // 0: a part of maxCalls if there are several people
+	quotas       budget.Options // 0: those of the configuration
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
@@ -93,8 +99,12 @@ func (a *app) serveCommand() *cobra.Command {
 		"`N` requests run at once, at most 10000; as many again wait")
 	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
-	flags.IntVar(&f.perHour, "calls-per-hour", 0, "one person may start `N` calls of tools in an "+
-		"hour here; at first up to N at once; 0, the default: no limit")
+	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", 0, "one person may start `N` calls of "+
+		"tools in an hour, at first up to N at once; 0, the default: server.calls_per_hour")
+	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", 0, "the calls of one person may use `N` "+
+		"tokens in 24 hours, at first up to N at once; 0, the default: server.tokens_per_day")
+	flags.IntVar(&f.quotas.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
+		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -167,15 +177,15 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	loops := []func(context.Context){files.Follow}
-	if access.Resource != nil {
-		loops = append(loops, access.Resource.Run)
+	quotas, err := s.Budget(f.quotas, files)
+	if err != nil {
+		return usageError("", "%v", err)
 	}
 
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
-		PerHour:   f.perHour,
+		Budget:    quotas,
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	log := s.CallLog()
@@ -206,7 +216,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           loops,
+		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 	}
@@ -308,8 +318,15 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	if perPerson > 0 { // else there is no bound
 		log = log.With("max_calls_per_user", perPerson)
 	}
-	if f.perHour > 0 {
-		log = log.With("calls_per_hour", f.perHour)
+	quotas := o.People.Limits.Budget
+	if quotas.CallsPerHour > 0 {
+		log = log.With("calls_per_hour", quotas.CallsPerHour)
+	}
+	if quotas.TokensPerDay > 0 {
+		log = log.With("tokens_per_day", quotas.TokensPerDay)
+	}
+	if quotas.TokensPerDayOfAll > 0 {
+		log = log.With("tokens_per_day_of_all", quotas.TokensPerDayOfAll)
 	}
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())

@@ -183,6 +183,8 @@ func TestLoggedLimits(t *testing.T) {
 		"":                     " max_calls=256\n",
 		"--max-calls 0100":     " max_calls=100\n",
 		"--calls-per-hour 020": " max_calls=256 calls_per_hour=20\n",
+		"--tokens-per-day 7 --tokens-per-day-of-all 9": " max_calls=256 tokens_per_day=7 " +
+			"tokens_per_day_of_all=9\n",
 	} {
 		t.Run(args, func(t *testing.T) {
 			all := strings.Fields(serve + "--notice 0s --drain 0s " + args)

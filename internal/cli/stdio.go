@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
@@ -117,11 +119,17 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	if err != nil {
 		return err
 	}
+	files := s.NewFiles()
+	quotas, err := s.Budget(budget.Options{}, files)
+	if err != nil {
+		return usageError("", "%v", err)
+	}
 	srv := server.New(server.Options{
 		Ask:      s.Answerer.Ask,
 		Explain:  s.Advisor.Explain,
 		Settings: s.Settings,
 		Detach:   detach,
+		People:   people.New(people.Limits{Budget: quotas}),
 		Redactor: s.Redactor,
 		Log:      s.Log,
 	})
@@ -137,7 +145,8 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	go s.NewFiles().Follow(session)
+	go files.Follow(session)
+	go quotas.Store.Run(session)
 	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()

@@ -29,8 +29,8 @@ type Metrics struct {
 
 	families []*family // in the order of the page
 
-	calls, errors, rejected, tokens, searches, retries *family // counters
-	callTime, apiTime, waitTime                        *family // histograms
+	calls, errors, limited, rejected, tokens, searches, retries *family // counters
+	callTime, apiTime, waitTime                                 *family // histograms
 
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names in the metrics
@@ -59,6 +59,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	}
 	m.calls = m.declare("calls_total", "counter", "Calls that have ended.")
 	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
+	m.limited = m.declare("limited_calls_total", "counter", "Calls that a quota refused.")
 	m.rejected = m.declare("rejected_requests_total", "counter", "Requests that were refused.")
 	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted.")
 	m.searches = m.declare("searches_total", "counter", "Web searches of the API.")
@@ -149,6 +150,9 @@ func (m *Metrics) count(n float64, c server.Ended) {
 		c.Tool, m.person(c.Person.Name))
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
+	if c.Limit != "" {
+		m.limited.add(1, "client=%q,limit=%q", m.person(c.Person.Name), c.Limit)
+	}
 	if c.Err != nil {
 		m.errors.add(1, "tool=%q,kind=%q",
 			c.Tool,
@@ -217,6 +221,7 @@ func (s *instance) gauges() []gauge {
 	}
 
 	requests, running, waiting := s.People.Counts()
+	quotas := s.People.Limits.Budget
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	return []gauge{
 		{build, "Version of the program.", 1},
@@ -227,6 +232,12 @@ func (s *instance) gauges() []gauge {
 			s.StaleFiles(),
 		},
 		{"max_calls", "Requests that run at once.", s.People.Limits.MaxCalls},
+		{"tokens_per_day", "The quota of one person; 0: none.", quotas.TokensPerDay},
+		{
+			"store_failing",
+			"1 while the store of the quotas fails: they are those of this replica.",
+			quotas.Store.Failing(),
+		},
 		{"requests_in_flight", "Requests that run or wait.", requests},
 		{
 			"calls_running",

@@ -56,7 +56,7 @@ func TestFirstPage(t *testing.T) {
 			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
-	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 16)
+	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 19)
 }
 
 // The metrics have 1,000 names, and one for all others.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"time"
 
@@ -147,6 +148,12 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 	x.client.logBody(ctx, "openai(client): request", encoded)
 	conn, giveUp := context.WithCancel(ctx)
 	defer giveUp()
+	used := x.call.Usage
+	unknown := x.call.Unknown
+	conn = httptrace.WithClientTrace(conn, &httptrace.ClientTrace{
+		GetConn: func(string) { x.call.Unknown = unknown }, // again after one that had ended
+		GotConn: func(httptrace.GotConnInfo) { x.call.Unknown = unknown + 1 },
+	})
 
 	acc := x.client.newAccumulator(ctx, x.call)
 	acc.background = background{
@@ -171,6 +178,11 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 	if !free { // the API may have begun, behind a gateway that gave up
 		x.call.WaitUntil = time.Time{}
 	}
+	defer func() {
+		if x.call.Usage != used || refused && failure.Status < http.StatusGatewayTimeout {
+			x.call.Unknown = unknown
+		}
+	}()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // secureServer is a server that speaks TLS up to a version.
@@ -124,4 +125,40 @@ func TestRoots(t *testing.T) {
 
 	want := map[string]bool{"empty": true, "error": true, "bundled": false}
 	wantEqual(t, "needRoots", got, want)
+}
+
+// A request that reached the API may have used tokens, unless it says how many, or refuses it.
+func TestUnknownTokens(t *testing.T) {
+	used := strings.Replace(finished, `"status"`, `"usage":{"input_tokens":7},"status"`, 1)
+	for _, tt := range []struct {
+		name   string
+		status int // 0: the connection ends
+		body   string
+		want   int
+	}{
+		{"answered", 200, used, 0},
+		{"a server without usage", 200, finished, 1},
+		{"refused", 401, "{}", 0},
+		{"failed", 503, "{}", 0},
+		{"a gateway gave up", 504, "{}", 1},
+		{"cut", 0, "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			}))
+			c := &call.Call{}
+			client := New(Options{BaseURL: s.URL, APIKey: testKey})
+			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
+			compare.Equal(t, "unknown", c.Unknown, tt.want)
+
+			s.Close()
+			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
+			compare.Equal(t, "unknown without a server", c.Unknown, tt.want)
+		})
+	}
 }

@@ -50,13 +50,17 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	t.roots.Do(func() {
-		if needRoots(x509.SystemCertPool()) {
-			t.TLSClientConfig.RootCAs = bundledRoots()
-		}
-	})
+	t.roots.Do(func() { t.TLSClientConfig.RootCAs = Roots() })
 	return t.Transport.RoundTrip(req)
 }
+
+// Roots returns bundled root certificates where the system has none, and nil where it has.
+var Roots = sync.OnceValue(func() *x509.CertPool {
+	if needRoots(x509.SystemCertPool()) {
+		return bundledRoots()
+	}
+	return nil
+})
 
 // needRoots reports whether a system has no certificates. On macOS and Windows, which verify by
 // themselves, the pool is not equal to an empty one.

@@ -160,8 +160,11 @@ func (r *Resource) Host() string {
 	return r.public.Host
 }
 
-// Run reads the keys of the issuers until ctx ends.
+// Run reads the keys of the issuers, if there are any, until ctx ends.
 func (r *Resource) Run(ctx context.Context) {
+	if r == nil {
+		return
+	}
 	var issuers sync.WaitGroup
 	defer issuers.Wait()
 

@@ -4,7 +4,6 @@
 //	people.go   Registry: the entries and their end
 //	requests.go requests and their bytes
 //	slots.go    the calls that run at a time
-//	quota.go    the calls that a person starts in an hour
 package people
 
 import (
@@ -12,14 +11,14 @@ import (
 	"maps"
 	"sync"
 
-	"golang.org/x/time/rate"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
 )
 
 // Limits bound what people take.
 type Limits struct {
-	MaxCalls  int        // calls that run at the same time; others wait. 0: 256
-	PerPerson func() int // how many of them are of one person; 0, and nil: no bound
-	PerHour   int        // calls that one person may start in an hour; 0: no limit
+	MaxCalls  int            // calls that run at the same time; others wait. 0: 256
+	PerPerson func() int     // how many of them are of one person; 0, and nil: no bound
+	Budget    *budget.Budget // what one person may start; nil: anything
 }
 
 // Registry has the entries of people. all is the sum of their requests, bytes and calls.
@@ -36,15 +35,15 @@ type Registry struct {
 // entry is what a person has taken.
 type entry struct {
 	requests int
-	bytes    int           // of the requests
-	queued   int           // calls in the queue
-	calls    int           // that run
-	quota    *rate.Limiter // of the calls that the person starts
+	bytes    int // of the requests
+	queued   int // calls in the queue
+	calls    int // that run
 }
 
 // New returns a Registry without entries.
 func New(l Limits) *Registry {
 	l.MaxCalls = cmp.Or(l.MaxCalls, 256)
+	l.Budget = cmp.Or(l.Budget, budget.New(budget.Options{}))
 	if l.PerPerson == nil {
 		l.PerPerson = func() int { return 0 }
 	}
@@ -55,15 +54,14 @@ func New(l Limits) *Registry {
 }
 
 // entryLocked returns the entry of a person, by ID. Before it makes one, it ends the entries of
-// people who have given back everything and have a full quota.
+// people who have given back everything.
 func (r *Registry) entryLocked(id string) *entry {
 	e := r.people[id]
 	if e == nil {
 		maps.DeleteFunc(r.people, func(_ string, e *entry) bool {
-			full := e.quota.Tokens() >= float64(r.Limits.PerHour)
-			return full && e.requests+e.queued+e.calls == 0
+			return e.requests+e.queued+e.calls == 0
 		})
-		e = &entry{quota: r.Limits.quota()}
+		e = &entry{}
 		r.people[id] = e
 	}
 	return e

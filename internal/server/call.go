@@ -94,7 +94,7 @@ func (s *Server) call(
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 	if err == nil {
-		err = s.options.People.TakeCalls(c.Person.ID, 1)
+		err = s.options.People.Limits.Budget.Take(c)
 	}
 	if err != nil {
 		s.observe(c, began, nil, err)
@@ -120,9 +120,7 @@ func (s *Server) run(
 	defer func() {
 		isUnsent := a == nil && c.Attempts == 0
 		isFree := isUnsent || errors.Is(err, call.ErrWaiting)
-		if isFree {
-			_ = s.options.People.TakeCalls(c.Person.ID, -1)
-		}
+		s.options.People.Limits.Budget.Settle(c, !isFree)
 		s.observe(c, began, a, err)
 	}()
 	defer s.recoverCall(c.Tool, &err)

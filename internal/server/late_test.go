@@ -159,7 +159,7 @@ func (p *peer) wantWaiting(params string, ahead int) {
 func TestLateWaits(t *testing.T) {
 	settings := func(o *Options) {
 		o.Settings.Structured = true
-		o.People.Limits.PerHour = 1
+		o.People.Limits.Budget = callsPerHour(1)
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()

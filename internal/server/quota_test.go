@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -21,11 +22,16 @@ func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended 
 	return (*calls)[len(*calls)-1]
 }
 
+// callsPerHour is a budget of n calls an hour.
+func callsPerHour(n int) *budget.Budget {
+	return budget.New(budget.Options{CallsPerHour: n})
+}
+
 // A person who calls in a loop starts N calls, and then one whenever the bucket has one. That is
 // N + N/6 in ten minutes.
 func TestCallsPerHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.People.Limits.PerHour = 60 })
+		s, calls := newServer(func(o *Options) { o.People.Limits.Budget = callsPerHour(60) })
 		began := time.Now()
 		started := 0
 		for time.Since(began) <= 10*time.Minute {
@@ -43,7 +49,7 @@ func TestCallsPerHour(t *testing.T) {
 func TestLimited(t *testing.T) {
 	const reached = "limit of 3 calls an hour reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.People.Limits.PerHour = 3 })
+		s, calls := newServer(func(o *Options) { o.People.Limits.Budget = callsPerHour(3) })
 		for _, tt := range []struct {
 			after          time.Duration
 			query, outcome string
@@ -82,5 +88,5 @@ func TestLimitedTask(t *testing.T) {
 		}
 		p.want(p.call(withTasks, "why"), `"isError":true`,
 			`"answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"`)
-	}, func(o *Options) { o.People.Limits.PerHour = 1 })
+	}, func(o *Options) { o.People.Limits.Budget = callsPerHour(1) })
 }

@@ -63,6 +63,9 @@ func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advi
 		log = log.With("kind", kind.Label())
 		log.Debug("call failed", "err", c.Err.Error())
 	}
+	if c.Limit != "" {
+		log = log.With("limit", c.Limit)
+	}
 	switch kind {
 	case call.KindConnection:
 		log = log.With("cause", advice.Cause(c.Err))

@@ -4,6 +4,7 @@
 //	service.go  a Service: the log, the client of the API, the answerer
 //	advisor.go  what advice about errors may name
 //	files.go    secrets in variables and files, which may change
+//	budget.go   quotas, and the store that has those of all replicas
 //	detach.go   calls that go on without their requests, and the secrets of their ids
 //	calllog.go  a line for each call of a shared server
 package service

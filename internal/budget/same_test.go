@@ -1,0 +1,105 @@
+package budget
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// random returns one to three buckets of few people, and what is taken from them.
+func random(r *rand.Rand) (list []bucket) {
+	b := New(Options{CallsPerHour: 7, TokensPerDay: 500_000, TokensPerDayOfAll: 900_000})
+	calls := r.Int64N(7)
+	tokens := r.Int64N(500_000)
+	isForced := r.IntN(3) == 0
+	if isForced {
+		calls = r.Int64N(30) - 7
+		tokens = r.Int64N(2_000_000) - 500_000
+	}
+	list = b.buckets(fmt.Sprint(r.IntN(3)), calls, tokens, isForced)
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:r.IntN(len(list)+1)]
+}
+
+// The script and the memory agree in random steps at random times, also about what is left.
+func TestSame(t *testing.T) {
+	const steps = 20_000
+	server := redistest.New(t)
+	conn, err := redis.Dial("tcp", server.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	source := strings.Replace(takeSource, "redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}", 1)
+	script := redis.NewScript(-1, source)
+	r := rand.New(rand.NewPCG(1, 2))
+	memory := &New(Options{}).memory
+	now := time.Now().UnixMicro()
+	memory.clock = func() int64 { return now }
+	passed := 0
+	for step := range steps {
+		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
+		buckets := random(r)
+		if len(buckets) == 0 {
+			continue
+		}
+		refused, wait := memory.take(buckets)
+		args := append(arguments(buckets), now/1e6, now%1e6)
+		got, err := redis.Int64s(script.Do(conn, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want := []int64{int64(refused), wait}
+		if !slices.Equal(got, want) {
+			t.Fatalf("step %d: the script says %v, the memory %v", step, got, want)
+		}
+		if refused == 0 {
+			passed++
+		}
+	}
+	if passed < steps/4 || passed > steps*3/4 {
+		t.Errorf("%d of %d steps passed, want about half", passed, steps)
+	}
+}
+
+// What a key should not hold is a full bucket, or one that is full after at most two periods.
+func TestWrongValues(t *testing.T) {
+	server := redistest.New(t)
+	s := newReplica(t, "redis://"+server.Address, Options{}).Store
+	for _, tt := range []struct {
+		command string
+		value   any
+		refuses bool
+	}{
+		{"SET", "", false},
+		{"SET", "some words", false},
+		{"SET", "nan", false},
+		{"SET", "-inf", false},
+		{"SET", "inf", true},
+		{"SET", "9e30", true},
+		{"LPUSH", "an element", false},
+	} {
+		t.Run(fmt.Sprint(tt.value), func(t *testing.T) {
+			b := New(Options{CallsPerHour: 4, Store: s})
+			server.Do("FLUSHALL")
+			server.Do(tt.command, namespace+b.buckets("token:alice", 1, 0, false)[0].key, tt.value)
+			_, err := take(b, "token:alice")
+			want := ""
+			if tt.refuses {
+				want = "limit of 4 calls an hour reached; a call is possible in 75 min"
+			}
+			compare.Equal(t, "error", err, want)
+		})
+	}
+	compare.Equal(t, "fails", s.Failing(), 0)
+}

@@ -1,0 +1,252 @@
+// Fleet runs three replicas of serve --http with a redis-server on loopback, and shows that the limits
+// of people hold for all of them, also when replicas and the server fail:
+//
+//	go run ./test/fleet
+//
+// It prints figures, and exits with 1 when a limit does not hold, a person notices the limit or the
+// fault of another one, or the server delays calls for too long.
+//
+//	main.go     the limits without faults, latency and memory
+//	faults.go   faults of the server
+//	replica.go  a replica, calls of it, and the API behind it
+//	proxy.go    a network between the replicas and the server
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+func main() {
+	err := run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fleet:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	dir, err := os.MkdirTemp("", "fleet")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "openai-responses-mcp")
+	out, err := exec.Command("go", "build", "-o", binary, "./cmd/openai-responses-mcp").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building: %w\n%s", err, out)
+	}
+
+	api := startAPI()
+	defer api.Close()
+	f := &fleet{binary: binary, api: api.URL, dir: dir}
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"calls", f.calls},
+		{"tokens", f.tokens},
+		{"latency", f.latency},
+		{"faults", f.faults},
+	} {
+		err := step.run()
+		f.stop()
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// fleet is three replicas and what they need.
+type fleet struct {
+	binary, api, dir string
+	replicas         []*replica
+}
+
+// start starts replicas with an environment.
+func (f *fleet) start(n int, flags string, env ...string) error {
+	for range n {
+		r, err := f.newReplica(flags, env...)
+		if err != nil {
+			return err
+		}
+		f.replicas = append(f.replicas, r)
+	}
+	return nil
+}
+
+// stop kills the replicas.
+func (f *fleet) stop() {
+	for _, r := range f.replicas {
+		r.kill()
+	}
+	f.replicas = nil
+}
+
+func storeAt(address string) string { return "MCP_STORE_URL=redis://" + address }
+
+// want returns an error unless a count is what it should be.
+func want(what string, got, want int) error {
+	fmt.Printf("%s: %d\n", what, got)
+	if got != want {
+		return fmt.Errorf("%s: %d, want %d", what, got, want)
+	}
+	return nil
+}
+
+// calls shows that N calls of a person pass at all replicas, also at once, after restarts and at a
+// fourth replica, and that another person notices nothing.
+func (f *fleet) calls() error {
+	server, err := redistest.Start(f.dir)
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	const flags = "--calls-per-hour 6"
+	err = f.start(3, flags, storeAt(server.Address))
+	if err != nil {
+		return err
+	}
+	passed, _ := f.ask("alice", 30, "1")
+	err = want("30 calls at once at three replicas, 6 an hour: answered", passed, 6)
+	if err != nil {
+		return err
+	}
+	passed, _ = f.ask("bob", 6, "1")
+	err = want("6 calls of another person beside them: answered", passed, 6)
+	if err != nil {
+		return err
+	}
+	f.stop()
+	err = f.start(4, flags, storeAt(server.Address))
+	if err != nil {
+		return err
+	}
+	passed, _ = f.ask("alice", 8, "1")
+	err = want("8 more calls after restarts, two of them at a fourth replica: answered", passed, 0)
+	if err != nil {
+		return err
+	}
+
+	f.stop()
+	err = f.start(1, flags)
+	if err != nil {
+		return err
+	}
+	passed, _ = f.ask("alice", 30, "1")
+	others, _ := f.ask("bob", 6, "1")
+	err = want("without a store, 30 calls at one replica: answered", passed, 6)
+	if err != nil {
+		return err
+	}
+	return want("without a store, 6 calls of another person: answered", others, 6)
+}
+
+// tokens shows that neither many calls at once nor calls whose client leaves go beyond the tokens of a
+// day, and that the calls of a replica that is killed count.
+func (f *fleet) tokens() error {
+	server, err := redistest.Start(f.dir)
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	err = f.start(3, "--tokens-per-day 200000 --tokens-per-day-of-all 1000000", storeAt(server.Address))
+	if err != nil {
+		return err
+	}
+
+	f.ask("alice", 1, "100000")
+	passed, _ := f.ask("alice", 30, "50000 wait")
+	fmt.Printf("30 calls of 50,000 tokens at once, 100,000 left: %d answered\n", passed)
+	if passed > 6 {
+		return fmt.Errorf("%d calls passed", passed)
+	}
+	passed, _ = f.ask("bob", 3, "10")
+	err = want("3 calls of another person beside them: answered", passed, 3)
+	if err != nil {
+		return err
+	}
+
+	for range 20 {
+		f.replicas[0].leave("carol", "10000 wait")
+	}
+	passed, _ = f.ask("carol", 3, "10")
+	err = want("20 calls whose client leaves, and 3 others: answered of these", passed, 0)
+	if err != nil {
+		return err
+	}
+
+	for range 10 {
+		go f.replicas[0].call("dave", "10000 wait")
+	}
+	time.Sleep(300 * time.Millisecond)
+	f.replicas[0].kill()
+	f.replicas = f.replicas[1:]
+	passed, _ = f.ask("dave", 4, "10")
+	return want("10 calls of a replica that is killed, and 4 others: answered of these", passed, 0)
+}
+
+// latency prints what the store adds to a call, and what it keeps.
+func (f *fleet) latency() error {
+	server, err := redistest.Start(f.dir)
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	const flags = "--calls-per-hour 2000 --tokens-per-day 1000000000"
+	err = f.start(1, flags)
+	if err == nil {
+		err = f.start(1, flags, storeAt(server.Address))
+	}
+	if err != nil {
+		return err
+	}
+
+	const n = 1000
+	times := [2][]time.Duration{}
+	for range n {
+		for i, r := range f.replicas { // in turns: both see the same machine
+			began := time.Now()
+			if !r.call("alice", "10000") {
+				return fmt.Errorf("a call was refused")
+			}
+			times[i] = append(times[i], time.Since(began))
+		}
+	}
+	for i, name := range []string{"without the store", "with it"} {
+		slices.Sort(times[i])
+		fmt.Printf("a call %s: median %v, 95 %% %v\n", name,
+			times[i][n/2].Round(10*time.Microsecond), times[i][n*95/100].Round(10*time.Microsecond))
+	}
+
+	stats, err := redis.String(server.Do("INFO", "commandstats"))
+	if err != nil {
+		return err
+	}
+	uses := 0
+	for line := range strings.Lines(stats) {
+		_, _ = fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,", &uses)
+	}
+	fmt.Printf("uses of the store: %.2f a call\n", float64(uses)/n)
+	keys, err := redis.Strings(server.Do("KEYS", "*:*:*:*"))
+	if err != nil {
+		return err
+	}
+	bytes := 0
+	for _, key := range keys {
+		size, _ := redis.Int(server.Do("MEMORY", "USAGE", key))
+		bytes += size
+	}
+	fmt.Printf("bytes of a person: %d, in %d keys\n", bytes, len(keys))
+	return nil
+}
