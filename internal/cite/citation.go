@@ -10,7 +10,6 @@ package cite
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -35,12 +34,12 @@ func Page(raw, title string) Citation {
 }
 
 // sourceName matches the name of a source without a URL. No URL and no Markdown is one.
-var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var sourceName = text.Regexp(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Named returns a source without a URL, as the API names its own ("oai-weather"). Its URL is empty
 // if name is not an identifier.
 func Named(name string) Citation {
-	if !sourceName.MatchString(name) {
+	if !sourceName().MatchString(name) {
 		return Citation{}
 	}
 	return Citation{URL: name, Title: "api"}

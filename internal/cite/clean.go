@@ -1,15 +1,16 @@
 package cite
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // tracker is the query parameter that the API adds to links.
 const tracker = "utm_source=openai"
 
 // queryEnd matches what follows the last parameter of a URL.
-var queryEnd = regexp.MustCompile(`^(?:$|[^\w.-]|\.(?:\s|$))`)
+var queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 // marker matches a citation marker and the space before it. The API writes it with
 // private-use characters: U+E200, fields with U+E202 between them, and U+E201, which is missing if
@@ -26,7 +27,7 @@ const marker = `(?: ?(?:` +
 
 // citationMarker matches markers, with brackets that hold nothing else. The submatch is what only
 // looks like a marker: a word in code or in a path.
-var citationMarker = regexp.MustCompile(
+var citationMarker = text.Regexp(
 	"(?m)(`[^`\n\\x{E200}-\\x{E2FF}]*`|" + `(?:/citeturn\w*)+[/?#])|` +
 		` ?[\[(（【](?:` + marker + `[,;、]?)+ ?[\])）】]|` + marker)
 
@@ -38,7 +39,7 @@ func Clean(s string) string {
 		strings.Contains(s, "citeturn") ||
 		strings.Contains(s, "cite turn")
 	if mayHaveMarkers { // the expression is slow
-		s = citationMarker.ReplaceAllString(s, "$1")
+		s = citationMarker().ReplaceAllString(s, "$1")
 	}
 	return untracked(s)
 }
@@ -54,7 +55,7 @@ func untracked(s string) string {
 		switch {
 		case separated && strings.HasPrefix(after, "&"):
 			after = after[1:]
-		case separated && queryEnd.MatchString(after):
+		case separated && queryEnd().MatchString(after):
 			before = before[:len(before)-1]
 		default:
 			before += tracker

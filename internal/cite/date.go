@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const maxDate = 500 // bytes next to a link that are searched for its date
@@ -15,23 +17,23 @@ const maxDate = 500 // bytes next to a link that are searched for its date
 // year, month and day, then month and day of the form without separators.
 const anyDate = `((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`
 
-var numericDate = regexp.MustCompile(`(?:^|\D)` + anyDate)
+var numericDate = text.Regexp(`(?:^|\D)` + anyDate)
 
 // dateOfPath matches a date in the path of a URL, such as /2025/7/1/ and 2025-07-01. Versions
 // (2025.7.1, 2025-7-1) and ids (20250701) are none. It has the submatches of anyDate.
-var dateOfPath = regexp.MustCompile(
+var dateOfPath = text.Regexp(
 	`(?:^|\D)((?:19|20)\d\d)` +
 		`(?:[-‐‑–/年](\d\d)[-‐‑–/月](\d\d)|[/年](\d{1,2})[/月](\d{1,2}))(?:\D|$)`)
 
 // dateOfLink matches what follows a link in prose and dates it.
-var dateOfLink = regexp.MustCompile(
+var dateOfLink = text.Regexp(
 	`(?i)^[^\pL\pN|.。!?！？]*` +
 		`(?:(?:published|updated|dated|as of|公開日?|更新日?)[ \t:：]*)?\D?` +
 		anyDate)
 
 // englishDate matches 5 December 2025 and Dec. 5, 2025. The submatches are a first day, the month, a
 // second day and the year.
-var englishDate = regexp.MustCompile(
+var englishDate = text.Regexp(
 	`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)? )?` +
 		`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
 		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
@@ -83,7 +85,7 @@ func (doc *Document) listDate(i, k int) string {
 // Both are in one entry if the lower line does not start another.
 func (doc *Document) dateBeside(i, lower int) string {
 	inside := lower > doc.begin && lower < doc.end
-	sameEntry := inside && !bulletStart.MatchString(doc.lines[lower].text)
+	sameEntry := inside && !bulletStart().MatchString(doc.lines[lower].text)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return ""
 	}
@@ -94,19 +96,19 @@ func (doc *Document) dateBeside(i, lower int) string {
 func (doc *Document) proseDate(i, k int) string {
 	_, after := doc.lines[i].around(k)
 	start := iso(after[:min(len(after), maxDate)])
-	return firstDate(dateOfLink.FindString(start))
+	return firstDate(dateOfLink().FindString(start))
 }
 
 // dateInPath returns the date in the path of a URL, or "".
 func dateInPath(u string) string {
 	_, _, rest := cutHost(u)
 	path := rest[:strings.IndexAny(rest+"?", "?#")]
-	return matchDate(dateOfPath, path[:min(len(path), maxDate)])
+	return matchDate(dateOfPath(), path[:min(len(path), maxDate)])
 }
 
 // firstDate returns the first date near the start of s as YYYY-MM-DD, or "".
 func firstDate(s string) string {
-	return matchDate(numericDate, iso(s[:min(len(s), maxDate)]))
+	return matchDate(numericDate(), iso(s[:min(len(s), maxDate)]))
 }
 
 // matchDate returns the first match of an expression that is a date as YYYY-MM-DD, or "".
@@ -126,8 +128,8 @@ func matchDate(dates *regexp.Regexp, s string) string {
 
 // iso rewrites English dates as 2025-12-5.
 func iso(s string) string {
-	return englishDate.ReplaceAllStringFunc(s, func(date string) string {
-		m := englishDate.FindStringSubmatch(date)
+	return englishDate().ReplaceAllStringFunc(s, func(date string) string {
+		m := englishDate().FindStringSubmatch(date)
 		day := cmp.Or(m[3], m[1]) // the one next to the year
 		month, _ := time.Parse("Jan", m[2])
 		return fmt.Sprintf("%s-%02d-%s", m[4], month.Month(), day)

@@ -1,7 +1,6 @@
 package cite
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
 // heading matches the words above a list of sources, also with emoji. The line is plain, bold or a
 // Markdown heading.
-var heading = regexp.MustCompile(
+var heading = text.Regexp(
 	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：]*(?:` +
 		`sources?|references?|citations|bibliography|` +
 		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
@@ -38,7 +37,7 @@ const (
 
 // datedEntry matches an entry of the list in the form that the policy asks for. The submatch is its
 // date, which may not exist ("2025-13-45").
-var datedEntry = regexp.MustCompile(
+var datedEntry = text.Regexp(
 	`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + "|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
@@ -46,26 +45,26 @@ var datedEntry = regexp.MustCompile(
 
 // undatedEntry matches an entry without a date: a URL after a bullet, or a line that is no more than
 // an identifier, a URL or a link, with a remark such as "(no date)".
-var undatedEntry = regexp.MustCompile(
+var undatedEntry = text.Regexp(
 	`^` + bullet + `.*https?://|` +
 		`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` +
 		`(?:\s*[(（][^\d()（）]*[)）])?[.。*_\s]*$`)
 
 // bulletStart matches the start of an entry, in this form or another.
-var bulletStart = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
+var bulletStart = text.Regexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // Punctuation has the characters that a URL may contain but does not end with.
 const Punctuation = ".,;:!?*_'`|"
 
 // urlInText matches a URL without the punctuation that follows it. Parentheses
 // belong to it in pairs.
-var urlInText = regexp.MustCompile(
+var urlInText = text.Regexp(
 	"https?://(?:[" + Punctuation + "]*" +
 		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\([^()\s]*\)))+`)
 
 // dateAtEnd matches a date in parentheses at the end of such a URL.
-var dateAtEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
+var dateAtEnd = text.Regexp(`\(\d{4}-\d{2}-\d{2}\)$`)
 
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
@@ -113,7 +112,7 @@ func NewDocument(body string, names ...string) *Document {
 		}
 		doc.lines = append(doc.lines, l)
 
-		if heading.MatchString(strings.Trim(s, Marks)) {
+		if heading().MatchString(strings.Trim(s, Marks)) {
 			doc.begin = len(doc.lines)
 			doc.ListStart = offset
 		}
@@ -140,7 +139,7 @@ func (doc *Document) readList() {
 		}
 
 		entry, hasDate := l.entry()
-		prose := !entry && !bulletStart.MatchString(l.text)
+		prose := !entry && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
 			doc.end = doc.begin + i
 			return
@@ -174,22 +173,22 @@ func (doc *Document) Listed() []Citation {
 
 // The URLs of images and in code are no links.
 var (
-	image = regexp.MustCompile(`!\[[^\]]*\]\([^)]*\)`)
-	code  = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`")
+	image = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
+	code  = text.Regexp("(?s)```.*?(?:```|$)|`[^`\n]*`")
 )
 
 // lastURL matches the URL at the end of a text.
-var lastURL = regexp.MustCompile(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
+var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
 // Linked returns the pages with a public host name that a text links to, those of its list first.
 // The URL at the end of a text that is cut short is not one: it may be longer.
 func Linked(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
 	if cut {
-		body = lastURL.ReplaceAllString(body, "")
+		body = lastURL().ReplaceAllString(body, "")
 	}
-	body = code.ReplaceAllString(body, "")
-	body = image.ReplaceAllString(body, "")
+	body = code().ReplaceAllString(body, "")
+	body = image().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).Listed()
 	for _, link := range Links(body, maxLinks) {
@@ -209,9 +208,9 @@ func (l line) entry() (entry, hasDate bool) {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
 	}
 
-	m := datedEntry.FindStringSubmatch(s)
+	m := datedEntry().FindStringSubmatch(s)
 	hasDate = m != nil && firstDate(m[1]) != ""
-	return hasDate || undatedEntry.MatchString(s), hasDate
+	return hasDate || undatedEntry().MatchString(s), hasDate
 }
 
 // around returns the text between a link and the ones next to it.
@@ -233,8 +232,8 @@ func (l line) around(k int) (before, after string) {
 // negative, without the punctuation that follows them.
 func Links(s string, limit int) []Link {
 	var list []Link
-	for _, at := range urlInText.FindAllStringIndex(s, limit) {
-		u := dateAtEnd.ReplaceAllString(s[at[0]:at[1]], "")
+	for _, at := range urlInText().FindAllStringIndex(s, limit) {
+		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")
 		page := PageURL(u)
 		list = append(list, Link{
 			Start: at[0],

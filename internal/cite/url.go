@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"html"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -17,7 +16,7 @@ const maxHost = 253
 
 // escaped matches the characters that a URL has in escaped form only (RFC 3986 section 2). Letters of
 // other scripts stay, as in an IRI.
-var escaped = regexp.MustCompile("[ \"<>\\\\^`{|}]")
+var escaped = text.Regexp("[ \"<>\\\\^`{|}]")
 
 // PageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else. A backslash in
@@ -33,7 +32,7 @@ func PageURL(raw string) string {
 	rest = strings.TrimSuffix(rest, "#")
 	end := strings.IndexAny(rest+"?", "?#")
 	rest = strings.ReplaceAll(rest[:end], `\`, "/") + rest[end:]
-	rest = escaped.ReplaceAllStringFunc(rest, url.PathEscape)
+	rest = escaped().ReplaceAllStringFunc(rest, url.PathEscape)
 	return scheme + host + untracked(rest)
 }
 

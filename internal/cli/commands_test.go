@@ -21,7 +21,7 @@ func TestTemporary(t *testing.T) {
 		`C:\Users\u\go\bin\openai-responses-mcp.exe`:                                   false,
 	} {
 		t.Run(path, func(t *testing.T) {
-			compare.Equal(t, "temporary", temporary.MatchString(path), want)
+			compare.Equal(t, "temporary", temporary().MatchString(path), want)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -66,11 +65,11 @@ func given(value **string) func(string) error {
 }
 
 // separator matches what is between two entries of a list: a comma, or blanks of any script.
-var separator = regexp.MustCompile(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
+var separator = text.Regexp(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
 
 // entries returns the entries of a list. One that is missing beside a comma is "", which is refused.
 func entries(s string) []string {
-	return separator.Split(strings.TrimSpace(s), -1)
+	return separator().Split(strings.TrimSpace(s), -1)
 }
 
 // addList adds a flag that takes a list. One that is repeated adds further entries.

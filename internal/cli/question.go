@@ -6,11 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // query returns the question: the words, what stdin holds (-, or a pipe and no words), or both.
@@ -89,7 +89,7 @@ func piped(in io.Reader) bool {
 }
 
 // pathLike matches a word that looks like a path or a URL, and not like a flag.
-var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
+var pathLike = text.Regexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
 
 // checkDebug refuses a path after --debug: the server would log to it, but ask would ask it.
 func checkDebug(c *cobra.Command, args []string) error {
@@ -98,7 +98,7 @@ func checkDebug(c *cobra.Command, args []string) error {
 			break
 		}
 		afterDebug := i > 0 && args[i-1] == "--debug"
-		if afterDebug && pathLike.MatchString(arg) && !strings.Contains(arg, "://") {
+		if afterDebug && pathLike().MatchString(arg) && !strings.Contains(arg, "://") {
 			return usageError(
 				"--debug=PATH logs to it; --debug -- ends the flags",
 				"%q after --debug looks like a path, not like a question", arg)

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -262,13 +262,13 @@ func listenHint(address string, err error) string {
 }
 
 // hostHeader matches a Host header with a name. Clients send none with a dot at its end.
-var hostHeader = regexp.MustCompile(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
+var hostHeader = text.Regexp(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
 
 // allowHost adds an accepted Host header.
 func (f *serveFlags) allowHost(s string) error {
 	host := httpd.HostName(s)
 	_, err := netip.ParseAddr(host)
-	if err != nil && !hostHeader.MatchString(s) {
+	if err != nil && !hostHeader().MatchString(s) {
 		return errors.New("must be one host a flag, such as mcp.example.com")
 	}
 	f.hosts = append(f.hosts, host)
@@ -277,7 +277,7 @@ func (f *serveFlags) allowHost(s string) error {
 
 // cleanPath matches paths of URLs in the form that clients send, without patterns of
 // http.ServeMux.
-var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
+var cleanPath = text.Regexp(`^/$|^(/\w[\w.~-]*)+$`)
 
 // highestMaxCalls bounds --max-calls: each call holds memory and a connection.
 const highestMaxCalls = 10000
@@ -289,7 +289,7 @@ func (f *serveFlags) problem() string {
 		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
 	case !strings.Contains(f.http, ":"):
 		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080", f.http)
-	case !cleanPath.MatchString(f.path):
+	case !cleanPath().MatchString(f.path):
 		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
 		return fmt.Sprintf("--path %s is taken", f.path)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 
@@ -120,7 +119,7 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
 		// It has no password before @, so it can be shown.
 		return usageError(startServer, "--url %q lacks https://", f.url)
-	case overHTTP && !serverURL.MatchString(f.url):
+	case overHTTP && !serverURL().MatchString(f.url):
 		return usageError(startServer, "a server over HTTP needs its http or https URL")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
 		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
@@ -147,7 +146,7 @@ func standardVia(c clients.Client) string {
 }
 
 // serverURL matches URLs that a client can connect to.
-var serverURL = regexp.MustCompile(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
+var serverURL = text.Regexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
 
 // setupNotes prints where the entry belongs, and other ways to add it.
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
@@ -249,7 +248,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 }
 
 // temporary matches the programs of go run: in a folder that it removes, or in the build cache.
-var temporary = regexp.MustCompile(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
+var temporary = text.Regexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
 // installed is the full path of this program.
 func installed() (string, error) {
@@ -257,7 +256,7 @@ func installed() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if temporary.MatchString(self) {
+	if temporary().MatchString(self) {
 		return "", &failure{
 			exitFailed,
 			"go run builds a temporary program, which a client cannot start later",

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
@@ -178,7 +177,7 @@ func escape(s string) string {
 }
 
 // backslashes matches those that count as such for programs of Windows: others are ordinary.
-var backslashes = regexp.MustCompile(`(\\*)"`)
+var backslashes = text.Regexp(`(\\*)"`)
 
 // ShellWord quotes a word of a command line where that is needed.
 func ShellWord(w, goos string) string {
@@ -187,7 +186,7 @@ func ShellWord(w, goos string) string {
 	case w != "" && strings.Trim(w, safe) == "":
 		return w
 	case goos == "windows":
-		quoted := backslashes.ReplaceAllString(w+`"`, `$1$1\"`)
+		quoted := backslashes().ReplaceAllString(w+`"`, `$1$1\"`)
 		return `"` + strings.TrimSuffix(quoted, `\"`) + `"`
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

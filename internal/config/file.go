@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,8 +94,8 @@ func (l *loader) apply(data []byte) {
 	}
 	if err != nil {
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
-		m := yamlError.FindStringSubmatch(err.Error())
-		at := noBlank.FindIndex(data)
+		m := yamlError().FindStringSubmatch(err.Error())
+		at := noBlank().FindIndex(data)
 		if at != nil { // the error names one of the next lines
 			m[1] = strconv.Itoa(1 + bytes.Count(data[:at[0]], []byte("\n")))
 			m[2] = needsBlank
@@ -123,14 +122,14 @@ func (l *loader) apply(data []byte) {
 }
 
 // secretName matches keys that people expect for the API key.
-var secretName = regexp.MustCompile(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
+var secretName = text.Regexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
 
 // yamlError has the line, if there is one, and the message of an error such as
 // "yaml: line 3: found unexpected end of stream".
-var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
+var yamlError = text.Regexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
 // noBlank matches the line of a key without a blank after its colon.
-var noBlank = regexp.MustCompile(`(?m)^ *[a-z_]+:[^\s:/]`)
+var noBlank = text.Regexp(`(?m)^ *[a-z_]+:[^\s:/]`)
 
 // needsBlank is what to do about it.
 const needsBlank = "a blank follows the colon of a key"
@@ -229,7 +228,7 @@ func (l *loader) unknownKey(section, name string) string {
 	if len(l.problems) >= maxProblems { // this one is only counted
 		return ""
 	}
-	if secretName.MatchString(name) {
+	if secretName().MatchString(name) {
 		return "unknown key: no secret is read from this file; store the API key with " +
 			version.Name + " login, or set " + l.OpenAI.APIKeyEnv
 	}

@@ -137,7 +137,7 @@ func describe(f field) map[string]any {
 		bounds = map[string]any{}
 		description["anyOf"] = []any{map[string]any{"const": 0}, bounds}
 	case "headers":
-		description["propertyNames"] = map[string]any{"pattern": headerName.String()}
+		description["propertyNames"] = map[string]any{"pattern": headerName().String()}
 		scalars := []string{"string", "number", "boolean", "null"}
 		description["additionalProperties"] = map[string]any{"type": scalars}
 	case "hosts":

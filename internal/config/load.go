@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Flags are those of the command line. A nil flag is not given.
@@ -214,7 +214,7 @@ func (l *loader) debug(source, value string) {
 		on = false
 	case "", "1", "true", "on", "yes":
 	default:
-		pathLike := logPath.MatchString(value) && !strings.Contains(value, "*")
+		pathLike := logPath().MatchString(value) && !strings.Contains(value, "*")
 		if source != "--debug" && !pathLike {
 			l.warn(source, "server.debug", strconv.Quote(value)+
 				" ignored: neither a word for on or off nor a path, such as ./debug.log")
@@ -229,7 +229,7 @@ func (l *loader) debug(source, value string) {
 }
 
 // logPath matches the path of a log file.
-var logPath = regexp.MustCompile(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
+var logPath = text.Regexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
 // inherit completes the profiles of the other tools from answer, key by key (spec §3.0). Without
 // model_profiles in the file their effort and verbosity are those of the tools, unless a variable

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,29 +19,29 @@ import (
 )
 
 var (
-	headerName    = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
-	headerLiteral = regexp.MustCompile(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
+	headerName    = text.Regexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
+	headerLiteral = text.Regexp(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
 
 	// headerReference has the scheme, such as "Bearer ", and the name of the variable.
-	headerReference = regexp.MustCompile(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	headerReference = text.Regexp(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
 	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than key.
-	credential = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie)$|` +
+	credential = text.Regexp(`(?i)^((proxy-)?authorization|cookie)$|` +
 		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
 
 	// keyForm matches a key: it has no white space and only ASCII characters.
-	keyForm = regexp.MustCompile(`^[!-~]+$`)
+	keyForm = text.Regexp(`^[!-~]+$`)
 
 	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or %NAME%.
 	// A client that does not know its form passes it on as it is.
-	unreplaced = regexp.MustCompile(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
+	unreplaced = text.Regexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
 
 	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
 	// and the last @. The URL may lack a scheme, and need not be valid.
-	userInfo = regexp.MustCompile(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
+	userInfo = text.Regexp(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
 
 	// secretParameter matches names of query parameters.
-	secretParameter = regexp.MustCompile(`(?i)^sig(nature)?$|token|secret|key|password`)
+	secretParameter = text.Regexp(`(?i)^sig(nature)?$|token|secret|key|password`)
 )
 
 // minSecret is the length of the shortest value, in bytes, that is a secret wherever it is used. A
@@ -62,11 +61,11 @@ func checkHeaders(headers map[string]string) (problems []string) {
 		" (the variable holds the secret, this file does not)"
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
-		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
-		refers := headerReference.MatchString(value)
+		literal := !credential().MatchString(name) && headerLiteral().MatchString(value)
+		refers := headerReference().MatchString(value)
 
 		switch {
-		case !headerName.MatchString(name):
+		case !headerName().MatchString(name):
 			problems = append(problems, redact.Redacted+" is not the name of a header")
 		case value != "" && !literal && !refers:
 			problems = append(problems, "the value of "+name+reference)
@@ -84,7 +83,7 @@ func (l *loader) resolveSecrets() {
 	variables := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(l.OpenAI.Headers)) {
 		value := l.OpenAI.Headers[name]
-		m := headerReference.FindStringSubmatch(value)
+		m := headerReference().FindStringSubmatch(value)
 		if m != nil {
 			variables[m[2]] = true
 			value = l.resolveHeader(name, m[1], m[2])
@@ -113,7 +112,7 @@ func (l *loader) resolveKey() {
 		l.StoredKey = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.KeyEnv)
 	}
 	for _, name := range []string{l.KeyEnv, l.KeyEnv + "_FILE"} {
-		if unreplaced.MatchString(l.environ[name]) {
+		if unreplaced().MatchString(l.environ[name]) {
 			l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
 			delete(l.environ, name)
 		}
@@ -186,7 +185,7 @@ func (c *Config) ReadKey(path string) ([]byte, error) {
 	}
 
 	key := bytes.Trim(data, "\ufeff \t\r\n")
-	if len(key) > maxKey || !keyForm.Match(key) {
+	if len(key) > maxKey || !keyForm().Match(key) {
 		return nil, fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
 	}
 	return key, nil
@@ -214,14 +213,14 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.APIKey = ""
 	}
 
-	sensitive := scheme != "" || credential.MatchString(name)
+	sensitive := scheme != "" || credential().MatchString(name)
 	if sensitive || len(value) >= minSecret {
 		l.Secrets = append(l.Secrets, value)
 	}
 	if value != "" {
 		return scheme + value
 	}
-	if headerName.MatchString(name) {
+	if headerName().MatchString(name) {
 		const key = "openai.headers"
 		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setThere)
 	}
@@ -232,7 +231,7 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 // that are secrets by name. It also finds them in a URL that cannot be parsed, which package
 // net/http repeats in its error.
 func urlSecrets(raw string) (list []string) {
-	m := userInfo.FindStringSubmatch(raw)
+	m := userInfo().FindStringSubmatch(raw)
 	if m != nil {
 		decoded, _ := url.PathUnescape(m[1])
 		list = append(list, m[1], decoded)
@@ -241,7 +240,7 @@ func urlSecrets(raw string) (list []string) {
 	_, query, _ := strings.Cut(raw, "?")
 	members, _ := url.ParseQuery(query)
 	for name, values := range members {
-		if secretParameter.MatchString(name) {
+		if secretParameter().MatchString(name) {
 			list = append(list, values...)
 		}
 	}

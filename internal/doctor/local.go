@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -118,7 +117,7 @@ func baseURLCheck(base advice.Setting) Check {
 
 // proxyForm matches a proxy that net/http can use, without its user, who has a password. What follows
 // the host is a port.
-var proxyForm = regexp.MustCompile(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
+var proxyForm = text.Regexp(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
 
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP
 // client.
@@ -129,7 +128,7 @@ func proxyCheck(s *service.Service, rule func(*http.Request) (*url.URL, error)) 
 	exceptions := s.Getenv("NO_PROXY") + s.Getenv("no_proxy")
 
 	switch {
-	case proxy != nil && proxyForm.MatchString(proxy.Scheme+"://"+proxy.Host):
+	case proxy != nil && proxyForm().MatchString(proxy.Scheme+"://"+proxy.Host):
 		return pass(proxy.Scheme + "://" + proxy.Host + " (" + variable + ")")
 	case s.Getenv(variable) == "":
 		return pass("none")

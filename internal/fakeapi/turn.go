@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strings"
 	"time"
 
@@ -55,7 +54,7 @@ func ID(prefix string) string {
 
 // A model searches for what it cannot know. Words are whole words: "knowledge" does not contain
 // "now".
-var aboutNews = regexp.MustCompile(
+var aboutNews = text.Regexp(
 	`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
 		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
 		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
@@ -64,20 +63,20 @@ var aboutNews = regexp.MustCompile(
 // a search, and answers the rest.
 func judge(request gjson.Result) string {
 	canSearch := request.Get(`tools.#(type=="web_search")`).Exists()
-	if canSearch && aboutNews.MatchString(question(request)) {
+	if canSearch && aboutNews().MatchString(question(request)) {
 		return "search"
 	}
 	return "ok"
 }
 
-var japaneseText = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
+var japaneseText = text.Regexp(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
 // output returns the output of a turn, in the language of the question.
 func output(request gjson.Result, turn string) []gjson.Result {
 	title := text.Truncate(text.OneLine(question(request)), 80)
 	quoted := string(Encode(title))
 	language := "english"
-	if japaneseText.MatchString(quoted) {
+	if japaneseText().MatchString(quoted) {
 		language = "japanese"
 	}
 

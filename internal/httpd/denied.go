@@ -3,7 +3,6 @@ package httpd
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,11 +21,11 @@ type Denied struct {
 	entries atomic.Pointer[map[string]bool]
 }
 
-var lineEnd = regexp.MustCompile(`\r\n?|\n`)
+var lineEnd = text.Regexp(`\r\n?|\n`)
 
 // notEntry matches what is in YAML, JSON, comments and lists, more than one blank between an issuer
 // and a subject, and characters that are in no name, such as a no-break space.
-var notEntry = regexp.MustCompile(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
+var notEntry = text.Regexp(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
 // NewDenied returns Denied without entries.
 func NewDenied(signIn bool) *Denied {
@@ -41,10 +40,10 @@ func (d *Denied) Set(data []byte) error {
 	}
 
 	entries := map[string]bool{}
-	for i, line := range lineEnd.Split(string(data), -1) {
+	for i, line := range lineEnd().Split(string(data), -1) {
 		entry := strings.Trim(line, "\ufeff \t")
 		other := !d.signIn && (strings.ContainsAny(entry, " :") || !isName(entry))
-		if other || notEntry.MatchString(entry) {
+		if other || notEntry().MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}
 		entries[folded(entry)] = true

@@ -12,13 +12,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // retryable reports whether the same request may succeed later.
@@ -60,12 +60,12 @@ func namedKind(name string) call.Kind {
 // What an error about the question has in its code and its message, and one about its person in its
 // parameter, code and message (https://platform.openai.com/docs/guides/safety-checks).
 var (
-	filteredWords = regexp.MustCompile(`(?i)invalid_prompt|content.?(filter|policy|management)|` +
+	filteredWords = text.Regexp(`(?i)invalid_prompt|content.?(filter|policy|management)|` +
 		`(bio|cyber|misalignment)_policy|moderation_blocked|prompt was flagged`)
-	tooLongWords = regexp.MustCompile(`(?i)context.?(length|window|size)|` +
+	tooLongWords = text.Regexp(`(?i)context.?(length|window|size)|` +
 		`above_max_length|(prompt|input).(is.)?too.(long|large)`)
 
-	blockedWords = regexp.MustCompile(`(?i)^\S* cyber_policy_violation |` +
+	blockedWords = text.Regexp(`(?i)^\S* cyber_policy_violation |` +
 		`^(safety_identifier)? (\S*identifier_blocked |` +
 		`\S* ([\w-]+ ){0,2}[\w-]*identifier (is |was |has been )?blocked|` +
 		`\S* this user's access .*(limited|revoked|blocked))|` +
@@ -80,25 +80,25 @@ func named(e *call.Error) call.Kind {
 	case strings.HasPrefix(strings.ToLower(e.Message), "request too large"):
 		return call.KindParameter // a rate limit that no wait helps
 	case kind != call.Kind{}:
-	case blockedWords.MatchString(e.Param + " " + said):
+	case blockedWords().MatchString(e.Param + " " + said):
 		return call.KindBlocked
 	case !e.OfQuestion():
-	case filteredWords.MatchString(said):
+	case filteredWords().MatchString(said):
 		return call.KindFiltered
-	case tooLongWords.MatchString(said):
+	case tooLongWords().MatchString(said):
 		return call.KindTooLong
 	}
 	return kind
 }
 
 // unknownWords are those of servers that do not know a parameter.
-var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
+var unknownWords = text.Regexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
 	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
 	`unexpected (keyword|argument|parameter|field|propert)`)
 
 // isUnknownParameter reports whether the server does not know the parameter that the error is about.
 func isUnknownParameter(e *call.Error) bool {
-	return e.Code != "unsupported_value" && unknownWords.MatchString(e.Code+" "+e.Message)
+	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
 
 // says reports whether the error names a parameter in its message only.
@@ -155,7 +155,7 @@ func responseError(data []byte, message string) *call.Error {
 }
 
 // plainHTTP is how the servers of Go, nginx and Apache refuse http on a TLS port.
-var plainHTTP = regexp.MustCompile(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
+var plainHTTP = text.Regexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
 // statusError reads an HTTP answer that is not a success.
 func statusError(resp *http.Response, c *call.Call) *call.Error {
@@ -175,7 +175,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 	switch {
 	case err == nil && e.Status < 400:
 		e.Message = "the API redirects to " + location.Scheme + "://" + location.Host
-	case e.Status == http.StatusBadRequest && plainHTTP.Match(data):
+	case e.Status == http.StatusBadRequest && plainHTTP().Match(data):
 		e.Message = call.ErrPlainHTTP.Error()
 		e.Err = call.ErrPlainHTTP
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
@@ -315,7 +315,7 @@ func setWait(e *call.Error, h http.Header, c *call.Call) {
 		return
 	}
 
-	words := waitWords.FindString(e.Message[:min(len(e.Message), maxErrorText)])
+	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
 	if !strings.Contains(fmt.Sprintf("%s", c.Input), words) {
 		e.RetryAfter = max(e.RetryAfter, waitIn(words))
 	}
@@ -331,11 +331,11 @@ func setWait(e *call.Error, h http.Header, c *call.Call) {
 // 17 seconds", "Please retry after 6 seconds" (Azure), "Wait 10 seconds and try again" (gateways).
 // waitPart is a number with its unit.
 var (
-	waitWords = regexp.MustCompile(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
+	waitWords = text.Regexp(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
 		`\d+(?:\.\d+)? ?` +
 		`(?:m(?:illi)?s(?:econds?)?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)` +
 		`(?:,? (?:and )?)?)+)\b`)
-	waitPart = regexp.MustCompile(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
+	waitPart = text.Regexp(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
 )
 
 // longest bounds a wait: longer ones say nothing to people and could overflow.
@@ -357,11 +357,11 @@ func headerWait(value string, unit time.Duration) time.Duration {
 // waitIn returns the time that words name, at most longest. It returns 0 for other words, and looks at
 // the first 200 bytes.
 func waitIn(words string) time.Duration {
-	found := waitWords.FindStringSubmatch(words[:min(len(words), 200)])
+	found := waitWords().FindStringSubmatch(words[:min(len(words), 200)])
 	if found == nil {
 		return 0
 	}
-	short := waitPart.ReplaceAllString(strings.ToLower(found[1]), "$1$2$3$4")
+	short := waitPart().ReplaceAllString(strings.ToLower(found[1]), "$1$2$3$4")
 	wait, err := time.ParseDuration(short)
 	if err != nil { // out of range
 		return longest

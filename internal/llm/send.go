@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -107,8 +107,8 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Res
 
 // The first bytes of an answer.
 var (
-	startOfStream   = regexp.MustCompile("^(data:|event|:)")
-	startOfDocument = regexp.MustCompile("^[{<]")
+	startOfStream   = text.Regexp("^(data:|event|:)")
+	startOfDocument = text.Regexp("^[{<]")
 )
 
 // isStream reports whether an answer is a stream. Its first bytes decide where they can: some
@@ -116,9 +116,9 @@ var (
 func isStream(body *bufio.Reader, contentType string) bool {
 	start, _ := body.Peek(len("data:")) // a read reports the error
 	switch {
-	case startOfStream.Match(start):
+	case startOfStream().Match(start):
 		return true
-	case startOfDocument.Match(start):
+	case startOfDocument().Match(start):
 		return false
 	}
 	return strings.HasPrefix(strings.ToLower(contentType), eventStream)

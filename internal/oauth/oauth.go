@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -123,7 +122,7 @@ func (o Options) check() error {
 		return errors.New(`--oauth-audience "" is empty`)
 	}
 	for _, scope := range o.Scopes {
-		if !quotable.MatchString(scope) {
+		if !quotable().MatchString(scope) {
 			return fmt.Errorf("--oauth-scope %q is not a scope: no blanks, no quotes", scope)
 		}
 	}
@@ -136,7 +135,7 @@ func (o Options) check() error {
 
 // checkURL returns an error unless s, the value of a flag, can be an issuer or a public URL.
 func checkURL(flag, s string) error {
-	plain := quotable.MatchString(s) && !strings.ContainsAny(s, "?#'")
+	plain := quotable().MatchString(s) && !strings.ContainsAny(s, "?#'")
 	u, err := url.Parse(s)
 	if err == nil && plain && u.Hostname() != "" && u.User == nil {
 		if u.Scheme == "https" || onLoopback(u) {
@@ -148,7 +147,7 @@ func checkURL(flag, s string) error {
 }
 
 // quotable matches what can be a part of a quoted string of a header (RFC 6749 section 3.3).
-var quotable = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+var quotable = text.Regexp(`^[!#-\[\]-~]+$`)
 
 // onLoopback reports whether u is http on this machine, which needs no TLS.
 func onLoopback(u *url.URL) bool {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -41,12 +40,12 @@ func newCall(req mcp.Request, tool string) *call.Call {
 
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
 	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
-	c.Traceparent = traceparentGrammar.FindString(trace)
+	c.Traceparent = traceparentGrammar().FindString(trace)
 	return c
 }
 
 // traceparentGrammar is that of https://www.w3.org/TR/trace-context.
-var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+var traceparentGrammar = text.Regexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over
 // HTTP, which tells them only in initialize: another server may have answered that.

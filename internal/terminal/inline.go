@@ -2,16 +2,16 @@ package terminal
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"rsc.io/markdown"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // lineBreak matches the HTML of a line break.
-var lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
+var lineBreak = text.Regexp(`(?i)^<br\s*/?>$`)
 
 // inlineBuilder makes a styled text of the inlines of Markdown. The pages that it links to become
 // sources.
@@ -31,7 +31,7 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 		case *markdown.AutoLink:
 			b.text(x.Text, st)
 		case *markdown.HTMLTag: // tables have <br>
-			b.text(lineBreak.ReplaceAllString(x.Text, " "), st)
+			b.text(lineBreak().ReplaceAllString(x.Text, " "), st)
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
 			b.add("\n", st)
 		case *markdown.Code:

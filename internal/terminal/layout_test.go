@@ -17,7 +17,7 @@ func rendered(body string, width int) string {
 
 func TestRender(t *testing.T) {
 	forEach(t, "testdata/render.txtar", func(t *testing.T, body, want string) {
-		got := sequences.ReplaceAllString(rendered(body, 40), "")
+		got := sequences().ReplaceAllString(rendered(body, 40), "")
 		compare.Equal(t, "rendered", got, want)
 	})
 }

@@ -1,9 +1,9 @@
 package terminal
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"rsc.io/markdown"
 )
 
@@ -21,17 +21,17 @@ const (
 var (
 	// nested matches a line with 15 or more markers and steps of indentation in front of a marker.
 	// The parser needs quadratic time for nested blocks.
-	nested = regexp.MustCompile(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
+	nested = text.Regexp(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
 
 	// wide matches a line with more than 32 columns. The parser makes a cell for each of them in
 	// every row.
-	wide = regexp.MustCompile(`(?m)^(?:[^|\n]*\|){33}`)
+	wide = text.Regexp(`(?m)^(?:[^|\n]*\|){33}`)
 
 	// fence matches the line above or below a block of code, also in a list.
-	fence = regexp.MustCompile("^(?:[ \\t]|" + marker + ")*(```+|~~~+)([^`]*)$")
+	fence = text.Regexp("^(?:[ \\t]|" + marker + ")*(```+|~~~+)([^`]*)$")
 
 	// strong matches text that is to be bold, and the character before it.
-	strong = regexp.MustCompile(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
+	strong = text.Regexp(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
 )
 
 // blockEnd returns where the first block of s ends. If that is the end of s, the block may be
@@ -49,7 +49,7 @@ func blockEnd(s string) int {
 		}
 
 		afterBlank = words == ""
-		m := fence.FindStringSubmatch(words)
+		m := fence().FindStringSubmatch(words)
 		switch {
 		case m == nil:
 		case open == "":
@@ -66,8 +66,8 @@ func blockEnd(s string) int {
 // parse parses a block. It returns nil if the block is to be shown as it is.
 func parse(block string) (doc *markdown.Document) {
 	costly := len(block) > maxBlock ||
-		nested.MatchString(block) ||
-		wide.MatchString(block)
+		nested().MatchString(block) ||
+		wide().MatchString(block)
 	if costly {
 		return nil
 	}
@@ -78,7 +78,7 @@ func parse(block string) (doc *markdown.Document) {
 	// The parser drops footnotes.
 	block = strings.ReplaceAll(block, "[^", glue+"[^")
 	// CommonMark does not see the end of **「強調」** before a letter.
-	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
+	block = strong().ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 
 	parser := markdown.Parser{
 		Table:         true,

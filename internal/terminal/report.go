@@ -1,16 +1,17 @@
 package terminal
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 var (
 	// reportLabel matches the beginning of a line of a report: its indentation, or a verdict and
 	// a name with two blanks or more after each.
-	reportLabel = regexp.MustCompile(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
-	column      = regexp.MustCompile(`  +`) // between a name and the text
-	verdict     = regexp.MustCompile(`(?m)^(ok|warn|fail)\b`)
+	reportLabel = text.Regexp(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+	column      = text.Regexp(`  +`) // between a name and the text
+	verdict     = text.Regexp(`(?m)^(ok|warn|fail)\b`)
 	colors      = map[string]string{
 		"ok":   green,
 		"warn": yellow,
@@ -27,17 +28,17 @@ func (s *Screen) Report(lines string) string {
 
 	r := renderer{width: s.width()}
 	for line := range strings.Lines(lines) {
-		label := reportLabel.FindString(line)
+		label := reportLabel().FindString(line)
 		words := line[len(label):]
 		if len(label) > r.width/2 {
 			label = line[:len("fail  ")]
-			words = column.ReplaceAllString(line[len(label):], ": ")
+			words = column().ReplaceAllString(line[len(label):], ": ")
 		}
 		r.hang(label, func() {
 			r.paragraph(in("", words))
 		})
 	}
-	rows := verdict.ReplaceAllStringFunc(r.out.String(), func(word string) string {
+	rows := verdict().ReplaceAllStringFunc(r.out.String(), func(word string) string {
 		return in(colors[word], word).paint()
 	})
 	return s.inColor(rows)

@@ -326,7 +326,7 @@ func (s *Screen) write(rows string) {
 // inColor returns rows, without control sequences if the Screen has none.
 func (s *Screen) inColor(rows string) string {
 	if s.mono {
-		return sequences.ReplaceAllString(rows, "")
+		return sequences().ReplaceAllString(rows, "")
 	}
 	return rows
 }

@@ -159,7 +159,7 @@ func TestScreen(t *testing.T) {
 			do(s, step)
 		}
 
-		got := sequences.ReplaceAllString(out.String(), "")
+		got := sequences().ReplaceAllString(out.String(), "")
 		compare.Equal(t, "the terminal", got, want)
 	})
 }
@@ -232,7 +232,7 @@ func TestLongURL(t *testing.T) {
 	runtime.ReadMemStats(&after)
 
 	want := "one\n\nSources:\n[1] " + long + "\n"
-	compare.Equal(t, "it is shown", sequences.ReplaceAllString(out.String(), "") == want, true)
+	compare.Equal(t, "it is shown", sequences().ReplaceAllString(out.String(), "") == want, true)
 	used := after.TotalAlloc - before.TotalAlloc
 	if most := uint64(30 * len(long)); used > most {
 		t.Errorf("a URL of %d bytes takes %d bytes, want at most %d", len(long), used, most)

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -48,7 +47,7 @@ const (
 )
 
 // sequences matches the control sequences of styles and links.
-var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
+var sequences = text.Regexp("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
 
 // with adds parameters of SGR once: hostile texts nest styles thousands of times.
 func (s style) with(sgr string) style {
@@ -106,13 +105,13 @@ func (s styled) paint() string {
 }
 
 // escaped matches what the control sequence OSC 8 does not take.
-var escaped = regexp.MustCompile(`[^!-~]+`)
+var escaped = text.Regexp(`[^!-~]+`)
 
 // change returns the control sequences between two styles: SGR for how the text looks, and OSC 8
 // for its link.
 func change(from, to style) (sequences string) {
 	if from.page != to.page {
-		target := escaped.ReplaceAllStringFunc(cite.Target(to.page), url.PathEscape)
+		target := escaped().ReplaceAllStringFunc(cite.Target(to.page), url.PathEscape)
 		sequences = "\x1b]8;;" + target + "\x1b\\"
 	}
 	if from.sgr != to.sgr {
@@ -131,7 +130,7 @@ const (
 // word matches what is not broken, and the white space before it: a word of Latin and other scripts,
 // or a character of Chinese and Japanese with the punctuation and the number of a link next to it.
 // The submatch is the white space.
-var word = regexp.MustCompile(`([` + blank + `]*)` +
+var word = text.Regexp(`([` + blank + `]*)` +
 	`(?:[` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
 
 // wrap divides a text into rows of at most width cells, the first one of at most first cells. A
@@ -140,7 +139,7 @@ func (s styled) wrap(first, width int) (rows []styled) {
 	var row styled
 	room := first // in the row
 
-	for _, at := range word.FindAllStringSubmatchIndex(s.String(), -1) {
+	for _, at := range word().FindAllStringSubmatchIndex(s.String(), -1) {
 		next := s[at[0]:at[1]]
 		space := s[at[2]:at[3]].String()
 		ends := next.width() > room || strings.Contains(space, "\n")
