@@ -151,7 +151,6 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 	used := x.call.Usage
 	unknown := x.call.Unknown
 	conn = httptrace.WithClientTrace(conn, &httptrace.ClientTrace{
-		GetConn: func(string) { x.call.Unknown = unknown }, // again after one that had ended
 		GotConn: func(httptrace.GotConnInfo) { x.call.Unknown = unknown + 1 },
 	})
 

@@ -157,6 +157,7 @@ func TestUnknownTokens(t *testing.T) {
 			compare.Equal(t, "unknown", c.Unknown, tt.want)
 
 			s.Close()
+			client = New(Options{BaseURL: s.URL, APIKey: testKey}) // without idle connections
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
 			compare.Equal(t, "unknown without a server", c.Unknown, tt.want)
 		})
