@@ -44,6 +44,7 @@ const (
 // app is one run of the program. No command changes it.
 type app struct {
 	env       []string
+	variables map[string]string // of env; the last of several values wins
 	stdin     io.Reader
 	stdout    io.Writer
 	stderr    io.Writer
@@ -53,11 +54,12 @@ type app struct {
 
 // Run executes the command line args, without the program's name, and returns
 // the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
-// closed. env has the form of os.Environ. Run returns within a second after ctx
+// closed. environ has the form of os.Environ. Run returns within a second after ctx
 // has ended, except that serve lets its calls finish.
-func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{
-		env:       env,
+		env:       environ,
+		variables: env.ToMap(environ),
 		stdin:     stdin,
 		stdout:    stdout,
 		stderr:    stderr,
@@ -283,7 +285,7 @@ func (a *app) warn(warnings ...string) {
 	}
 }
 
-// variable returns an environment variable. The last of several values wins.
+// variable returns an environment variable.
 func (a *app) variable(name string) string {
-	return env.ToMap(a.env)[name]
+	return a.variables[name]
 }

@@ -109,7 +109,10 @@ func newLoader(environ []string) *loader {
 	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		_ = yaml.Unmarshal([]byte(f.Tag.Get("default")), f.value.Addr().Interface()) // it is valid
+		value := f.Tag.Get("default")
+		if value != "" { // most keys have none, and a parser each would delay the start
+			_ = yaml.Unmarshal([]byte(value), f.value.Addr().Interface()) // it is valid
+		}
 		if !f.section() {
 			l.Keys = append(l.Keys, f.key)
 			l.origins[f.key] = "default"

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
@@ -42,15 +43,18 @@ func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Resp
 	return nil
 }
 
-// transport looks for root certificates at the first request, because they cost milliseconds and
-// megabytes that a start does not need.
+// transport looks for root certificates at the first request over TLS, because they cost
+// milliseconds and megabytes that a start does not need, and plain HTTP never does.
 type transport struct {
 	*http.Transport
 	roots sync.Once
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	t.roots.Do(func() { t.TLSClientConfig.RootCAs = Roots() })
+	proxy, _ := t.Proxy(req) // RoundTrip reports its error
+	if req.URL.Scheme == "https" || proxy != nil && proxy.Scheme == "https" {
+		t.roots.Do(func() { t.TLSClientConfig.RootCAs = Roots() })
+	}
 	return t.Transport.RoundTrip(req)
 }
 
