@@ -101,8 +101,8 @@ func (a *app) serveCommand() *cobra.Command {
 		"the default: a quarter of --max-calls if there are several people")
 	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", 0, "one person may start `N` calls of "+
 		"tools in an hour, at first up to N at once; 0, the default: server.calls_per_hour")
-	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", 0, "the calls of one person may use `N` "+
-		"tokens in 24 hours, at first up to N at once; 0, the default: server.tokens_per_day")
+	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", 0, "the calls of one person may use "+
+		"`N` tokens in 24 hours, at first up to N at once; 0, the default: server.tokens_per_day")
 	flags.IntVar(&f.quotas.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
 		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
@@ -182,6 +182,7 @@ func (f *serveFlags) serve(
 		return usageError("", "%v", err)
 	}
 
+	loops := []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run}
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
@@ -216,7 +217,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
+		Loops:           loops,
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 	}
