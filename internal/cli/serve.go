@@ -315,20 +315,16 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
-	perPerson := o.People.Limits.PerPerson()
-	if perPerson > 0 { // else there is no bound
-		log = log.With("max_calls_per_user", perPerson)
+	add := func(name string, limit int) {
+		if limit > 0 { // else there is none
+			log = log.With(name, limit)
+		}
 	}
-	quotas := o.People.Limits.Budget
-	if quotas.CallsPerHour > 0 {
-		log = log.With("calls_per_hour", quotas.CallsPerHour)
-	}
-	if quotas.TokensPerDay > 0 {
-		log = log.With("tokens_per_day", quotas.TokensPerDay)
-	}
-	if quotas.TokensPerDayOfAll > 0 {
-		log = log.With("tokens_per_day_of_all", quotas.TokensPerDayOfAll)
-	}
+	limits := o.People.Limits
+	add("max_calls_per_user", limits.PerPerson())
+	add("calls_per_hour", limits.Budget.CallsPerHour)
+	add("tokens_per_day", limits.Budget.TokensPerDay)
+	add("tokens_per_day_of_all", limits.Budget.TokensPerDayOfAll)
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}
