@@ -40,7 +40,7 @@ func New(o Options) *Budget {
 	return &Budget{
 		Options: o,
 		memory: memory{
-			clock:  func() int64 { return time.Now().UnixMicro() }, // also while a laptop sleeps
+			clock:  time.Now,
 			full:   map[string]int64{},
 			tokens: map[string]int64{},
 		},

@@ -62,8 +62,9 @@ func NewStore(roots func() *x509.CertPool, log *slog.Logger) *Store {
 func (s *Store) SetURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || !storeURL.MatchString(raw) {
-		return nil, errors.New("not valkey://USER:PASSWORD@HOST:PORT/DATABASE, where the scheme " +
-			"may also be redis, or for TLS valkeys or rediss; a password has %2F for /, and so on")
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
+			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
+			"a password has %2F for /, and so on")
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
