@@ -125,7 +125,7 @@ func TestNotedLater(t *testing.T) {
 	}
 	r.until(t, false)
 	settle(r.Budget, c, 150_000)
-	other := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 4, TokensPerDay: 100_000})
+	other := newReplica(t, "redis://"+server.Address, Options{TokensPerDay: 100_000})
 	_, refused := take(other.Budget, "alice")
 	compare.Equal(t, "error", refused,
 		"limit of 100000 tokens a day reached; a call is possible in 721 min")
@@ -135,7 +135,8 @@ func TestNotedLater(t *testing.T) {
 func TestStored(t *testing.T) {
 	server := redistest.New(t)
 	server.Do("CONFIG", "SET", "requirepass", "secret")
-	r := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 4, TokensPerDay: 1000, TokensPerDayOfAll: 1_000_000})
+	r := newReplica(t, "redis://"+server.Address,
+		Options{CallsPerHour: 4, TokensPerDay: 1000, TokensPerDayOfAll: 1_000_000})
 	r.until(t, true)
 	_, err := r.Store.SetURL("redis://:secret@" + server.Address)
 	if err != nil {
