@@ -319,7 +319,7 @@ func (a *accumulator) addStreamed(r *call.Response) error {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
 	streamed := a.streamed(filtered)
 	text := textOf(r.Output...)
-	whole := text != "" && text == textOf(streamed...) && citable(r.Output) >= a.annotations
+	whole := text != "" && text == textOf(streamed...)
 	if !whole {
 		err := a.readDeltas()
 		if err != nil {
