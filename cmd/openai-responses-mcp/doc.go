@@ -9,7 +9,7 @@
 //
 //	internal/cli     parses the command line, loads the configuration with internal/config, makes
 //	                 a service of it with internal/service, and puts a transport in front of it:
-//	                 serveFlags.run and app.serveStdio say what a process is made of
+//	                 serveFlags.serve and app.serveStdio say what a process is made of
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
 //	internal/server  answers calls of the tools answer, answer_detailed and answer_quick, reports
@@ -21,7 +21,7 @@
 //	                 events; internal/pacer says when a request may go out
 //
 // internal/call has the words that they share. All get the call as one argument, a call.Call: who
-// makes it, who watches it, and what it took. server.newCall makes it of a request, and the
+// makes it, who watches it, and what it took. server.newCall makes it from a request, and the
 // commands ask and doctor make their own.
 //
 // # Where it is decided
@@ -47,7 +47,7 @@
 //	which date a citation has              cite     Document.Citations, Document.date, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
-//	whether a try is repeated, and when    llm      exchange.decide, retryable
+//	whether another attempt follows, when  llm      exchange.decide, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
 //	which parameter is dropped after a 400 llm      body.refused
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent

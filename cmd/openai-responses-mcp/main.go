@@ -22,8 +22,9 @@ func main() {
 	// net/http writes to the standard log, which redacts no secrets.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	isServe := len(os.Args) > 1 && os.Args[1] == "serve"
-	if isServe { // to others it means to read files again, which serve does anyway
+	// A signal may come before package cobra has parsed the arguments.
+	serves := len(os.Args) > 1 && os.Args[1] == "serve"
+	if serves { // SIGHUP often means to read files again, which serve does anyway
 		signal.Ignore(syscall.SIGHUP)
 	}
 	// Another signal ends the process at once, but not the copy of the first one

@@ -39,7 +39,7 @@ type Advisor struct {
 	HidesKey  bool               // Key hides the key that login has stored
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
 	Headers   []string           // variables of openai.headers other than Key
-	Models    map[string]Setting // by profile
+	Models    map[string]Setting // by tool
 	Streams   bool               // requests ask for a stream
 	Proxy     string             // variable of the proxy
 	GOOS      string             // decides where root certificates are
@@ -55,15 +55,15 @@ type Setting struct {
 
 // Explain puts an error of a question into one line that says what to do. The
 // hint comes before what the API said, so that truncation removes only the latter.
-func (v Advisor) Explain(profile string, err error) string {
-	problem, hint, message := v.explain(profile, err)
+func (v Advisor) Explain(tool string, err error) string {
+	problem, hint, message := v.explain(tool, err)
 	return text.Truncate(sentence(problem, hint, message), maxExplain)
 }
 
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
 // said, and a hint, which may be empty.
-func (v Advisor) Advise(profile string, err error) (problem, hint string) {
-	problem, hint, message := v.explain(profile, err)
+func (v Advisor) Advise(tool string, err error) (problem, hint string) {
+	problem, hint, message := v.explain(tool, err)
 	if call.KindOf(err) == call.KindMissingKey {
 		hint = v.GetKey() + "; --offline needs none"
 	}
@@ -78,7 +78,7 @@ func sentence(parts ...string) string {
 
 // explain finds the words: the problem, what to change, and what the API said. The last two may be
 // empty.
-func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
+func (v Advisor) explain(tool string, err error) (problem, hint, message string) {
 	e, _ := errors.AsType[*call.Error](err)
 	e = cmp.Or(e, &call.Error{})
 
@@ -93,7 +93,7 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 	if w.Repeat {
 		message = e.Message
 	}
-	values := v.values(profile, err, e)
+	values := v.values(tool, err, e)
 	return text.Expand(w.Problem, values) + tries, text.Expand(w.Hint, values), message
 }
 

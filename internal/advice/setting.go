@@ -102,9 +102,9 @@ func (v Advisor) KeyOfAPI(which string) string {
 	return which + " for " + v.host()
 }
 
-// otherModel names the setting that the model of a profile comes from.
-func (v Advisor) otherModel(profile string) string {
-	s, ok := v.Models[profile]
+// otherModel names the setting that the model of a tool comes from.
+func (v Advisor) otherModel(tool string) string {
+	s, ok := v.Models[tool]
 	if !ok {
 		return "check model_profiles (MODEL_ANSWER)"
 	}

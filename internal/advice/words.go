@@ -62,7 +62,7 @@ func (v Advisor) detail(e *call.Error) string {
 }
 
 // values returns what words with $ stand for. e is the part of err that is the API's.
-func (v Advisor) values(profile string, err error, e *call.Error) map[string]string {
+func (v Advisor) values(tool string, err error, e *call.Error) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
@@ -87,7 +87,7 @@ func (v Advisor) values(profile string, err error, e *call.Error) map[string]str
 		"PLACE":    v.keyPlace(),
 		"RENEW":    v.newKey(),
 		"ONE_LINE": v.SetKey("the key alone, in one line"),
-		"MODEL":    v.otherModel(profile),
+		"MODEL":    v.otherModel(tool),
 		"HOST":     v.host(),
 		"BASE":     "openai.base_url (" + v.BaseURL.From + ")",
 		"PROXY":    v.Proxy,

@@ -100,8 +100,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
-// WithTimeout). Its errors are those of package llm, or one of call.KindNoText that says why there is
-// no answer: "incomplete: max_output_tokens". Unless it fails, a Usage of all requests and a Done end
+// WithTimeout). Its errors are *call.Error, or of call.KindNoText and say why there is no answer:
+// "incomplete: max_output_tokens". Unless it fails, a Usage of all requests and a Done end
 // the events of the call.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()

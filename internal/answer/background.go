@@ -35,9 +35,9 @@ type Origin struct {
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	model := a.o.Profiles[from.Tool].Model
 	resp, err := a.o.Get(ctx, c, from.Response, model, include)
-	e, isAPI := errors.AsType[*call.Error](err)
+	e, ofAPI := errors.AsType[*call.Error](err)
 	switch {
-	case isAPI && e.Lost:
+	case ofAPI && e.Lost:
 		return nil, ErrGone
 	case call.KindOf(err) == call.KindFailed: // too large, for example
 		return nil, err

@@ -21,9 +21,9 @@ func (a *Answerer) compose(
 
 	sources := r.sources()
 	var names []string // of sources without a URL
-	for _, c := range sources {
-		if !c.IsPage() && len(names) < a.o.MaxCitations {
-			names = append(names, c.URL)
+	for _, source := range sources {
+		if !source.IsPage() && len(names) < a.o.MaxCitations {
+			names = append(names, source.URL)
 		}
 	}
 	doc := cite.NewDocument(text, names...)
@@ -38,8 +38,8 @@ func (a *Answerer) compose(
 	}
 	if len(citations) > 0 && !doc.Closing {
 		text += "\n\nSources:"
-		for _, c := range citations {
-			text += "\n- " + c.URL + " (" + c.PublishedAt + ")"
+		for _, cited := range citations {
+			text += "\n- " + cited.URL + " (" + cited.PublishedAt + ")"
 		}
 	}
 

@@ -91,10 +91,10 @@ func decimal(f float64) string {
 // question narrows the search and never widens it. An empty list allows everything.
 func within(domains, allowed []string) []string {
 	hosts := cite.NewHosts(allowed)
-	isOutside := func(domain string) bool {
+	outside := func(domain string) bool {
 		return len(allowed) > 0 && !hosts.Has("https://"+domain)
 	}
-	inside := slices.DeleteFunc(slices.Clone(domains), isOutside)
+	inside := slices.DeleteFunc(slices.Clone(domains), outside)
 	if len(inside) == 0 {
 		return allowed
 	}
@@ -130,8 +130,8 @@ func (a *Answerer) tool(q Question) map[string]any {
 	filters := map[string]any{}
 	configured, _ := s.Extra["filters"].(map[string]any)
 	maps.Copy(filters, configured) // a question with one filter does not lift the other
-	isOnly := s.EnforceDomains || q.OnlyDomains
-	if isOnly && len(q.Domains) > 0 {
+	only := s.EnforceDomains || q.OnlyDomains
+	if only && len(q.Domains) > 0 {
 		allowed := namesIn(filters["allowed_domains"])
 		filters["allowed_domains"] = within(q.Domains, allowed)
 	}

@@ -6,7 +6,7 @@
 //	request.go   Request, and what models take
 //	response.go  Response and its items
 //	event.go     what a call's sink gets while a response is written
-//	kind.go      Kind: what went wrong, as far as the remedy depends on it
+//	kind.go      Kind: what went wrong, as far as the hint depends on it
 //	error.go     Error: why the API did not answer
 package call
 
@@ -39,7 +39,7 @@ type Call struct {
 	Attempts  int           // requests that were sent
 	Time      time.Duration // of these requests, each until the end of its answer
 	Waited    time.Duration // for the rate limit
-	Ahead     int           // calls before this one when it ended with ErrWaiting
+	Ahead     int           // calls before this one while it waits, and when ErrWaiting ends it
 	RequestID string        // of the last answer, known as soon as its header is there
 	Usage     Usage         // of all responses that report it
 	Unknown   int           // requests that may have used tokens, which were not reported

@@ -19,7 +19,7 @@ type Error struct {
 	Param      string // error.param of the API, for example reasoning.effort
 	Message    string // one sentence, of the API or ours
 	RequestID  string // X-Request-Id header
-	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
+	Attempts   int    // attempts made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
 	Lost       bool  // the API does not have a background response any more, or has no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...

@@ -41,9 +41,9 @@ type Search struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// Retrying announces another try. Everything streamed so far is void.
+// Retrying announces another attempt. Everything streamed so far is void.
 type Retrying struct {
-	Attempt int    // number of the try that follows, from 2 on
+	Attempt int    // number of the attempt that follows, from 2 on
 	Err     *Error // why the last one failed
 }
 

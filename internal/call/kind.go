@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Kind says what went wrong with a call, as far as the remedy depends on it: in words, as the class
+// Kind says what went wrong with a call, as far as the hint depends on it: in words, as the class
 // that OpenAI's SDKs have for it, and as a label in metrics and logs.
 type Kind struct{ words, class, label string }
 
-// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last five are
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last four are
 // not about what the API says.
 var (
 	// KindMissingKey: nothing was sent.

@@ -34,7 +34,7 @@ type Response struct {
 	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
 
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
-	Retries   int    `json:"-"` // tries that failed before this response
+	Retries   int    `json:"-"` // attempts that failed before this response
 	Streamed  bool   `json:"-"` // came as a stream
 }
 

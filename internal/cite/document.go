@@ -138,7 +138,7 @@ func (doc *Document) readList() {
 			continue
 		}
 
-		entry, hasDate := l.entry()
+		entry, withDate := l.entry()
 		prose := !entry && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
 			doc.end = doc.begin + i
@@ -146,7 +146,7 @@ func (doc *Document) readList() {
 		}
 		belowEntries = false
 		linked = linked || len(l.links) > 0
-		dated = dated || hasDate
+		dated = dated || withDate
 		onlyEntries = onlyEntries && entry
 	}
 
@@ -202,15 +202,15 @@ func Linked(body string, cut bool) []Citation {
 
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
 // policy asks for. In the middle of a long line is a URL or a title.
-func (l line) entry() (entry, hasDate bool) {
+func (l line) entry() (entry, withDate bool) {
 	s := l.text
 	if len(s) > maxEntry {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
 	}
 
 	m := datedEntry().FindStringSubmatch(s)
-	hasDate = m != nil && firstDate(m[1]) != ""
-	return hasDate || undatedEntry().MatchString(s), hasDate
+	withDate = m != nil && firstDate(m[1]) != ""
+	return withDate || undatedEntry().MatchString(s), withDate
 }
 
 // around returns the text between a link and the ones next to it.

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	tokensVariable = "MCP_HTTP_TOKENS" // bearer tokens, see service.Secret
+	tokensVariable = "MCP_HTTP_TOKENS" // bearer tokens, or with _FILE their file
 	seeServe       = "see " + version.Name + " serve --help"
 	denyVariable   = "MCP_HTTP_DENY_FILE" // the file with the people who are refused
 )

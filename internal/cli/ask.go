@@ -96,12 +96,12 @@ func (f *askFlags) addArguments(flags *pflag.FlagSet) {
 func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
 	chosen = call.Tools[0]
 	for _, tool := range call.Tools[1:] {
-		isSet, _ := c.Flags().GetBool(tool.Flag) // the flag is there
-		if isSet && chosen.Flag != "" {
+		set, _ := c.Flags().GetBool(tool.Flag) // the flag is there
+		if set && chosen.Flag != "" {
 			return chosen, usageError(seeHelp(c), "--%s and --%s exclude each other",
 				chosen.Flag, tool.Flag)
 		}
-		if isSet {
+		if set {
 			chosen = tool
 		}
 	}
@@ -119,7 +119,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	f.common.config.Profile = tool.Name
+	f.common.config.Tool = tool.Name
 	f.question.Query, err = a.query(ctx, words)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	defer s.Close()
-	if f.question.Check(s.Settings.Defaults) != nil {
+	if f.question.Check(s.Settings.Defaults) != nil { // there is only this error
 		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
 	blocked := s.Answerer.Blocked(f.question.ExcludeDomains)
@@ -194,9 +194,9 @@ func (f *askFlags) askOnce(
 		if ok {
 			done = &end
 		}
-		kind := eventType(ev)
-		if kind != "" {
-			write(line(kind, ev))
+		name := eventType(ev)
+		if name != "" {
+			write(line(name, ev))
 		}
 	}
 	if !f.events {
@@ -206,7 +206,7 @@ func (f *askFlags) askOnce(
 
 	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
-	c := &call.Call{Tool: f.common.config.Profile, Sink: watch}
+	c := &call.Call{Tool: f.common.config.Tool, Sink: watch}
 	ans, err := s.Answerer.Ask(limited, c, f.question)
 	if !f.events {
 		screen.Finish(ans)
@@ -224,7 +224,7 @@ func (f *askFlags) askOnce(
 		return ans, nil
 	}
 
-	problem, hint := s.Advisor.Advise(f.common.config.Profile, err)
+	problem, hint := s.Advisor.Advise(f.common.config.Tool, err)
 	if f.events {
 		write(f.app.errorLine(err, problem, hint))
 	}

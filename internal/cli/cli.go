@@ -2,7 +2,8 @@
 // service makes what a command answers questions with.
 //
 //	cli.go      the commands, errors and exit codes
-//	flags.go    the flags that commands share, and what is done about wrong ones
+//	flags.go    the flags that commands share, the checks of values, and what is done to the
+//	            arguments before package cobra gets them
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http, with access.go for who may send requests
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
@@ -41,7 +42,7 @@ const (
 	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one run of the program. No command changes it.
+// app is one run of the program. Only prepare changes it, before the command runs.
 type app struct {
 	env       []string
 	variables map[string]string // of env; the last of several values wins
@@ -49,7 +50,7 @@ type app struct {
 	stdout    io.Writer
 	stderr    io.Writer
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
-	logFormat func() string    // of the lines on stderr: only serve has a flag for it, see prepare
+	logFormat func() string    // of the lines on stderr: prepare sets it for serve, "" is text
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -149,7 +150,7 @@ func help(c *cobra.Command) string {
 
 	debug := c.Flags().Lookup("debug")
 	if debug != nil {
-		debug.NoOptDefVal = "PATH" // as which it is shown
+		debug.NoOptDefVal = "PATH" // shown in the help
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s", c.Flags().FlagUsagesWrapped(96))
 	if c.HasExample() {

@@ -23,9 +23,9 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // line returns a line of `ask --events`: its type, then the members of what, which has some.
-func line(kind string, what any) json.RawMessage {
+func line(name string, what any) json.RawMessage {
 	members, _ := jsonx.Marshal(what) // strings and numbers cannot fail
-	return fmt.Appendf(nil, `{"type":%q,%s`, kind, members[1:])
+	return fmt.Appendf(nil, `{"type":%q,%s`, name, members[1:])
 }
 
 // eventType is the type of the line of an event. It is "" for Done, which is printed with the

@@ -25,7 +25,7 @@ type commonFlags struct {
 	keyless bool // smoke: offline when there is no key
 	show    bool // --show-config alone: its JSON has the warnings, so start prints none
 
-	refusalTime time.Duration // see llm.Options
+	refusalTime time.Duration // for how long a refusal of the key is remembered
 }
 
 // addConfig adds the flag --config to a command.

@@ -93,8 +93,11 @@ var pathLike = text.Regexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?
 
 // checkDebug refuses a path after --debug: the server would log to it, but ask would ask it.
 func checkDebug(c *cobra.Command, args []string) error {
+	if c.Name() != "ask" {
+		return nil
+	}
 	for i, arg := range args {
-		if arg == "--" || c.Name() != "ask" {
+		if arg == "--" {
 			break
 		}
 		afterDebug := i > 0 && args[i-1] == "--debug"

@@ -22,10 +22,10 @@ import (
 
 // Flags are those of the command line. A nil flag is not given.
 type Flags struct {
-	Config  *string // --config: path of the YAML file
-	Model   *string // --model: model of a profile
-	Profile string  // the profile of --model; "" is answer, from which the others inherit
-	Debug   *string // --debug: "true" or a path
+	Config *string // --config: path of the YAML file
+	Model  *string // --model: model of a profile
+	Tool   string  // whose profile --model is of; "" is answer, from which the others inherit
+	Debug  *string // --debug: "true" or a path
 }
 
 // Load layers defaults, YAML, environment (NAME=value) and flags and checks the result. It reads
@@ -196,7 +196,7 @@ func (l *loader) fromEnv() {
 
 func (l *loader) fromFlags(f Flags) {
 	if f.Model != nil {
-		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
+		key := "model_profiles." + cmp.Or(f.Tool, "answer") + ".model"
 		l.byKey[key].value.SetString(*f.Model)
 		l.accept(key, "--model")
 		l.usedFlags = append(l.usedFlags, "--model")

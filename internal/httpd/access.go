@@ -41,10 +41,10 @@ func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
-// CallsPerPerson returns what counts the calls that one person runs at a time, of most calls
-// together: given, or a quarter of most if given is 0. The count is 0, for no bound but most, if
-// given is 0 and all requests are of one person, at least for now: none needs a token, or all
-// tokens have the same name.
+// CallsPerPerson returns the limit of the calls that one person runs at a time, which is read at
+// each request because the tokens may change: given, or a quarter of most, the limit of all, if
+// given is 0. It is 0, which is no limit of its own, if given is 0 and all requests are of one
+// person: none needs a token, or all tokens have the same name.
 func (a Access) CallsPerPerson(most, given int) func() int {
 	return func() int {
 		oneName := len(a.Tokens.Names()) <= 1
@@ -86,7 +86,7 @@ func (a Access) acceptsHost(header string) bool {
 }
 
 // requireToken checks the bearer token, if one is needed, and passes the person on to the limits
-// and the tools. The IDs of people who may use next begin with namespace.
+// and the tools. The IDs of people who may use next begin with namespace, or with anything: anyone.
 func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	if !a.Authenticates() {
 		return next

@@ -18,14 +18,15 @@ const (
 	maxAllLines        = 60_000   // of one connection, times their number
 	maxUnauthenticated = 600
 
-	// tokenTime is how long they have for their tokens when another one waits. With all lateReads,
-	// and half a second in which net/http closes a connection, 400 new ones a second do not wait.
+	// tokenTime is how long they have for their tokens when another one waits. With all
+	// overdueReads, and half a second in which net/http closes a connection, 400 new ones a second
+	// do not wait.
 	tokenTime = 500 * time.Millisecond
 
 	// Bytes that arrived before a deadline are read after it, too: this server was busy. Go's
 	// network poller does not look for them. A header takes four reads.
-	lateReads = 5
-	lateTime  = 100 * time.Millisecond // of each
+	overdueReads = 5
+	overdueTime  = 100 * time.Millisecond // of each
 )
 
 // listener bounds its unauthenticated connections: those that have shown no valid token. A further
@@ -46,8 +47,8 @@ type conn struct {
 	end      time.Time // of its time for a token; zero: it has shown one, or no other has waited
 
 	// The goroutine that serves the connection owns these fields.
-	lines int
-	late  int // reads after a deadline
+	lines   int
+	overdue int // reads after a deadline
 }
 
 func newListener(ln net.Listener) *listener {
@@ -108,7 +109,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	defer c.listener.mu.Unlock()
 	switch {
 	case c.end.IsZero():
-		c.late = 0
+		c.overdue = 0
 	case t.After(c.end):
 		t = c.end
 	}
@@ -121,9 +122,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 
 	// During a handler net/http reads one byte, and ends that with a deadline.
-	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.late < lateReads {
-		c.late++
-		_ = c.Conn.SetReadDeadline(time.Now().Add(lateTime))
+	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.overdue < overdueReads {
+		c.overdue++
+		_ = c.Conn.SetReadDeadline(time.Now().Add(overdueTime))
 		n, err = c.Conn.Read(p)
 	}
 

@@ -67,8 +67,8 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Loops are functions that run until the calls in flight have ended. They follow the
-	// files of tokens and of the key.
+	// Loops are functions that run until the calls in flight have ended. They read again what may
+	// change: the files of tokens, denied people and the key, and the keys of issuers.
 	Loops      []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
@@ -179,17 +179,17 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
-	people := []string{"anonymous"}
+	names := []string{"anonymous"}
 	if s.Access.Authenticates() {
-		people = s.Access.Tokens.Names()
+		names = s.Access.Tokens.Names()
 	}
-	for _, name := range people {
+	for _, name := range names {
 		s.Metrics.person(name)
 	}
 
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	endpoint := sameOrigin.Handler(s.Access.requireToken("", s.admit(s.mcp())))
+	endpoint := sameOrigin.Handler(s.Access.requireToken(anyone, s.admit(s.mcp())))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {
@@ -234,8 +234,8 @@ func (s *instance) ready() error {
 }
 
 // mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
-// without a session the response could not be fetched later. All calls end with s.calls, and then
-// still send their error.
+// without a session the client could not ask for the response later. All calls end with s.calls,
+// and then still send their error.
 func (s *instance) mcp() http.Handler {
 	get := func(r *http.Request) *mcp.Server {
 		ctx, cancel := context.WithCancel(s.calls)

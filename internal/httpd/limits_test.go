@@ -187,7 +187,8 @@ func TestUnauthenticated(t *testing.T) {
 
 			began := time.Now()
 			s.request(message, 200)
-			compare.Equal(t, "a connection waited for", time.Since(began), tokenTime+lateReads*lateTime)
+			want := tokenTime + overdueReads*overdueTime
+			compare.Equal(t, "a connection waited for", time.Since(began), want)
 
 			go io.WriteString(known, message)
 			s.receive(known, 200)
@@ -215,7 +216,7 @@ func TestLinesOfMany(t *testing.T) {
 func drip(c net.Conn, text string) {
 	var err error
 	for err == nil {
-		time.Sleep(lateTime - 1)
+		time.Sleep(overdueTime - 1)
 		_, err = io.WriteString(c, text)
 	}
 }

@@ -44,8 +44,8 @@ type gauge struct {
 
 // family is a metric that has a series for each combination of its labels.
 type family struct {
-	name, kind, help string
-	series           *metrics.Set
+	name, typ, help string
+	series          *metrics.Set
 }
 
 // buckets are those of the histograms, in seconds.
@@ -84,8 +84,8 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 }
 
 // declare adds a metric to the page.
-func (m *Metrics) declare(name, kind, help string) *family {
-	f := &family{prefix + name, kind, help, metrics.NewSet()}
+func (m *Metrics) declare(name, typ, help string) *family {
+	f := &family{prefix + name, typ, help, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
 }
@@ -182,10 +182,10 @@ func (m *Metrics) count(n float64, c server.Ended) {
 }
 
 // reject counts n requests that were refused.
-func (m *Metrics) reject(n float64, kind rejection) {
-	labels := fmt.Sprintf("status=\"%d\",reason=%q", kind.status, kind.reason)
-	if kind.person != "" {
-		labels += fmt.Sprintf(",client=%q", m.person(kind.person))
+func (m *Metrics) reject(n float64, r rejection) {
+	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
+	if r.person != "" {
+		labels += fmt.Sprintf(",client=%q", m.person(r.person))
 	}
 	m.rejected.add(n, "%s", labels)
 }
@@ -263,7 +263,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(&page, "%s%s %d\n", prefix, g.name, g.value)
 	}
 	for _, f := range m.families {
-		fmt.Fprintf(&page, description, f.name, f.kind, f.help)
+		fmt.Fprintf(&page, description, f.name, f.typ, f.help)
 		f.series.WritePrometheus(&page)
 	}
 

@@ -110,24 +110,24 @@ func (r *response) beginLocked(status int, header http.Header) {
 	r.w.WriteHeader(status)
 }
 
-// rejection is a kind of rejected requests.
+// rejection is what rejected requests have in common.
 type rejection struct {
 	status int
 	reason string // such as person, server or bytes of a 429
 	person string // the name of the person, "" if unknown
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each kind and
-// person. An SDK begins with a GET, whose 405 is not worth a line.
+// reject counts a rejected request, and logs it: at most one line a second for each status,
+// reason and person. An SDK begins with a GET, whose 405 is not worth a line.
 func (r *response) reject(status int) {
-	kind := rejection{
+	same := rejection{
 		status: status,
 		reason: cmp.Or(r.reason, http.StatusText(status)),
 		person: r.person.Name,
 	}
 	s := r.instance
-	s.Metrics.reject(1, kind)
-	n := s.logged.Count(kind)
+	s.Metrics.reject(1, same)
+	n := s.logged.Count(same)
 	if n == 0 {
 		return
 	}
@@ -136,10 +136,10 @@ func (r *response) reject(status int) {
 	if status == http.StatusMethodNotAllowed {
 		log = s.Log.Debug
 	}
-	values := []any{"status", status, "reason", kind.reason}
+	values := []any{"status", status, "reason", same.reason}
 	switch {
-	case kind.person != "":
-		values = append(values, "client", kind.person)
+	case same.person != "":
+		values = append(values, "client", same.person)
 	case status == http.StatusForbidden: // because of one of the two
 		origin := r.request.Header.Get("Origin")
 		values = append(values, "host", text.Label(r.request.Host), "origin", text.Label(origin))

@@ -16,8 +16,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// tokenHolder begins the IDs of people with a static token.
-const tokenHolder = "token:"
+// What the IDs of people begin with.
+const (
+	tokenHolder = "token:" // of those with a static token
+	anyone      = ""
+)
 
 // Tokens are bearer tokens that the operator hands out, which may change.
 type Tokens struct {

@@ -52,9 +52,9 @@ func (b *background) skips(ev *streamEvent) bool {
 	return ev.Sequence < b.skip
 }
 
-// Get returns a background response as it is now. One that has failed or was cancelled is no error:
-// see Response.Failure. model and include are those of the request. Get makes one request, and a
-// second one if the first says that the API does not have the response. Every error is a
+// Get returns a background response as it is now. One that has failed or was cancelled is not an
+// error: see Response.Failure. model and include are those of the request. Get makes one request,
+// and a second one if the first says that the API does not have the response. Every error is a
 // *call.Error, which does not tell how the response is, unless its Lost says that the API does not
 // have it any more.
 func (cl *Client) Get(
@@ -79,7 +79,7 @@ func (cl *Client) Get(
 }
 
 // Cancel cancels a background response. Every error is a *call.Error. That the response has ended
-// already is no error.
+// already is not an error.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	var resp *http.Response
 	_, err := cl.api.Cancel(ctx, id, cl.options(c, &resp)...)
@@ -227,13 +227,13 @@ func (cl *Client) fetchOnce(
 	return acc.ended, cl.failed(parent, err, 1)
 }
 
-// listener reads the answer of a request. It gives up a connection that is silent for too long.
-type listener struct {
+// silenceLimit reads the body of a response, and gives up a connection that is silent for too long.
+type silenceLimit struct {
 	io.ReadCloser
 	of *accumulator
 }
 
-func (l listener) Read(p []byte) (int, error) {
+func (l silenceLimit) Read(p []byte) (int, error) {
 	silence := time.Duration(0) // without a limit
 	switch {
 	case !l.of.end.IsZero():

@@ -40,7 +40,7 @@ const defaultBaseURL = "https://api.openai.com/v1"
 // Options configures a Client.
 type Options struct {
 	BaseURL      string            // a URL, with or without a trailing slash; "": OpenAI's
-	APIKey       string            // sent as a bearer token, see Client.SetKey
+	APIKey       string            // sent as a bearer token, until SetKey replaces it
 	Organization string            // OpenAI-Organization header; "": none
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token

@@ -57,9 +57,9 @@ func (m *memory) refused(person string, failure *call.Error) {
 	r.row++
 	r.shared++
 
-	for _, r := range append(m.countingLocked(person), r) {
-		r.next = time.Now().Add(m.pause)
-		r.asking = false
+	for _, each := range append(m.countingLocked(person), r) {
+		each.next = time.Now().Add(m.pause)
+		each.asking = false
 	}
 }
 

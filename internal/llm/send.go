@@ -73,7 +73,7 @@ func (cl *Client) complete(req *http.Request, c *call.Call) {
 // readAnswer reads the body of an answer and closes it.
 func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
 	defer resp.Body.Close()
-	resp.Body = listener{resp.Body, acc}
+	resp.Body = silenceLimit{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
 	if acc.ended != nil {

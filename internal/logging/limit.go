@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Limiter bounds the lines about events that may come in a loop: one in a period for each kind of
-// them. Its zero value is ready for use.
+// Limiter bounds the lines about events that may come in a loop: one in a period for each key of
+// an event. Its zero value is ready for use.
 type Limiter struct {
 	Period time.Duration // 0: a second
 
-	kinds sync.Map // *occurrences by kind
+	occurred sync.Map // *occurrences by key
 }
 
 // occurrences are how often an event occurred since its last line, and when that was.
@@ -21,10 +21,10 @@ type occurrences struct {
 	n      int
 }
 
-// Count counts an event of a kind, which is a key of a map. It returns how many have occurred since
-// the last line about them, or 0 if it is too early for another one.
-func (l *Limiter) Count(kind any) (n int) {
-	v, _ := l.kinds.LoadOrStore(kind, &occurrences{})
+// Count counts an event with a key. It returns how many of the key have occurred since the last
+// line about them, or 0 if it is too early for another one.
+func (l *Limiter) Count(key any) (n int) {
+	v, _ := l.occurred.LoadOrStore(key, &occurrences{})
 	o := v.(*occurrences)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -80,12 +80,12 @@ func (r *Resource) checkScopes(c claims) error {
 	return nil
 }
 
-// ofAccessToken reports whether a token is an access token. kind is its header typ (RFC 9068
-// section 2.1). An ID token, a logout token or a security event shows by one of the other claims
-// what it is. Keycloak before version 25 puts nonce into access tokens too, which have the claim
-// typ: Bearer.
-func (c claims) ofAccessToken(kind any) bool {
-	switch strings.ToLower(fmt.Sprint(kind)) {
+// ofAccessToken reports whether a token is an access token. typ is its header of that name (RFC
+// 9068 section 2.1). An ID token, a logout token or a security event shows by one of the other
+// claims what it is. Keycloak before version 25 puts nonce into access tokens too, which have the
+// claim typ: Bearer.
+func (c claims) ofAccessToken(typ any) bool {
+	switch strings.ToLower(fmt.Sprint(typ)) {
 	case "at+jwt", "application/at+jwt":
 		return true
 	case "jwt", "<nil>": // the header may be absent

@@ -49,7 +49,7 @@ type issuer struct {
 
 	// Only run uses the fields below.
 	keysURL string // of the last metadata
-	logged  string // the last event
+	logged  string // the last message
 }
 
 // published is what the reads so far have found. It does not change.
@@ -107,7 +107,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
 // waits, but not twice in 5 s. Requests with unknown keys, which need no token, do not put off the
-// full read. The last read fails, and ends the wait of all requests.
+// full read. After ctx ends, one more read fails and releases all waiting requests.
 func (i *issuer) run(ctx context.Context) {
 	refresh := time.Tick(refreshTime)
 	full := true            // whether to read the metadata, too
@@ -203,22 +203,22 @@ func signs(key jose.JSONWebKey) bool {
 
 // report logs the result of a read unless it is of the same kind as the last one.
 func (i *issuer) report(ignored, err error) {
-	event := "the keys were read"
+	msg := "the keys were read"
 	switch {
 	case err != nil:
-		event = "the keys cannot be read"
+		msg = "the keys cannot be read"
 	case ignored != nil:
-		event = "a key is ignored"
+		msg = "a key is ignored"
 		err = ignored
 	}
 
-	if event == i.logged {
+	if msg == i.logged {
 		return
 	}
-	i.logged = event
+	i.logged = msg
 	if err != nil {
-		i.log.Warn(event, "err", err)
+		i.log.Warn(msg, "err", err)
 		return
 	}
-	i.log.Info(event)
+	i.log.Info(msg)
 }

@@ -86,9 +86,9 @@ func (i *issuer) discover(ctx context.Context) error {
 	}
 	base := strings.TrimSuffix(i.url, "/")
 	err := i.get(ctx, base+"/.well-known/openid-configuration", &metadata)
-	issuer, _ := url.Parse(i.url) // Options.check has parsed it
+	parsed, _ := url.Parse(i.url) // Options.check has parsed it
 	if errors.Is(err, errNotFound) {
-		err = i.get(ctx, wellKnown(issuer, "/.well-known/oauth-authorization-server"), &metadata)
+		err = i.get(ctx, wellKnown(parsed, "/.well-known/oauth-authorization-server"), &metadata)
 	}
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (i *issuer) discover(ctx context.Context) error {
 		return fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
 	}
 	keys, err := url.Parse(metadata.KeysURL)
-	onThisMachine := err == nil && onLoopback(keys) && onLoopback(issuer)
+	onThisMachine := err == nil && onLoopback(keys) && onLoopback(parsed)
 	if !strings.HasPrefix(metadata.KeysURL, "https://") && !onThisMachine {
 		return fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
 	}

@@ -3,7 +3,7 @@
 //
 //	oauth.go     options, and the check of a token
 //	claims.go    what a token says
-//	keys.go      the keys of an issuer, which are read in the background
+//	keys.go      the keys of an issuer, which a goroutine reads
 //	metadata.go  discovery: of the issuer by us, of this server by clients
 //
 // Tokens are JWTs in compact form (RFC 9068, and what identity providers issued before it). go-jose

@@ -42,7 +42,7 @@ const (
 type Pacer struct {
 	mu     sync.Mutex
 	begin  time.Time          // a minute before the first call, so that 0 is no recent time
-	people map[string]*person // by name
+	people map[string]*person // by ID
 	number int                // of the last call that waited for the first time
 	timer  *time.Timer        // nil until the first refusal
 

@@ -1,5 +1,5 @@
-// Package people has one entry for each person who uses the server: what the person has taken of
-// it, and what bounds that.
+// Package people has one entry for each person who uses the server: what each person uses, and
+// what bounds that.
 //
 //	people.go   Registry: the entries and their end
 //	requests.go requests and their bytes
@@ -16,8 +16,11 @@ import (
 
 // Limits bound what people take.
 type Limits struct {
-	MaxCalls  int            // calls that run at the same time; others wait. 0: 256
-	PerPerson func() int     // how many of them are of one person; 0, and nil: no bound
+	// MaxCalls bounds the calls that run at the same time; others wait. Twice as many requests are
+	// accepted at the same time. 0: 256.
+	MaxCalls int
+
+	PerPerson func() int     // the same for one person; 0, and nil: no bound
 	Budget    *budget.Budget // what one person may start; nil: anything
 }
 
@@ -58,8 +61,8 @@ func New(l Limits) *Registry {
 func (r *Registry) entryLocked(id string) *entry {
 	e := r.people[id]
 	if e == nil {
-		maps.DeleteFunc(r.people, func(_ string, e *entry) bool {
-			return e.requests+e.queued+e.calls == 0
+		maps.DeleteFunc(r.people, func(_ string, old *entry) bool {
+			return old.requests+old.queued+old.calls == 0
 		})
 		e = &entry{}
 		r.people[id] = e
@@ -69,10 +72,10 @@ func (r *Registry) entryLocked(id string) *entry {
 
 // addLocked adds what a person takes, or gives back.
 func (r *Registry) addLocked(e *entry, requests, bytes, calls int) {
-	for _, e := range []*entry{e, &r.all} {
-		e.requests += requests
-		e.bytes += bytes
-		e.calls += calls
+	for _, sum := range []*entry{e, &r.all} {
+		sum.requests += requests
+		sum.bytes += bytes
+		sum.calls += calls
 	}
 }
 

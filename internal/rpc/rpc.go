@@ -18,8 +18,8 @@ const (
 	maxDepth    = 64
 )
 
-// Elements returns a bound of the elements in JSON: its commas, arrays and objects. It is more than
-// MaxElements if there are so many, or more than 64 levels. Nothing is allocated.
+// Elements returns an upper bound of the number of elements in JSON: its commas, arrays and
+// objects. Above MaxElements or 64 levels it returns MaxElements+1. It allocates nothing.
 func Elements(data []byte) int {
 	elements := 0
 	depth := 0
@@ -98,11 +98,11 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 		m.Params = json.RawMessage(params.Raw)
 	}
 	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
-	hasResult := object.Get("result").Exists() || object.Get("error").Exists()
+	responds := object.Get("result").Exists() || object.Get("error").Exists()
 	switch {
 	case !unambiguous(object) || object.Get("jsonrpc").Str != "2.0",
 		m.ID.Exists() && !validID,
-		m.Method == "" && !(validID && hasResult):
+		m.Method == "" && !(validID && responds):
 		return nil, Invalid("not a JSON-RPC 2.0 request")
 	case m.Method == "" || !validID:
 		return m, nil
@@ -131,7 +131,7 @@ func unambiguous(object gjson.Result) bool {
 	return ok
 }
 
-// NotJSON is the error for what is not JSON.
+// NotJSON is the error for input that is not JSON.
 func NotJSON(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "Parse error: " + reason}
 }

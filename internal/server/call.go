@@ -71,11 +71,11 @@ func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
-	isKnown := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
+	known := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.Detach.API != nil { // another server may have sealed the id
-		isKnown = true
+		known = true
 	}
-	if !isKnown {
+	if !known {
 		return nil, unknownTool(name)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -89,7 +89,7 @@ func (s *Server) call(
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
-	if name == answerResult { // which has no question
+	if name == answerResult { // it has no question, which is all that err says
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 	if err == nil {
@@ -102,13 +102,13 @@ func (s *Server) call(
 	task, a, err := s.ask(ctx, req, c, q)
 	switch {
 	case errors.Is(err, call.ErrWaiting):
-		return s.waits(req, c.Ahead), nil
+		return s.waitingResult(req, c.Ahead), nil
 	case task == nil:
 		return s.result(req, name, a, err)
 	case s.canBeTask(req.Params):
 		return created(task), nil
 	}
-	return s.working(req, task.ID), nil
+	return s.workingResult(req, task.ID), nil
 }
 
 // run waits until the call may run, and runs it. A panic fails this call only.
@@ -117,9 +117,9 @@ func (s *Server) run(
 ) (a *answer.Answer, err error) {
 	began := time.Now()
 	defer func() {
-		isUnsent := a == nil && c.Attempts == 0
-		isFree := isUnsent || errors.Is(err, call.ErrWaiting)
-		s.options.People.Limits.Budget.Settle(c, !isFree)
+		unsent := a == nil && c.Attempts == 0
+		free := unsent || errors.Is(err, call.ErrWaiting)
+		s.options.People.Limits.Budget.Settle(c, !free)
 		s.observe(c, began, a, err)
 	}()
 	defer s.recoverCall(c.Tool, &err)

@@ -36,9 +36,9 @@ const lateSchema = `{
 	}
 }`
 
-// working is the result of a call that goes on. Nothing in it is of the API: web pages write parts
-// of that.
-func (s *Server) working(req mcp.Request, id string) *result {
+// workingResult is the result of a call that goes on. Nothing in it is of the API: web pages write
+// parts of that.
+func (s *Server) workingResult(req mcp.Request, id string) *result {
 	return s.object(req, struct {
 		Status  string `json:"status"`
 		ID      string `json:"id"`
@@ -50,9 +50,9 @@ func (s *Server) working(req mcp.Request, id string) *result {
 // waiting is the status of a call with call.ErrWaiting, and its outcome.
 const waiting = "waiting"
 
-// waits is the result of such a call. It has the time, because clients end loops of calls with the
-// same result.
-func (s *Server) waits(req mcp.Request, ahead int) *result {
+// waitingResult is the result of such a call. It has the time, because clients end loops of calls
+// with the same result.
+func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were " +
 		"ahead. Call the same tool again now, with the same arguments, to wait on. Do not answer " +
 		"without it."
@@ -79,7 +79,7 @@ func (s *Server) await(
 	defer watch(ctx, req, task.Progress)()
 	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Detach.Within, resultTime))
 	if end.Works() {
-		return s.working(req, next), nil
+		return s.workingResult(req, next), nil
 	}
 	return s.result(req, task.Tool, end.Answer, end.Err)
 }

@@ -126,8 +126,8 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	}
 
 	mode := s.options.Settings.ToolErrors
-	isResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
-	if isResult {
+	asResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
+	if asResult {
 		data["code"] = code
 		r := s.newResult(req, message, data)
 		r.IsError = true

@@ -1,4 +1,4 @@
-// Package server is the MCP server: three tools in front of one function that answers questions
+// Package server is the MCP server: tools in front of one function that answers questions
 // (spec §3).
 //
 //	server.go    Server, and which methods and tools it has
@@ -32,11 +32,11 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	// Ask answers the question of a call. It returns soon after ctx is done.
+	// Ask answers the question of a call (answer.Answerer.Ask). It returns soon after ctx is done.
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
-	Explain func(profile string, err error) string // an error of Ask in one line for people
-	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
+	Explain func(tool string, err error) string // an error of Ask in one line for people
+	Observe func(Ended)                         // at the end of each call, concurrently; or nil
 
 	Settings Settings
 	Detach   Detach
@@ -92,7 +92,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Close ends the tasks that run here, see tasks.Tasks.
+// Close ends the tasks that run here. The API goes on with the responses in its background.
 func (s *Server) Close() {
 	s.tasks.Close()
 }
@@ -178,8 +178,8 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 		switch method {
 		case "initialize":
 			res, err := next(ctx, method, req)
-			isFirst := !initialized.Swap(req.GetParams() != nil)
-			if err != nil && req.GetParams() != nil && isFirst {
+			first := !initialized.Swap(req.GetParams() != nil)
+			if err != nil && req.GetParams() != nil && first {
 				return s.initialize(), nil
 			}
 			return res, err

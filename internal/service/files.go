@@ -32,7 +32,8 @@ func (s *Service) Secret(variable string) (data []byte, path string, err error) 
 	return data, path, err
 }
 
-// Files are files with secrets that are read again when they change. Add them before Follow.
+// Files are files, most of them with secrets, that are read again when they change. Add them before
+// Follow.
 type Files struct {
 	log   *slog.Logger
 	all   []*file
@@ -113,7 +114,7 @@ func newReading(data []byte, err error) reading {
 
 // follow reads a file again until ctx ends. A problem is logged once.
 func (f *Files) follow(ctx context.Context, one *file) {
-	isStale := false
+	stale := false
 	last := one.current
 	wait := rereadTime
 	for {
@@ -138,13 +139,13 @@ func (f *Files) follow(ctx context.Context, one *file) {
 			switch {
 			case err != nil:
 				f.log.Error("keeping the old "+one.what, "err", err)
-				if !isStale {
+				if !stale {
 					f.stale.Add(1)
 				}
-			case isStale:
+			case stale:
 				f.stale.Add(-1)
 			}
-			isStale = err != nil
+			stale = err != nil
 		}
 		last = next
 	}

@@ -37,7 +37,7 @@ type Options struct {
 	Config      *config.Config
 	Warnings    []string         // of loading it
 	Offline     bool             // answer from the built-in fake API
-	RefusalTime time.Duration    // see llm.Options
+	RefusalTime time.Duration    // for how long a refusal of the key is remembered
 	LogFormat   string           // of logging.Options
 	Stderr      io.Writer        // gets the log
 	Redactor    *redact.Redactor // gets the secrets of the configuration

@@ -261,14 +261,14 @@ func (c *conn) writeLocked(m outgoing) error {
 	}
 
 	framed := !c.lines.Load()
-	event := "send line"
+	msg := "send line"
 	if framed {
-		event = "send framed"
+		msg = "send framed"
 		if string(m.ID) == "null" {
 			body = append(body, '\n') // for a client of lines whose first line was not JSON
 		}
 	}
-	c.log.Debug(event, "bytes", len(body), "json", string(body))
+	c.log.Debug(msg, "bytes", len(body), "json", string(body))
 
 	if err := Write(c.out, body, framed); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)

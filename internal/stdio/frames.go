@@ -40,7 +40,7 @@ type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger
 
-	// After a parse error the next Read skips so many bytes, or the rest of the line. The error is
+	// After a parse error the next Read skips skip bytes, or the rest of the line. The error is
 	// returned before, because more input may arrive late.
 	skip      int
 	skipsLine bool

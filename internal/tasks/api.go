@@ -17,8 +17,9 @@ const (
 
 // atAPI is what the API said about the response of a task.
 type atAPI struct {
-	// turn holds a value while a request uses what follows. It is no Mutex, because the API may be
-	// asked meanwhile, and time in a bubble of testing/synctest goes on only where channels wait.
+	// turn holds a value while a request uses what follows. It is a channel, not a Mutex: the API
+	// may be asked meanwhile, and time in a bubble of testing/synctest goes on only where channels
+	// wait.
 	turn    chan struct{}
 	asked   time.Time // when the API was last asked
 	message string    // about the task then; "": it runs
@@ -47,14 +48,14 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	h.asked = time.Now()
 	h.message = ""
 
-	late := time.Since(t.Created) >= s.o.Timeout
+	overdue := time.Since(t.Created) >= s.o.Timeout
 	runs := errors.Is(err, answer.ErrRunning)
 	switch {
 	case !runs:
 		s.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		h.message = "the API does not say whether the answer is complete"
-	case late:
+	case overdue:
 		s.cancelResponse(ctx, c, from)
 		s.end(t, nil, answer.TimeoutError(s.o.Timeout)) // even if the response goes on
 	}

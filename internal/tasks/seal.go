@@ -60,7 +60,8 @@ func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	return o, false
 }
 
-// newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with a key of a secret. Sizes are the only errors, and they are fixed.
+// newAEAD returns AES-256-GCM with a key derived from secret. It prefixes the ciphertext with a
+// random nonce. Only sizes can be wrong, and they are fixed.
 func newAEAD(secret string) cipher.AEAD {
 	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
 	block, _ := aes.NewCipher(key)

@@ -24,7 +24,7 @@ import (
 const (
 	maxTasks = 1000             // that are kept, unless more of them work
 	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
-	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
+	keepHere = time.Hour        // after the time limit, for clients that ask for the answer late
 	pollHere = 2 * time.Second  // between two requests of a client about a task that lives here
 	askTime  = 10 * time.Second // for the API to answer
 )

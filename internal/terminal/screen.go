@@ -63,7 +63,7 @@ type Screen struct {
 	drawn    string          // the status line on the terminal
 	message  strings.Builder // the last message of the model
 	shown    string          // what of it is on the terminal
-	layout   renderer        // of this try
+	layout   renderer        // of this attempt
 	hasText  bool            // there is text on the terminal
 }
 
