@@ -8,11 +8,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -32,7 +32,7 @@ var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. It has no user without a password, who could be the
 // password.
-var storeURL = regexp.MustCompile(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
+var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:]+)(:\d{1,5})?(/\d{0,4})?$`)
 
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
@@ -61,7 +61,7 @@ func NewStore(roots func() *x509.CertPool, log *slog.Logger) *Store {
 // SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
 func (s *Store) SetURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
-	if err != nil || !storeURL.MatchString(raw) {
+	if err != nil || !storeURL().MatchString(raw) {
 		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
 			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
 			"a password has %2F for /, and so on")
