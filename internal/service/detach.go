@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -41,7 +42,8 @@ func (s *Service) Detach(
 		Shared: shared,
 		EOF:    eof,
 	}
-	tasksAtAPI := settings.Tasks && s.Profiles["answer_detailed"].Background
+	inBackground := func(t call.Tool) bool { return t.Task && s.Profiles[t.Name].Background }
+	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, inBackground)
 	switch {
 	case !s.usesBackground():
 	case len(list()) > 0:

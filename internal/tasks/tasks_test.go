@@ -98,7 +98,7 @@ func TestFound(t *testing.T) {
 		})
 
 		compare.Equal(t, "named", task.AwaitName(t.Context()), true)
-		compare.Equal(t, "found", s.Found(t.Context(), task), true)
+		compare.Equal(t, "lost", s.Lost(t.Context(), task), false)
 		compare.Equal(t, "after", time.Since(began), time.Second)
 	})
 }
