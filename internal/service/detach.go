@@ -3,13 +3,11 @@ package service
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
@@ -64,8 +62,8 @@ func (s *Service) Detach(
 
 // usesBackground reports whether a tool runs in the background of the API.
 func (s *Service) usesBackground() bool {
-	background := func(p answer.Profile) bool { return p.Background }
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), background)
+	background := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
+	return slices.ContainsFunc(call.Tools, background)
 }
 
 // background is the API as the home of tasks, whose ids the secrets of list seal.
