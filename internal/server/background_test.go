@@ -82,10 +82,10 @@ func (a *api) fetch(
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	isSame := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
+	same := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
 		from.Created.Equal(a.created)
 	switch {
-	case !isSame:
+	case !same:
 		return nil, errors.New("not the task that was started")
 	case a.cancelled > 0:
 		return nil, context.Canceled
