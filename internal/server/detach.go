@@ -25,8 +25,8 @@ const nameTime = 2 * time.Second
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
 //	                response and is asked for it        the response after half of that
 //
-// With the API means that a tool runs in its background, and that there is a secret for ids
-// (service.Detach).
+// With the API means that a tool runs in its background, and that there is a secret for ids. The
+// caller sets neither Tasks nor Within where the table says that no call goes on (service.Detach).
 type Detach struct {
 	Tasks  bool          // clients that declare tasks get one for the tools that can be tasks
 	Within time.Duration // that a call and answer_result wait for an answer; 0: until their end
