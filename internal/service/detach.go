@@ -40,10 +40,11 @@ func (s *Service) Detach(
 		Shared: shared,
 		EOF:    eof,
 	}
-	inBackground := func(t call.Tool) bool { return t.Task && s.Profiles[t.Name].Background }
-	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, inBackground)
+	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
+	asTask := func(t call.Tool) bool { return t.Task && inBackground(t) }
+	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, asTask)
 	switch {
-	case !s.usesBackground():
+	case !slices.ContainsFunc(call.Tools, inBackground):
 	case len(list()) > 0:
 		d.API = s.background(list)
 	case tasksAtAPI || d.Within > 0:
@@ -58,12 +59,6 @@ func (s *Service) Detach(
 		d.Within = 0
 	}
 	return d, warning, nil
-}
-
-// usesBackground reports whether a tool runs in the background of the API.
-func (s *Service) usesBackground() bool {
-	background := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
-	return slices.ContainsFunc(call.Tools, background)
 }
 
 // background is the API as the home of tasks, whose ids the secrets of list seal.
