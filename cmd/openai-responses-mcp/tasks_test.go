@@ -241,7 +241,11 @@ func TestTaskCancelled(t *testing.T) {
 	}
 	a.logged("outcome=cancelled kind=canceled")
 	for name, r := range map[string]*replica{"a": a, "b": b} {
-		status := r.task(alice, "get", id).Get("result.status").Str
+		status := ""
+		poll(func() bool { // the call is logged before its task ends
+			status = r.task(alice, "get", id).Get("result.status").Str
+			return status != "working"
+		})
 		compare.Equal(t, "status at "+name, status, "cancelled")
 	}
 

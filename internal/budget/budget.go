@@ -5,8 +5,9 @@
 //	store.go   the buckets of Valkey or Redis, which replicas share
 //	take.lua   the script that changes those
 //
-// A limit is a bucket for each person that refills evenly in its period. What is taken is measured in
-// the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe one period.
+// A limit is a bucket for each person that refills evenly in its period. What is taken is measured
+// in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe one
+// period.
 package budget
 
 import (
@@ -39,7 +40,7 @@ func New(o Options) *Budget {
 	return &Budget{
 		Options: o,
 		memory: memory{
-			clock:  func() int64 { return time.Now().UnixMicro() }, // also while a laptop sleeps
+			clock:  time.Now,
 			full:   map[string]int64{},
 			tokens: map[string]int64{},
 		},
@@ -69,8 +70,8 @@ func (b *Budget) Take(c *call.Call) error {
 		buckets[refused-1].words, (wait+minute-1)/minute)
 }
 
-// Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests whose
-// tokens are unknown count as typical ones.
+// Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests
+// whose tokens are unknown count as typical ones.
 func (b *Budget) Settle(c *call.Call, sent bool) {
 	var calls int64
 	if sent {
@@ -101,8 +102,8 @@ type bucket struct {
 	need, take int64 // without the need nothing is taken
 }
 
-// buckets returns those from which a person takes calls and tokens. They need one call or token, unless
-// these are taken in any case.
+// buckets returns those from which a person takes calls and tokens. They need one call or token,
+// unless these are taken in any case.
 func (b *Budget) buckets(id string, calls, tokens int64, anyway bool) (list []bucket) {
 	id = fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(id, b.User))))
 	add := func(limit, id, words string, most int, period, n int64) {

@@ -72,9 +72,11 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// The limits of a person are not those of others, that of all people is. The error names the one that
-// refuses for the longest time.
+// The limits of a person are not those of others, that of all people is. The error names the one
+// that refuses for the longest time.
 func TestPeople(t *testing.T) {
+	const tokens = "limit of 100000 tokens a day reached; a call is possible in "
+	const ofAll = "limit of 200000 tokens a day of all people reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 200_000})
 		for _, tt := range []struct {
@@ -85,14 +87,13 @@ func TestPeople(t *testing.T) {
 		}{
 			{"alice", 50_000, "", ""},
 			{"alice", 60_000, "", ""},
-			{"alice", 0, "limit of 100000 tokens a day reached; a call is possible in 145 min", "day"},
+			{"alice", 0, tokens + "145 min", "day"},
 			{"bob", 10, "", ""},
 			{"bob", 10, "", ""},
 			{"bob", 10, "", ""},
 			{"bob", 0, "limit of 3 calls an hour reached; a call is possible in 20 min", "hour"},
 			{"carol", 95_000, "", ""},
-			{"carol", 0, "limit of 200000 tokens a day of all people reached; a call is possible in 37 min",
-				"all"},
+			{"carol", 0, ofAll + "37 min", "all"},
 		} {
 			c, err := take(b, tt.person)
 			compare.Equal(t, tt.person, err, tt.want)
@@ -104,8 +105,9 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// A person whose agent makes calls in ten loops for ten days uses what the limit allows for them, what
-// a bucket has at first, and what it may owe: calls run when it ends. The tokens of calls differ.
+// A person whose agent makes calls in ten loops for ten days uses what the limit allows for them,
+// what a bucket has at first, and what it may owe: calls run when it ends. The tokens of calls
+// differ.
 func TestMoney(t *testing.T) {
 	const limit = 500_000
 	const days = 10
@@ -137,34 +139,6 @@ func TestMoney(t *testing.T) {
 		if sum < days*limit || sum > (days+3)*limit {
 			t.Errorf("used the limit of %.2f days, want at most 13", float64(sum)/limit)
 		}
-	})
-}
-
-// What is left bounds how many calls begin at once, although none has ended: each takes what a typical
-// call took so far. Cancelling them gives nothing back.
-func TestAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: 1_000_000})
-		for range 18 {
-			c, _ := take(b, "token:alice")
-			settle(b, c, 50_000)
-		}
-		var running []*call.Call
-		for range 30 {
-			c, err := take(b, "token:alice")
-			if err == "" {
-				running = append(running, c)
-			}
-		}
-		if len(running) > 3 {
-			t.Errorf("%d calls of 50,000 tokens begin with 100,000 left", len(running))
-		}
-		for _, c := range running {
-			c.Unknown = 1
-			b.Settle(c, true)
-		}
-		_, err := take(b, "token:alice")
-		compare.Equal(t, "another call is refused", err != "", true)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"sync"
+	"time"
 )
 
 const (
@@ -13,7 +14,7 @@ const (
 
 // memory has the buckets of this process. It follows the rules of take.lua.
 type memory struct {
-	clock func() int64 // in microseconds
+	clock func() time.Time
 
 	mu     sync.Mutex       // guards the fields below
 	full   map[string]int64 // when a bucket is full, by its key; one that is not there is full
@@ -24,7 +25,7 @@ type memory struct {
 func (m *memory) take(buckets []bucket) (refused int, wait int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.clock() // while it is locked: a call must not see a bucket of the future
+	now := m.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future
 	maps.DeleteFunc(m.full, func(_ string, full int64) bool { return full <= now })
 
 	missing := make([]int64, len(buckets))

@@ -44,7 +44,7 @@ func TestSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	memory := &New(Options{}).memory
 	now := time.Now().UnixMicro()
-	memory.clock = func() int64 { return now }
+	memory.clock = func() time.Time { return time.UnixMicro(now) }
 	passed := 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])

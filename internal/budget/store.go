@@ -30,12 +30,13 @@ var takeSource string
 
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
-// storeURL matches the URLs of stores. It has no user without a password, who could be the password.
+// storeURL matches the URLs of stores. It has no user without a password, who could be the
+// password.
 var storeURL = regexp.MustCompile(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:]+)(:\d{1,5})?(/\d{0,4})?$`)
 
-// Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use is
-// repeated: an error does not say whether the script ran.
+// Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
+// is repeated: an error does not say whether the script ran.
 type Store struct {
 	roots   func() *x509.CertPool
 	log     *slog.Logger
@@ -45,7 +46,8 @@ type Store struct {
 	failing atomic.Int32  // 1: it fails
 }
 
-// NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the system.
+// NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
+// system.
 func NewStore(roots func() *x509.CertPool, log *slog.Logger) *Store {
 	s := &Store{
 		roots: roots,
@@ -60,16 +62,17 @@ func NewStore(roots func() *x509.CertPool, log *slog.Logger) *Store {
 func (s *Store) SetURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || !storeURL.MatchString(raw) {
-		return nil, errors.New("not valkey://USER:PASSWORD@HOST:PORT/DATABASE, where the scheme may " +
-			"also be redis, or for TLS valkeys or rediss; a password has %2F for /, and so on")
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
+			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
+			"a password has %2F for /, and so on")
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
 	return u, nil
 }
 
-// renew ends the connections of a pool, and reports whether it was the current one. Connections also end
-// after some minutes, because the name may have a new address.
+// renew ends the connections of a pool, and reports whether it was the current one. Connections
+// also end after some minutes, because the name may have a new address.
 func (s *Store) renew(pool *redis.Pool) bool {
 	_ = pool.Close()
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
@@ -96,8 +99,8 @@ func (s *Store) Failing() int {
 	return int(s.failing.Load())
 }
 
-// Run probes the store, if there is one, until ctx ends: once, and every second while it fails. A probe
-// writes: a store that is full or read-only answers others.
+// Run probes the store, if there is one, until ctx ends: once, and every second while it fails. A
+// probe writes: a store that is full or read-only answers others.
 func (s *Store) Run(ctx context.Context) {
 	probe := []bucket{{key: "probe", period: 1e6, take: 1}}
 	for fails := 1; s != nil; fails = s.Failing() {
@@ -123,8 +126,8 @@ func (s *Store) take(buckets []bucket) (refused int, wait int64, ok bool) {
 	return s.use(buckets)
 }
 
-// use runs take.lua. After an error the store fails, and all connections end: the server behind them
-// may have become read-only. That is not so if the URL has changed meanwhile.
+// use runs take.lua. After an error the store fails, and all connections end: the server behind
+// them may have become read-only. That is not so if the URL has changed meanwhile.
 func (s *Store) use(buckets []bucket) (refused int, wait int64, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()

@@ -101,8 +101,8 @@ func (a *app) serveCommand() *cobra.Command {
 		"the default: a quarter of --max-calls if there are several people")
 	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", 0, "one person may start `N` calls of "+
 		"tools in an hour, at first up to N at once; 0, the default: server.calls_per_hour")
-	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", 0, "the calls of one person may use `N` "+
-		"tokens in 24 hours, at first up to N at once; 0, the default: server.tokens_per_day")
+	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", 0, "the calls of one person may use "+
+		"`N` tokens in 24 hours, at first up to N at once; 0, the default: server.tokens_per_day")
 	flags.IntVar(&f.quotas.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
 		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
@@ -182,6 +182,7 @@ func (f *serveFlags) serve(
 		return usageError("", "%v", err)
 	}
 
+	loops := []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run}
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
@@ -216,7 +217,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
+		Loops:           loops,
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 	}
@@ -314,20 +315,16 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
-	perPerson := o.People.Limits.PerPerson()
-	if perPerson > 0 { // else there is no bound
-		log = log.With("max_calls_per_user", perPerson)
+	add := func(name string, limit int) {
+		if limit > 0 { // else there is none
+			log = log.With(name, limit)
+		}
 	}
-	quotas := o.People.Limits.Budget
-	if quotas.CallsPerHour > 0 {
-		log = log.With("calls_per_hour", quotas.CallsPerHour)
-	}
-	if quotas.TokensPerDay > 0 {
-		log = log.With("tokens_per_day", quotas.TokensPerDay)
-	}
-	if quotas.TokensPerDayOfAll > 0 {
-		log = log.With("tokens_per_day_of_all", quotas.TokensPerDayOfAll)
-	}
+	limits := o.People.Limits
+	add("max_calls_per_user", limits.PerPerson())
+	add("calls_per_hour", limits.Budget.CallsPerHour)
+	add("tokens_per_day", limits.Budget.TokensPerDay)
+	add("tokens_per_day_of_all", limits.Budget.TokensPerDayOfAll)
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}

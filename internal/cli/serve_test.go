@@ -251,6 +251,14 @@ func TestServeSecrets(t *testing.T) {
 			"MCP_TASK_SECRETS and MCP_TASK_SECRETS_FILE are both set",
 		},
 		{
+			"a store whose user may be the password", serve, "MCP_STORE_URL=redis://" + short + "@store",
+			"MCP_STORE_URL is not valkey://",
+		},
+		{
+			"no URL of a store", "--stdio", "MCP_STORE_URL_FILE=" + writeFile(t, short),
+			"MCP_STORE_URL is not valkey://",
+		},
+		{
 			"no secrets of tasks", serve, "MCP_TASK_SECRETS_FILE=" + writeFile(t, " ,\n"),
 			"file has no secrets",
 		},

@@ -151,7 +151,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
 	if c.Limit != "" {
-		m.limited.add(1, "client=%q,limit=%q", m.person(c.Person.Name), c.Limit)
+		m.limited.add(1, "%s,limit=%q", caller, c.Limit)
 	}
 	if c.Err != nil {
 		m.errors.add(1, "tool=%q,kind=%q",

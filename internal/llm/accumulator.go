@@ -36,6 +36,10 @@ type accumulator struct {
 	call *call.Call
 	log  func([]byte) // writes what came back to the debug log
 
+	// events are those so far, with the deltas that were not read, if nothing watches the call and
+	// it does not run in the background.
+	events [][]byte
+
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
 	byID    map[string]itemNumber
@@ -74,18 +78,28 @@ type block struct {
 
 // newAccumulator returns an accumulator that writes what came back to the debug log.
 func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
-	return &accumulator{
+	a := &accumulator{
 		call: c,
 		log: func(data []byte) {
 			cl.logBody(ctx, "openai(client): response", data)
 		},
-		byIndex: map[float64]itemNumber{},
-		byID:    map[string]itemNumber{},
-		items:   map[itemNumber]call.Item{},
-		done:    map[itemNumber]bool{},
-		blocks:  map[blockKey]*block{},
-		texts:   map[itemNumber][]*block{},
 	}
+	a.clear()
+	return a
+}
+
+// clear forgets what the events said of items.
+func (a *accumulator) clear() {
+	a.last = unknownItem
+	a.byIndex = map[float64]itemNumber{}
+	a.byID = map[string]itemNumber{}
+	a.items = map[itemNumber]call.Item{}
+	a.done = map[itemNumber]bool{}
+	a.blocks = map[blockKey]*block{}
+	a.order = nil
+	a.texts = map[itemNumber][]*block{}
+	a.elements = 0
+	a.annotations = 0
 }
 
 // streamEvent is what the program needs of the events of a stream
@@ -124,6 +138,7 @@ const detailTime = 2 * time.Second
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
 // item is complete and the last one is an answer. One that runs in the background is asked for.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call.Response, error) {
+	unwatched := a.call.Sink == nil && !a.asked
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
 		a.size += len(data)
@@ -139,13 +154,19 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 			continue
 		}
 
-		r, err := a.handleEvent(data)
-		if r != nil || err != nil {
-			return r, err
+		delta := strings.HasSuffix(stream.Event().Type, ".delta")
+		if !delta || !unwatched {
+			r, err := a.handleEvent(data)
+			if r != nil || err != nil {
+				return r, err
+			}
+		}
+		if unwatched {
+			a.events = append(a.events, data)
 		}
 	}
 
-	err := cmp.Or(stream.Err(), ctx.Err())
+	err := cmp.Or(stream.Err(), ctx.Err(), a.readDeltas())
 	over := err == nil || !a.end.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
@@ -280,12 +301,11 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 	}
 
 	a.log(data)
-	a.ended = r
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
-	a.addStreamed(r)
-
-	err := check(r, data)
+	err := a.addStreamed(r)
+	a.ended = r // after those of events that are read again
+	err = cmp.Or(err, check(r, data))
 	if err != nil {
 		return nil, err
 	}
@@ -295,11 +315,20 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 
 // addStreamed replaces the output of a response that has less than was streamed. A content filter
 // takes text back: then only a missing output is replaced.
-func (a *accumulator) addStreamed(r *call.Response) {
+func (a *accumulator) addStreamed(r *call.Response) error {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
 	streamed := a.streamed(filtered)
-	less := !filtered && lacks(r.Output, streamed)
+	text := textOf(r.Output...)
+	whole := text != "" && text == textOf(streamed...)
+	if !whole {
+		err := a.readDeltas()
+		if err != nil {
+			return err
+		}
+		streamed = a.streamed(filtered)
+	}
 
+	less := !filtered && lacks(r.Output, streamed)
 	switch {
 	case len(streamed) == 0:
 	case less && citable(r.Output) > citable(streamed): // it has searches
@@ -309,6 +338,28 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	case less, len(r.Output) == 0:
 		r.Output = streamed
 	}
+	return nil
+}
+
+// readDeltas handles the events of a call that nothing watches again, with their deltas.
+func (a *accumulator) readDeltas() error {
+	events := a.events
+	if len(events) == 0 {
+		return nil
+	}
+	a.events = nil
+	a.clear()
+	log := a.log
+	a.log = func([]byte) {} // it has them
+	defer func() { a.log = log }()
+
+	for _, data := range events {
+		_, err := a.handleEvent(data)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // streamed returns the items that were streamed. Messages that are not complete count if no answer

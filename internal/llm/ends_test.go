@@ -178,6 +178,21 @@ func TestSilentFailure(t *testing.T) {
 	})
 }
 
+// Citations in events of their own count where the complete text has none.
+func TestStreamedCitations(t *testing.T) {
+	const message = `{"type":"message","id":"msg_1","content":[
+		{"type":"output_text","text":"Yes & no."}]}`
+	events := eventsOf(t, "$streamed")
+	last := slices.IndexFunc(events, func(s string) bool { return strings.Contains(s, "annotation") })
+	events = append(events[:last+1],
+		`{"type":"response.output_item.done","output_index":0,"item":`+message+`}`,
+		`{"type":"response.completed","response":{"output":[`+message+`]}}`)
+	cl, _ := newClient(0, sseStep(events...))
+	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	wantSuccess(t, err)
+	wantEqual(t, "annotations", len(r.Output[0].Content[0].Annotations), 1)
+}
+
 // The citations of a text that only deltas have are in events, too. It can be sent back.
 func TestStreamedMessage(t *testing.T) {
 	cl, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))

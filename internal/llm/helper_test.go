@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tidwall/gjson"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -75,10 +76,14 @@ func table(t *testing.T, name string) map[string][]string {
 	return rows
 }
 
-// frames is a stream of payloads.
+// frames is a stream of payloads, whose types are the names of the events.
 func frames(payloads ...string) string {
 	var b strings.Builder
 	for _, payload := range payloads {
+		kind := gjson.Get(payload[:min(len(payload), 1000)], "type").Str
+		if kind != "" {
+			b.WriteString("event: " + kind + "\n")
+		}
 		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
 	}
 

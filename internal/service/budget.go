@@ -2,7 +2,6 @@ package service
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
@@ -10,13 +9,12 @@ import (
 )
 
 // Budget returns what bounds the calls and tokens of people. A limit of o that is 0 is that of the
-// configuration. Where the environment names a store, a person without an ID, as over stdio, is the user
-// of the system. The error is about the URL of the store.
+// configuration. Where the environment names a store, a person without an ID, as over stdio, is the
+// user of the system. The error is about the URL of the store.
 func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
-	const variable = "MCP_STORE_URL"
 	o.CallsPerHour = cmp.Or(o.CallsPerHour, s.Config.Server.CallsPerHour)
 	o.TokensPerDay = cmp.Or(o.TokensPerDay, s.Config.Server.TokensPerDay)
-	raw, path, err := s.Secret(variable)
+	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
 		return budget.New(o), err
 	}
@@ -26,7 +24,7 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 	accept := func(raw []byte) error {
 		u, err := o.Store.SetURL(strings.TrimSpace(string(raw)))
 		if err != nil {
-			return fmt.Errorf("the value of %s is %w", variable, err)
+			return err
 		}
 		password, _ := u.User.Password()
 		s.Redactor.Add(password)

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Fleet runs three replicas of serve --http with a redis-server on loopback, and shows that the limits
 // of people hold for all of them, also when replicas and the server fail:
 //

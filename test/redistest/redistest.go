@@ -88,6 +88,7 @@ func (s *Server) Run() error {
 			return nil
 		}
 	}
+	s.Kill()
 	return fmt.Errorf("starting %s: %w", s.cmd.Path, err)
 }
 
