@@ -56,8 +56,8 @@ func TestRequery(t *testing.T) {
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = ans.Text
-				isRetried := tt.name == "retried"
-				compare.Equal(t, "retries are counted", ans.Meta.Retries > 0, isRetried)
+				retried := tt.name == "retried"
+				compare.Equal(t, "retries are counted", ans.Meta.Retries > 0, retried)
 			}
 			compare.Equal(t, "text or error", got, tt.want)
 			compare.Equal(t, "requests", api.requests, tt.requests)

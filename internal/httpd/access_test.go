@@ -105,8 +105,8 @@ func TestEachAuthenticator(t *testing.T) {
 					res, _ := serve(t, slow, alone).request(by(token, request), 401)
 
 					challenge := res.Header.Get("WWW-Authenticate")
-					isBare := name == "tokens"
-					compare.Equal(t, "the challenge is bare", challenge == "Bearer", isBare)
+					bare := name == "tokens"
+					compare.Equal(t, "the challenge is bare", challenge == "Bearer", bare)
 				})
 			}
 		}

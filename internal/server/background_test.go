@@ -13,12 +13,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-const keepTime = 8 * time.Minute
+const (
+	detailed = "answer_detailed" // which can be a task
+	keepTime = 8 * time.Minute
+)
 
 // api is an API that runs one question in the background for a minute, unless the question says
 // something else. Any server can ask it.
 type api struct {
-	tool      string // that is called; "": answer_detailed
+	tool      string // that is called; "": detailed
 	question  string
 	created   time.Time
 	cancelled int
@@ -79,10 +82,10 @@ func (a *api) fetch(
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	isSame := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
+	same := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
 		from.Created.Equal(a.created)
 	switch {
-	case !isSame:
+	case !same:
 		return nil, errors.New("not the task that was started")
 	case a.cancelled > 0:
 		return nil, context.Canceled

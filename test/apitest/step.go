@@ -21,12 +21,12 @@ import (
 
 // step is the behaviour of one request. With the zero value the server answers as a model would.
 type step struct {
-	delay   time.Duration // before anything is sent
-	slow    time.Duration // between two events
-	turn    string        // what the model says, one of turns; "": it decides
-	isAsked bool          // the first word of the question is the step
-	fault   string        // the name of one of faults; "": none
-	value   string        // of the fault
+	delay time.Duration // before anything is sent
+	slow  time.Duration // between two events
+	turn  string        // what the model says, one of turns; "": it decides
+	asked bool          // the first word of the question is the step
+	fault string        // the name of one of faults; "": none
+	value string        // of the fault
 
 	stop      string // the fault that ends a stream early, or "": it does not
 	stopAfter int    // events
@@ -63,10 +63,10 @@ func (s *Server) Script(steps ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	isForAll := false
+	forAll := false
 	for _, word := range steps {
 		if word == "always" {
-			isForAll = true
+			forAll = true
 			continue
 		}
 
@@ -74,7 +74,7 @@ func (s *Server) Script(steps ...string) error {
 		if err != nil {
 			return fmt.Errorf("parsing step %q: %w", word, err)
 		}
-		if isForAll {
+		if forAll {
 			s.always = st
 		} else {
 			s.queue = append(s.queue, st)
@@ -90,7 +90,7 @@ func parse(word string) (st step, err error) {
 
 		switch name {
 		case "asked":
-			st.isAsked = true
+			st.asked = true
 		case "delay":
 			st.delay, err = time.ParseDuration(value)
 		case "slow":
@@ -141,7 +141,7 @@ func (st step) answer(
 	r *http.Request,
 	body []byte,
 ) (complete bool) {
-	if st.isAsked {
+	if st.asked {
 		question := gjson.GetBytes(body, `input.@reverse.#(role=="user").content.0.text`).Str
 		word, _, _ := strings.Cut(strings.ReplaceAll(question, "\n", " "), " ")
 		st, _ = parse(word) // as a model would if the word is not a step
@@ -233,12 +233,12 @@ func (w *endingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *endingWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
-	isHead := len(b) == 0 // of a stream
-	isEvent := bytes.HasPrefix(b, []byte("event: "))
-	if isEvent {
+	head := len(b) == 0 // of a stream
+	event := bytes.HasPrefix(b, []byte("event: "))
+	if event {
 		w.events++
 	}
-	ends := w.step.stop != "" && (isHead || isEvent) && w.events >= w.step.stopAfter
+	ends := w.step.stop != "" && (head || event) && w.events >= w.step.stopAfter
 	if err != nil || !ends {
 		return n, err
 	}

@@ -19,11 +19,11 @@ func drain(server program) error {
 	}
 	defer s.kill()
 
-	isLost := func(response string, err error) bool {
-		isRefused := strings.HasPrefix(response, "503")
-		return err == nil && !isRefused && !isAnswer(response) // else the connection has ended first
+	loses := func(response string, err error) bool {
+		refused := strings.HasPrefix(response, "503")
+		return err == nil && !refused && !isAnswer(response) // else the connection has ended first
 	}
-	return inUse("a drain", s.address, isLost, func() error {
+	return inUse("a drain", s.address, loses, func() error {
 		time.Sleep(3 * time.Second)
 		return s.stop()
 	})
@@ -31,7 +31,7 @@ func drain(server program) error {
 
 // inUse does something while 20 users call a server, and fails if a call is lost.
 func inUse(
-	what, address string, isLost func(response string, err error) bool, do func() error,
+	what, address string, loses func(response string, err error) bool, do func() error,
 ) error {
 	var over atomic.Bool
 	var calls, lost atomic.Int64
@@ -44,7 +44,7 @@ func inUse(
 				var err error
 				c, response, err = post(c, address, "alice", "load")
 				calls.Add(1)
-				if isLost(response, err) {
+				if loses(response, err) {
 					lost.Add(1)
 					fmt.Fprintln(os.Stderr, "load: lost:", response, err)
 				}

@@ -34,8 +34,8 @@ func restart(server program, caddy string) error {
 	defer proxy.kill()
 	time.Sleep(time.Second) // until Caddy knows that they are ready
 
-	isLost := func(response string, err error) bool { return err != nil || !isAnswer(response) }
-	return inUse(fmt.Sprint(restarts, " restarts"), proxy.address, isLost, func() error {
+	loses := func(response string, err error) bool { return err != nil || !isAnswer(response) }
+	return inUse(fmt.Sprint(restarts, " restarts"), proxy.address, loses, func() error {
 		for n := range restarts {
 			i := n % len(replicas)
 			err := replicas[i].stop() // drains, while the other one serves
