@@ -31,6 +31,9 @@ type askFlags struct {
 	question answer.Question
 }
 
+// eventsPage describes the lines of --events.
+const eventsPage = "https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/spec.md#14-commands"
+
 // askCommand answers one question on the command line, as the tools do.
 func (a *app) askCommand() *cobra.Command {
 	f := &askFlags{
@@ -67,7 +70,7 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 	flags.BoolVar(&f.json, "json", false,
 		"print the JSON that the tools return: answer, citations, ...")
 	flags.BoolVar(&f.events, "events", false,
-		"print what happens as JSON lines, the answer in the last one; section 14 of docs/spec.md")
+		"print what happens as JSON lines, the answer in the last one: "+eventsPage)
 	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
 	f.common.add(c)
 	return c

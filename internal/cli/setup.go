@@ -115,7 +115,11 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 		return usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && f.url == "":
-		return usageError(startServer, "--via http needs --url")
+		needs := "--via http"
+		if c.Web() {
+			needs = c.Name
+		}
+		return usageError(startServer, "%s needs --url", needs)
 	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
 		// It has no password before @, so it can be shown.
 		return usageError(startServer, "--url %q lacks https://", f.url)

@@ -301,6 +301,9 @@ func places(c Client) string {
 	}
 
 	file := c.File("linux")
+	if strings.Contains(file, " ") { // words
+		return file
+	}
 	text := "`" + file + "`"
 	if path := c.File("darwin"); path != file {
 		text += ", macOS `" + path + "`"

@@ -156,7 +156,7 @@ type (
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
 		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
-		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
+		UserLocation   Location       `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
 	}
 
 	Defaults struct {

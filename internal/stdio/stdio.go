@@ -1,5 +1,5 @@
 // Package stdio is the transport between an MCP client and the SDK: an
-// [mcp.Transport] over a pair of byte streams (spec §2, transports.md §1).
+// [mcp.Transport] over a pair of byte streams (spec §2.1, transports.md).
 //
 // The SDK's own transport reads lines only, rounds large ids, ends the session
 // at input that it cannot parse, and cancels calls at the end of the input.
@@ -37,7 +37,7 @@ type Transport struct {
 	Lines   bool
 	Methods rpc.Methods   // of the server
 	EOF     chan struct{} // if not nil, is closed when In has ended
-	Log     *slog.Logger  // gets the stages of transports.md §1.6 at debug level
+	Log     *slog.Logger  // gets the stages at debug level (transports.md)
 }
 
 // Connect starts reading In. The connection ends when In has ended and every call is answered, when

@@ -44,12 +44,11 @@ func session() []string {
 	defer os.RemoveAll(dir)
 	must(exec.Command("go", "build", "-o", dir, "./cmd/"+program).Output())
 
-	ask := fmt.Sprintf("%s ask --usage %q", program, question)
+	ask := fmt.Sprintf("%s ask %q", program, question)
 	during, after := frames(record(dir, api.URL, ask))
 
-	prompt := "\x1b[1m$ " + ask + "\x1b[0m"
-	lines := []string{prompt, during, ""}
-	return append(lines, strings.Split(prompt+"\n"+after+"$", "\n")...)
+	lines := []string{"\x1b[1m$ " + ask + "\x1b[0m", during, ""}
+	return append(lines, strings.Split(after+"$", "\n")...)
 }
 
 // record runs a command in a terminal, with the program of folder dir, and returns what it writes.
@@ -122,7 +121,7 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]
   <circle cx="22" cy="18" r="6"/>
   <circle cx="42" cy="18" r="6"/>
   <circle cx="62" cy="18" r="6"/>
-  <text class="faint" x="82" y="23">a sample: answer and figures were written by hand</text>
+  <text class="faint" x="82" y="23">a sample: the answer was written by hand</text>
 `
 
 // draw returns the picture of a terminal with these lines. The first empty line separates the two
