@@ -110,8 +110,8 @@ func (p *process) start() (float64, error) {
 	return float64(p.started) / float64(time.Millisecond), nil
 }
 
-// idle returns the memory after tools/list, in MiB, of each of eight processes. Pages that they share
-// count once.
+// idle returns the memory after tools/list, in MiB, of each of eight processes. Pages that they
+// share count once.
 func (p *process) idle() (total float64, err error) {
 	all := []*process{p}
 	for range sessions - 1 {

@@ -46,19 +46,28 @@ func stream(response string) string {
 		fmt.Fprintf(&b, "event: %[1]s\ndata: {\"type\":\"%[1]s\",%[2]s}\n\n", event, members)
 	}
 
-	const at = `"output_index":3,"item_id":"msg_1","content_index":0`
+	const item = `"output_index":3,"item":`
+	const part = `"output_index":3,"item_id":"msg_1","content_index":0`
+	message := gjson.Get(response, "output.#(type==message)")
+	text := message.Get("content.0.text")
+
 	add("response.created", `"response":{"id":"resp_1","status":"in_progress","output":[]}`)
 	add("response.output_item.added",
-		`"output_index":3,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}`)
-	add("response.content_part.added", at+`,"part":{"type":"output_text","text":""}`)
+		item+`{"type":"message","id":"msg_1","role":"assistant","content":[]}`)
+	add("response.content_part.added", part+`,"part":{"type":"output_text","text":""}`)
 
-	const deltas = events - 4
-	text := gjson.Get(response, "output.#(type==message).content.0.text").String()
+	const deltas = events - 7
+	all := text.String()
 	for i := range deltas {
-		piece := text[i*len(text)/deltas : (i+1)*len(text)/deltas]
+		piece := all[i*len(all)/deltas : (i+1)*len(all)/deltas]
 		add("response.output_text.delta",
-			at+`,"sequence_number":%d,"delta":%q,"logprobs":[],"obfuscation":"0123456789"`, i+3, piece)
+			part+`,"sequence_number":%d,"delta":%q,"logprobs":[],"obfuscation":"0123456789"`,
+			i+3, piece)
 	}
+
+	add("response.output_text.done", part+`,"text":%s`, text.Raw)
+	add("response.content_part.done", part+`,"part":%s`, message.Get("content.0").Raw)
+	add("response.output_item.done", item+"%s", message.Raw)
 	add("response.completed", `"response":%s`, response)
 	return b.String()
 }
