@@ -34,6 +34,7 @@ type step struct {
 	refuses []string // parameters that are refused
 	refusal string   // with this error
 	blames  string   // the parameter that the error names; "": the refused one
+	tokens  string   // of the input; "": as a model would use
 	file    []byte   // the finished response, instead of what the model says
 	edits   []string // names of edits
 }
@@ -46,6 +47,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	ok, search, uncited, empty            what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
+//	tokens=N                              used for the input, and none for the output
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	gone, too-old                         errors of a GET: no such response, no stream of it
@@ -112,6 +114,8 @@ func parse(word string) (st step, err error) {
 			st.stop = name
 			st.stopAfter = 2
 			st.value = cmp.Or(value, "500")
+		case "tokens":
+			st.tokens = value
 		case "file":
 			st.file, err = os.ReadFile(value)
 		default:
@@ -176,6 +180,10 @@ func (st step) answer(
 func (st step) edit(final []byte) []byte {
 	if st.file != nil {
 		final = st.file
+	}
+	if st.tokens != "" {
+		usage := fmt.Sprintf(`{"input_tokens":%s,"output_tokens":0,"total_tokens":%[1]s}`, st.tokens)
+		final, _ = sjson.SetRawBytes(final, "usage", []byte(usage))
 	}
 	for _, word := range st.edits {
 		members := gjson.Get(edits, word).Map()

@@ -8,24 +8,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // drain ends a server while people call it on connections that a gateway keeps. A call is answered, or
 // refused with 503 so that the gateway asks another replica. None is accepted and then killed.
 func drain(server program) error {
-	s, err := server.start(anyPort, "--drain", "4s", "--notice", "500ms")
+	s, err := server.start(serving.AnyPort, "--drain 4s --notice 500ms")
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 
 	loses := func(response string, err error) bool {
 		refused := strings.HasPrefix(response, "503")
 		return err == nil && !refused && !isAnswer(response) // else the connection has ended first
 	}
-	return inUse("a drain", s.address, loses, func() error {
+	return inUse("a drain", s.Address, loses, func() error {
 		time.Sleep(3 * time.Second)
-		return s.stop()
+		return s.Stop()
 	})
 }
 
