@@ -116,6 +116,23 @@ func TestMoney(t *testing.T) {
 	})
 }
 
+// A limit that is lower than a typical call lets one call run at a time, and then none for a day.
+func TestLowLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 1})
+		c, first := take(b, "token:alice")
+		compare.Equal(t, "the first call", first, "")
+		for range 2 {
+			_, err := take(b, "token:alice")
+			compare.Contains(t, "error", err, "limit of 1 tokens a day reached")
+			settle(b, c, 3000)
+		}
+		time.Sleep(day)
+		_, err := take(b, "token:alice")
+		compare.Contains(t, "error after a day", err, "a call is possible in 1440 min")
+	})
+}
+
 // As many calls pass at once as the limit allows.
 func TestExact(t *testing.T) {
 	for range 100 {

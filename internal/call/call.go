@@ -48,6 +48,7 @@ type Call struct {
 	// What the call has taken of the limits of its person, see package budget.
 	Reserved int64  // tokens
 	Stored   bool   // in the store
+	Unsure   bool   // the store has not said whether
 	Limit    string // the one that refused the call: hour, day or all; "": none
 
 	Input  []json.RawMessage // of the request, whose words an error may repeat

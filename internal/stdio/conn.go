@@ -133,10 +133,11 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
 	if refusal != nil { // a client that does not read must not keep its cancellations from us
-		go c.Write(c.ctx, &jsonrpc.Response{ // a failed write ends the session by itself
+		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: refusal,
-		})
+		}
+		go func() { _ = c.Write(c.ctx, response) }() // a failed write ends the session by itself
 		return nil
 	}
 	return r
