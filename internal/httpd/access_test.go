@@ -151,37 +151,13 @@ func TestTokensChange(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, step := range []struct {
-		name, list string
-		want       string // the error, the holders of secret and bob, and the number of names
-	}{
-		{
-			"second token", "alice:" + secret + "\nalice:" + bob + "\n",
-			"<nil> token:alice token:alice 1",
-		},
-		{
-			"empty", "",
-			"test has no tokens token:alice token:alice 1",
-		},
-		{
-			"two names", "alice:" + secret + "\nbob:" + secret,
-			"the token of entry 2 of test is that of another name, too token:alice token:alice 1",
-		},
-		{
-			"other name", "bob:" + bob,
-			"<nil>  token:bob 1",
-		},
-		{
-			"byte order mark", "\ufeffalice:" + secret + ",bob:" + bob,
-			"<nil> token:alice token:bob 2",
-		},
-	} {
-		problem := tokens.Set([]byte(step.list))
+	for _, row := range compare.Table(t, "tokens", 3) {
+		problem := tokens.Set([]byte(row[1]))
 		first, _ := tokens.Authenticate(secret)
 		second, _ := tokens.Authenticate(bob)
 
 		got := fmt.Sprint(problem, " ", first.ID, " ", second.ID, " ", len(tokens.Names()))
-		compare.Equal(t, step.name, got, step.want)
+		compare.Equal(t, row[0], got, row[2])
 	}
 
 	if !strings.HasPrefix(learned, secret+" "+secret+" "+bob) {
