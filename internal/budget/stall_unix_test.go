@@ -14,7 +14,7 @@ import (
 // once.
 func TestStall(t *testing.T) {
 	server := redistest.New(t)
-	r := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
+	r := idleReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
 	c, _ := take(r.Budget, "alice")
 	settle(r.Budget, c, 0)
 
@@ -22,6 +22,7 @@ func TestStall(t *testing.T) {
 	c, _ = take(r.Budget, "alice")
 	compare.Equal(t, "the store has not answered", c.Unsure, true)
 	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
+	go r.Store.Run(t.Context())
 	r.until(t, false)
 	settle(r.Budget, c, 0)
 

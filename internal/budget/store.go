@@ -162,7 +162,8 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
 			"err", err)
 	}
-	if connected && errors.Is(err, os.ErrDeadlineExceeded) {
+	late := ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)
+	if connected && late {
 		return 0, 0, unsure
 	}
 	return 0, 0, unused

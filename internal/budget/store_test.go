@@ -49,6 +49,14 @@ func noRoots() *x509.CertPool { return nil }
 // newReplica starts a replica whose store is at a URL.
 func newReplica(t *testing.T, url string, o Options) *replica {
 	t.Helper()
+	r := idleReplica(t, url, o)
+	go r.Store.Run(t.Context())
+	return r
+}
+
+// idleReplica is newReplica without probes.
+func idleReplica(t *testing.T, url string, o Options) *replica {
+	t.Helper()
 	r := &replica{}
 	o.Store = NewStore(noRoots, slog.New(slog.NewTextHandler(&r.log, nil)))
 	_, err := o.Store.SetURL(url)
@@ -56,7 +64,6 @@ func newReplica(t *testing.T, url string, o Options) *replica {
 		t.Fatal(err)
 	}
 	r.Budget = New(o)
-	go r.Store.Run(t.Context())
 	return r
 }
 

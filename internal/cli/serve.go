@@ -179,15 +179,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	limits := s.Quotas("anonymous")
-	limits.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
-	if f.quotas.CallsPerHour >= 0 {
-		limits.CallsPerHour = f.quotas.CallsPerHour
-	}
-	if f.quotas.TokensPerDay >= 0 {
-		limits.TokensPerDay = f.quotas.TokensPerDay
-	}
-	quotas, err := s.Budget(limits, files)
+	quotas, err := s.Budget(f.limits(s), files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -233,6 +225,19 @@ func (f *serveFlags) serve(
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)
+}
+
+// limits are the quotas of the flags, or else of the configuration.
+func (f *serveFlags) limits(s *service.Service) budget.Options {
+	o := s.Quotas("anonymous")
+	o.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
+	if f.quotas.CallsPerHour >= 0 {
+		o.CallsPerHour = f.quotas.CallsPerHour
+	}
+	if f.quotas.TokensPerDay >= 0 {
+		o.TokensPerDay = f.quotas.TokensPerDay
+	}
+	return o
 }
 
 // drainTime is how long calls may finish.
