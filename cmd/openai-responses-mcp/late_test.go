@@ -136,16 +136,16 @@ func TestLateOutlives(t *testing.T) {
 	}
 }
 
-// Over HTTP a call that waits for a place or for the rate limit ends in time, counts as no call of the
-// hour, and has its answer when it is called again. It is no failure.
+// Over HTTP a call that waits for a slot or for the rate limit ends in time, does not count for the
+// quota, and has its answer when it is called again. It is not a failure.
 func TestWaitingCall(t *testing.T) {
 	compare.SkipShort(t, "waits 10 s")
 	t.Parallel()
 	for _, tt := range []struct {
 		name, first string // step of the API
-		isTaken     bool   // the place
+		taken       bool   // the slot
 	}{
-		{"place", "ok", true},
+		{"slot", "ok", true},
 		{"rate limit", "429=4", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestWaitingCall(t *testing.T) {
 			api, env := newAPI(t, "always", "search+slow=80ms")
 			r := newReplica(t, env, overHTTP+late+"--max-calls 1 --calls-per-hour 1")
 			id := ""
-			if tt.isTaken {
+			if tt.taken {
 				id = r.late("why is it so")
 			} else if err := api.Script(tt.first); err != nil {
 				t.Fatal(err)
@@ -173,7 +173,7 @@ func TestWaitingCall(t *testing.T) {
 				response, object = r.tool(bob, "answer_result", "id", object.Get("id").Str)
 			}
 			compare.Contains(t, "answer", response.Get("result.content.0.text").Str, "what is it")
-			if tt.isTaken {
+			if tt.taken {
 				r.answered(id, "why is it so")
 			}
 			wantPosts(t, api, 2)

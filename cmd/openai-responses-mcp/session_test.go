@@ -105,8 +105,8 @@ func lane(t *testing.T, c *client, name string) {
 
 		// The call may have been answered before it was cancelled, but not afterwards.
 		m := c.want(id)
-		isPing := strings.Contains(m.raw, `"result":{}`)
-		if !isPing {
+		ping := strings.Contains(m.raw, `"result":{}`)
+		if !ping {
 			c.want(id)
 			if want == "" {
 				t.Errorf("a hanging call was answered: %s", m.raw)

@@ -11,66 +11,36 @@ import (
 // said is a part of a message.
 func said(text string) map[string]any { return map[string]any{"type": "output_text", "text": text} }
 
-const (
-	page     = "https://a.example/"
-	ours     = "\n\nSources:\n- https://a.example/ (2025-08-09)"
-	ofModel  = "A.\n\n出典:\n- https://b.example/ (2025-01-02)"
-	cutShort = "\n\n[incomplete: max_output_tokens]"
-)
-
-var textTests = []struct{ name, body, want string }{
-	{"messages are paragraphs", completed(message("", "a\n"), message("", "b")), "a\n\nb"},
-	{"parts continue", completed(messageOf("", said("a "), said("b"))), "a b"},
-	{"markers of the API", completed(message("", "A \ue200cite\ue202turn0\ue201.")), "A."},
-
-	{
-		"a refusal is a paragraph",
-		completed(messageOf("", said("a"), map[string]any{"type": "refusal", "refusal": "no"}, said("b"))),
-		"a\n\nno\n\nb",
-	},
-
-	{"final phase only", completed(message("commentary", "c"), message("final_answer", "f")), "f"},
-	{"no final phase", completed(message("commentary", "c"), message("", "d")), "c\n\nd"},
-	{"empty final phase", completed(message("commentary", "c"), messageOf("final_answer")), "c"},
-
-	{"sources found", completed(search(page), message("", "A.")), "A." + ours},
-	{"sources not found", completed(search(), message("", "A.")), "A."},
-	{"sources of the model", completed(message("", ofModel, page)), ofModel},
-	{"list that no annotation names", completed(search(), message("", ofModel)), ofModel},
-	{
-		"links that no annotation names",
-		completed(search(), message("", "https://b.example/2025/01/02/ and "+page)),
-		"https://b.example/2025/01/02/ and " + page +
-			"\n\nSources:\n- https://b.example/2025/01/02/ (2025-01-02)\n- " + page +
-			" (2025-08-09)",
-	},
-	{
-		"cut in a link",
-		incomplete("max_output_tokens", search(), message("", page+" and https://b.exam")),
-		page + " and https://b.exam" + cutShort + ours,
-	},
-	{
-		"cut before sources",
-		incomplete("max_output_tokens", search(page), message("", "A")),
-		"A" + cutShort + ours,
-	},
-	{
-		"cut in code",
-		incomplete("max_output_tokens", message("", "```sh\nmake insta")),
-		"```sh\nmake insta\n```" + cutShort,
-	},
-}
+// page is a page of the tests.
+const page = "https://a.example/"
 
 func TestText(t *testing.T) {
-	for _, tt := range textTests {
-		t.Run(tt.name, func(t *testing.T) {
-			ans, err := ask(t, tt.body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare.Equal(t, "text", ans.Text, tt.want)
-		})
+	for _, row := range compare.Table(t, "text", 4) {
+		body := completed(items(row[2])...)
+		if row[1] != "" {
+			body = incomplete(row[1], items(row[2])...)
+		}
+		t.Run(row[0], func(t *testing.T) { wantText(t, body, pages.Replace(row[3])) })
 	}
+}
+
+// The parts of a message continue it, without the markers of the API, but a refusal is a paragraph. An
+// empty final phase is none.
+func TestParts(t *testing.T) {
+	refusal := map[string]any{"type": "refusal", "refusal": "no"}
+	wantText(t, completed(messageOf("", said("a "), said("b"))), "a b")
+	wantText(t, completed(message("", "A \ue200cite\ue202turn0\ue201.")), "A.")
+	wantText(t, completed(messageOf("", said("a"), refusal, said("b"))), "a\n\nno\n\nb")
+	wantText(t, completed(message("commentary", "c"), messageOf("final_answer")), "c")
+}
+
+func wantText(t *testing.T, body, want string) {
+	t.Helper()
+	ans, err := ask(t, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare.Equal(t, "text", ans.Text, want)
 }
 
 func TestNoText(t *testing.T) {

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
@@ -17,50 +18,41 @@ const (
 	cites = `{"status":"completed","output":[
 		{"type":"message","content":[{"type":"output_text","text":"Cited.","annotations":[
 			{"type":"url_citation","url":"https://a.example/","title":"A"}]}]}]}`
-
-	unavailable = "503 "
-	badParams   = `400 {"error":{"message":"no","type":"invalid_request_error","code":"x"}}`
 )
 
 func TestRequery(t *testing.T) {
-	const (
-		citedText = "Cited.\n\nSources:\n- https://a.example/ (2025-08-09)"
-		noText    = "incomplete: max_output_tokens"
-	)
-	textless := incomplete("max_output_tokens", `{"type":"reasoning","id":"rs_1"}`)
-
-	for _, tt := range []struct {
-		name     string
-		attempts int
-		bodies   []string
-		requests int
-		want     string // text, or the error
-	}{
-		{"off", 0, []string{uncited}, 1, "Uncited."},
-		{"retried", 2, []string{uncited, unavailable, cites}, 3, citedText},
-		{"links", 2, []string{completed(search(), message("", page))}, 1, page + ours},
-		{"not searched", 2, []string{completed(message("", "A."))}, 1, "A."},
-
-		{"never anything to cite", 2, []string{uncited}, 3, "Uncited."},
-
-		{"no text", 1, []string{textless, cites}, 2, citedText},
-		{"never any text", 1, []string{textless}, 2, noText},
-		{"text, then none", 1, []string{uncited, textless}, 2, "Uncited."},
-		{"text, then an error", 1, []string{uncited, badParams}, 2, "Uncited."},
-		{"no text, then an error", 1, []string{textless, badParams}, 2, noText},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			a, api := newAnswerer(tt.attempts, tt.bodies...)
+	responses := map[string]string{
+		"uncited":  uncited,
+		"cites":    cites,
+		"links":    completed(search(), message("", page)),
+		"plain":    completed(message("", "A.")),
+		"textless": incomplete("max_output_tokens", `{"type":"reasoning","id":"rs_1"}`),
+		"503":      "503 ",
+		"400":      `400 {"error":{"message":"no","type":"invalid_request_error","code":"x"}}`,
+	}
+	for _, tt := range compare.Rows[struct {
+		Name      string
+		Attempts  int
+		Responses string
+		Requests  int
+		Want      string
+	}](t, "requery") {
+		bubble(t, tt.Name, func(t *testing.T) {
+			var bodies []string
+			for name := range strings.FieldsSeq(tt.Responses) {
+				bodies = append(bodies, responses[name])
+			}
+			a, api := newAnswerer(tt.Attempts, bodies...)
 
 			ans, err := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = ans.Text
-				isRetried := tt.name == "retried"
-				compare.Equal(t, "retries are counted", ans.Meta.Retries > 0, isRetried)
+				retried := tt.Name == "retried"
+				compare.Equal(t, "retries are counted", ans.Meta.Retries > 0, retried)
 			}
-			compare.Equal(t, "text or error", got, tt.want)
-			compare.Equal(t, "requests", api.requests, tt.requests)
+			compare.Equal(t, "text or error", got, tt.Want)
+			compare.Equal(t, "requests", api.requests, tt.Requests)
 		})
 	}
 }

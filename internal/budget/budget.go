@@ -40,25 +40,34 @@ func New(o Options) *Budget {
 	return &Budget{
 		Options: o,
 		memory: memory{
-			clock:  time.Now,
-			full:   map[string]int64{},
-			tokens: map[string]int64{},
+			clock: time.Now,
+			full:  map[string]int64{},
 		},
 	}
 }
 
-// Take takes a call from what its person may use, and the tokens of a call that is typical of the
-// person. The error is of call.KindLimited.
+// typical is how many tokens a call takes before it is sent: a guess, which its end corrects.
+const typical = 20_000
+
+// Take takes a call from what its person may use, and the tokens of a typical call. A limit that is
+// lower than these lets one call run at a time. The error is of call.KindLimited.
 func (b *Budget) Take(c *call.Call) error {
 	id := c.Person.ID
-	c.Reserved = b.memory.typical(id, 0)
+	c.Reserved = typical
+	for _, most := range []int{b.TokensPerDay, b.TokensPerDayOfAll} {
+		if most > 0 {
+			c.Reserved = min(c.Reserved, int64(most))
+		}
+	}
+
 	buckets := b.buckets(id, 1, c.Reserved, false)
-	refused, wait, ok := b.Store.take(buckets)
+	refused, wait, outcome := b.Store.take(buckets)
+	c.Stored = outcome == done
+	c.Unsure = outcome == unsure
 	switch {
-	case !ok:
+	case outcome != done:
 		refused, wait = b.memory.take(buckets)
 	case refused == 0: // in memory, too, which decides when the store fails
-		c.Stored = true
 		b.memory.take(b.buckets(id, 1, c.Reserved, true))
 	}
 	if refused == 0 {
@@ -78,13 +87,13 @@ func (b *Budget) Settle(c *call.Call, sent bool) {
 		calls = 1
 	}
 	id := c.Person.ID
-	used := c.Usage.Input + c.Usage.Output
-	b.memory.typical(id, used)
-	used += int64(c.Unknown) * c.Reserved
-
+	used := c.Usage.Input + c.Usage.Output + int64(c.Unknown)*c.Reserved
 	correction := b.buckets(id, calls-1, used-c.Reserved, true)
 	b.memory.take(correction)
-	if !c.Stored { // the store does not know of the call
+	switch {
+	case c.Unsure: // the script may have run: nothing is given back, or taken twice
+		correction = b.buckets(id, 0, max(0, used-c.Reserved), true)
+	case !c.Stored: // the store does not know of the call
 		correction = b.buckets(id, calls, used, true)
 	}
 	b.Store.take(correction)

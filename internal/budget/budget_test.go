@@ -32,42 +32,29 @@ func settle(b *Budget, c *call.Call, tokens int64) {
 
 // The calls of a person after each other. Each ends as its row says.
 func TestSettle(t *testing.T) {
-	const reached = "limit of 100000 tokens a day reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{TokensPerDay: 100_000})
-		for _, tt := range []struct {
-			what    string
-			after   time.Duration
-			sent    bool
-			tokens  int64
-			unknown int
-			want    string // the error; "": none
-			missing int64  // tokens after the call
-		}{
-			{"answered", 0, true, 12_000, 0, "", 12_000},
-			{"not sent", 0, false, 0, 0, "", 12_000},
-			{"refused by the API", 0, true, 0, 0, "", 12_000},
-			{"cancelled: as 20,000 - 1,000", 0, true, 0, 1, "", 31_000},
-			{"larger than what is left", 0, true, 72_000, 0, "", 103_000},
-			{"refused", 0, false, 0, 0, reached + "44 min", 103_000},
-			{"a token is there", 44 * time.Minute, true, 8_000, 0, "", 107_944},
-			{"refused", 0, false, 0, 0, reached + "115 min", 107_944},
-			{"debts end after a day", 115 * time.Minute, true, 900_000, 0, "", 200_000},
-			{"refused", 0, false, 0, 0, reached + "1441 min", 200_000},
-			{"not sent, and full again", 48 * time.Hour, false, 0, 0, "", 0},
-		} {
-			time.Sleep(tt.after)
+		for _, tt := range compare.Rows[struct {
+			What    string
+			After   time.Duration
+			Sent    bool
+			Tokens  int64
+			Unknown int
+			Want    string
+			Missing int64
+		}](t, "settle") {
+			time.Sleep(tt.After)
 			c, err := take(b, "token:alice")
-			compare.Equal(t, tt.what, err, tt.want)
+			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
-				c.Usage.Output = tt.tokens
-				c.Unknown = tt.unknown
-				b.Settle(c, tt.sent)
+				c.Usage.Output = tt.Tokens
+				c.Unknown = tt.Unknown
+				b.Settle(c, tt.Sent)
 			}
 			buckets := b.buckets("token:alice", 1, 1, false)
 			missing := b.memory.full[buckets[0].key] - time.Now().UnixMicro()
 			tokens := float64(missing) * 100_000 / float64(day.Microseconds())
-			compare.Equal(t, tt.what+": tokens", int64(max(0, tokens)+0.5), tt.missing)
+			compare.Equal(t, tt.What+": tokens", int64(max(0, tokens)+0.5), tt.Missing)
 		}
 	})
 }
@@ -75,31 +62,18 @@ func TestSettle(t *testing.T) {
 // The limits of a person are not those of others, that of all people is. The error names the one
 // that refuses for the longest time.
 func TestPeople(t *testing.T) {
-	const tokens = "limit of 100000 tokens a day reached; a call is possible in "
-	const ofAll = "limit of 200000 tokens a day of all people reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 200_000})
-		for _, tt := range []struct {
-			person string
-			tokens int64
-			want   string
-			limit  string
-		}{
-			{"alice", 50_000, "", ""},
-			{"alice", 60_000, "", ""},
-			{"alice", 0, tokens + "145 min", "day"},
-			{"bob", 10, "", ""},
-			{"bob", 10, "", ""},
-			{"bob", 10, "", ""},
-			{"bob", 0, "limit of 3 calls an hour reached; a call is possible in 20 min", "hour"},
-			{"carol", 95_000, "", ""},
-			{"carol", 0, ofAll + "37 min", "all"},
-		} {
-			c, err := take(b, tt.person)
-			compare.Equal(t, tt.person, err, tt.want)
-			compare.Equal(t, "limit", c.Limit, tt.limit)
+		for _, tt := range compare.Rows[struct {
+			Person      string
+			Tokens      int64
+			Want, Limit string
+		}](t, "people") {
+			c, err := take(b, tt.Person)
+			compare.Equal(t, tt.Person, err, tt.Want)
+			compare.Equal(t, "limit", c.Limit, tt.Limit)
 			if err == "" {
-				settle(b, c, tt.tokens)
+				settle(b, c, tt.Tokens)
 			}
 		}
 	})
@@ -139,6 +113,23 @@ func TestMoney(t *testing.T) {
 		if sum < days*limit || sum > (days+3)*limit {
 			t.Errorf("used the limit of %.2f days, want at most 13", float64(sum)/limit)
 		}
+	})
+}
+
+// A limit that is lower than a typical call lets one call run at a time, and then none for a day.
+func TestLowLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 1})
+		c, first := take(b, "token:alice")
+		compare.Equal(t, "the first call", first, "")
+		for range 2 {
+			_, err := take(b, "token:alice")
+			compare.Contains(t, "error", err, "limit of 1 tokens a day reached")
+			settle(b, c, 3000)
+		}
+		time.Sleep(day)
+		_, err := take(b, "token:alice")
+		compare.Contains(t, "error after a day", err, "a call is possible in 1440 min")
 	})
 }
 

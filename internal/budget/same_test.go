@@ -19,12 +19,12 @@ func random(r *rand.Rand) (list []bucket) {
 	b := New(Options{CallsPerHour: 7, TokensPerDay: 500_000, TokensPerDayOfAll: 900_000})
 	calls := r.Int64N(7)
 	tokens := r.Int64N(500_000)
-	isForced := r.IntN(3) == 0
-	if isForced {
+	forced := r.IntN(3) == 0
+	if forced {
 		calls = r.Int64N(30) - 7
 		tokens = r.Int64N(2_000_000) - 500_000
 	}
-	list = b.buckets(fmt.Sprint(r.IntN(3)), calls, tokens, isForced)
+	list = b.buckets(fmt.Sprint(r.IntN(3)), calls, tokens, forced)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }

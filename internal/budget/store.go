@@ -8,11 +8,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"regexp"
+	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -32,8 +34,8 @@ var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. It has no user without a password, who could be the
 // password.
-var storeURL = regexp.MustCompile(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
-	`(\[.+\]|[^/?#@:]+)(:\d{1,5})?(/\d{0,4})?$`)
+var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
+	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?$`)
 
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
 // is repeated: an error does not say whether the script ran.
@@ -61,7 +63,11 @@ func NewStore(roots func() *x509.CertPool, log *slog.Logger) *Store {
 // SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
 func (s *Store) SetURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
-	if err != nil || !storeURL.MatchString(raw) {
+	port := 0
+	if err == nil {
+		port, _ = strconv.Atoi(u.Port())
+	}
+	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
 		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
 			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
 			"a password has %2F for /, and so on")
@@ -91,6 +97,15 @@ func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
 		redis.DialTLSConfig(&tls.Config{RootCAs: s.roots()}))
 }
 
+// outcome says whether the store has run the script.
+type outcome int
+
+const (
+	unused outcome = iota // or it has refused to
+	done
+	unsure // it has not answered in time
+)
+
 // Failing returns 1 while the store fails, and 0 otherwise or if there is none.
 func (s *Store) Failing() int {
 	if s == nil {
@@ -105,8 +120,8 @@ func (s *Store) Run(ctx context.Context) {
 	probe := []bucket{{key: "probe", period: 1e6, take: 1}}
 	for fails := 1; s != nil; fails = s.Failing() {
 		if fails == 1 {
-			_, _, ok := s.use(probe)
-			if ok && s.failing.CompareAndSwap(1, 0) {
+			_, _, o := s.use(probe)
+			if o == done && s.failing.CompareAndSwap(1, 0) {
 				s.log.Info("the store of the limits works again")
 			}
 		}
@@ -119,16 +134,16 @@ func (s *Store) Run(ctx context.Context) {
 }
 
 // take is use, if there is a store that works and something to take.
-func (s *Store) take(buckets []bucket) (refused int, wait int64, ok bool) {
+func (s *Store) take(buckets []bucket) (refused int, wait int64, o outcome) {
 	if s == nil || s.Failing() == 1 || len(buckets) == 0 {
-		return 0, 0, false
+		return 0, 0, unused
 	}
 	return s.use(buckets)
 }
 
 // use runs take.lua. After an error the store fails, and all connections end: the server behind
 // them may have become read-only. That is not so if the URL has changed meanwhile.
-func (s *Store) use(buckets []bucket) (refused int, wait int64, ok bool) {
+func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
 	s.uses <- struct{}{} // the others end in that time, too
@@ -137,16 +152,20 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, ok bool) {
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
+	connected := conn.Err() == nil
 	reply, err := redis.Int64s(takeScript.DoContext(ctx, conn, arguments(buckets)...))
 	if err == nil && len(reply) == 2 {
-		return int(reply[0]), reply[1], true
+		return int(reply[0]), reply[1], done
 	}
 
 	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
 		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
 			"err", err)
 	}
-	return 0, 0, false
+	if connected && errors.Is(err, os.ErrDeadlineExceeded) {
+		return 0, 0, unsure
+	}
+	return 0, 0, unused
 }
 
 // arguments are those of take.lua, the number of keys first.

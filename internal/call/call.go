@@ -7,7 +7,7 @@
 //	response.go  Response and its items
 //	event.go     what a call's sink gets while a response is written
 //	kind.go      Kind: what went wrong, as far as the hint depends on it
-//	error.go     Error: why the API did not answer
+//	error.go     Error: why a request to the API failed
 package call
 
 import (
@@ -37,10 +37,10 @@ type Call struct {
 
 	// What the call took, also if it failed. These change until it has ended.
 	Attempts  int           // requests that were sent
-	Time      time.Duration // of these requests, each until the end of its answer
+	Time      time.Duration // of these requests, each until the end of its response
 	Waited    time.Duration // for the rate limit
 	Ahead     int           // calls before this one while it waits, and when ErrWaiting ends it
-	RequestID string        // of the last answer, known as soon as its header is there
+	RequestID string        // of the last response, known as soon as its header is there
 	Usage     Usage         // of all responses that report it
 	Unknown   int           // requests that may have used tokens, which were not reported
 	Searches  int           // billable ones if the API reports them, else those in the output
@@ -48,6 +48,7 @@ type Call struct {
 	// What the call has taken of the limits of its person, see package budget.
 	Reserved int64  // tokens
 	Stored   bool   // in the store
+	Unsure   bool   // the store has not said whether
 	Limit    string // the one that refused the call: hour, day or all; "": none
 
 	Input  []json.RawMessage // of the request, whose words an error may repeat

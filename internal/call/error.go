@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Error is why the API did not answer a request. The API key is in none of its texts.
+// Error is why a request to the API failed. The API key is in none of its texts.
 type Error struct {
 	Kind       Kind
-	Status     int    // HTTP status, 0 without an answer
+	Status     int    // HTTP status, 0 without a response
 	Type       string // error.type of the API, for example invalid_request_error
 	Code       string // error.code of the API, for example model_not_found
 	Param      string // error.param of the API, for example reasoning.effort
@@ -110,10 +110,10 @@ func StatusKind(status int) Kind {
 	return cmp.Or(statusKinds[status], KindParameter)
 }
 
-// CodeTooLarge is the code of an answer that exceeds a limit.
+// CodeTooLarge is the code of a response that exceeds a limit.
 const CodeTooLarge = "too_large"
 
-// TooLarge is the error of an answer that exceeds a limit.
+// TooLarge is the error of a response that exceeds a limit.
 func TooLarge(message string) *Error {
 	return &Error{Kind: KindFailed, Code: CodeTooLarge, Message: message}
 }

@@ -34,7 +34,7 @@ type Request struct {
 	// It cannot replace FixedMembers.
 	Extra map[string]any
 
-	Plain bool // asks for a plain answer instead of a stream
+	Plain bool // asks for a plain response instead of a stream
 }
 
 // UserMessage returns an input item with a message of the user.

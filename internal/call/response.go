@@ -31,7 +31,7 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
-	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
+	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil if it did neither
 
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
 	Retries   int    `json:"-"` // attempts that failed before this response
@@ -152,12 +152,12 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxCommas bounds the JSON of an answer before it is decoded, so that a small one cannot become
+// maxCommas bounds the JSON of a response before it is decoded, so that a small one cannot become
 // large in memory: commas separate elements. The longest texts have a few ten thousand.
 const maxCommas = 200_000
 
 // Decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
-// differ in what an answer does not need.
+// differ in members that no answer needs.
 func Decode(data []byte, v any) error {
 	if bytes.Count(data, []byte(",")) > maxCommas {
 		return TooLarge("the answer has more than 200,000 commas")

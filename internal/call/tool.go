@@ -7,15 +7,19 @@ type Tool struct {
 	Description string // for models
 	Flag        string // of the command ask; "" for the tool that it uses without a flag
 	Variable    string // with the model of the profile
+	Task        bool   // a call can be a task
 
 	// The profile where the configuration file has none.
 	Effort, Verbosity string
 }
 
-// Tools are the tools of spec §3.1. The profiles of the others inherit from that of the first.
+// DefaultTool is the first of Tools. Its profile is the one that the others inherit from.
+const DefaultTool = "answer"
+
+// Tools are the tools of spec §3.1.
 var Tools = []Tool{
 	{
-		Name:        "answer",
+		Name:        DefaultTool,
 		Title:       "Answer with web search",
 		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
 		Variable:    "MODEL_ANSWER",
@@ -28,6 +32,7 @@ var Tools = []Tool{
 		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
 		Flag:        "detailed",
 		Variable:    "MODEL_DETAILED",
+		Task:        true,
 		Effort:      "high",
 		Verbosity:   "high",
 	},

@@ -64,7 +64,7 @@ type serveFlags struct {
 	path         string
 	maxCalls     int
 	perPerson    int            // 0: a part of maxCalls if there are several people
-	quotas       budget.Options // 0: those of the configuration
+	quotas       budget.Options // below 0: those of the configuration
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
@@ -99,10 +99,12 @@ func (a *app) serveCommand() *cobra.Command {
 		"`N` requests run at once, at most 10000; as many again wait")
 	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
-	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", 0, "one person may start `N` calls of "+
-		"tools in an hour, at first up to N at once; 0, the default: server.calls_per_hour")
-	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", 0, "the calls of one person may use "+
-		"`N` tokens in 24 hours, at first up to N at once; 0, the default: server.tokens_per_day")
+	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
+		"tools in an hour, at first up to N at once; 0: no limit")
+	flags.Lookup("calls-per-hour").DefValue = "server.calls_per_hour"
+	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
+		"`N` tokens in 24 hours, at first up to N at once; 0: no limit")
+	flags.Lookup("tokens-per-day").DefValue = "server.tokens_per_day"
 	flags.IntVar(&f.quotas.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
 		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
@@ -177,7 +179,15 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	quotas, err := s.Budget(f.quotas, files)
+	limits := s.Quotas("anonymous")
+	limits.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
+	if f.quotas.CallsPerHour >= 0 {
+		limits.CallsPerHour = f.quotas.CallsPerHour
+	}
+	if f.quotas.TokensPerDay >= 0 {
+		limits.TokensPerDay = f.quotas.TokensPerDay
+	}
+	quotas, err := s.Budget(limits, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

@@ -32,7 +32,7 @@ func (a *app) smokeCommand() *cobra.Command {
 	f := &smokeFlags{
 		app:    a,
 		common: commonFlags{keyless: true},
-		tool:   "answer",
+		tool:   call.DefaultTool,
 	}
 	c := &cobra.Command{
 		Use:         "smoke [flags] [QUESTION...]",

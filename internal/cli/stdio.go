@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
@@ -120,7 +120,9 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.Budget(budget.Options{}, files)
+	host, _ := os.Hostname() // for a user without a name, as in a container
+	user := "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
+	quotas, err := s.Budget(s.Quotas(user), files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

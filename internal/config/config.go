@@ -1,7 +1,7 @@
 // Package config turns defaults, a YAML file, environment variables and flags into one checked
 // value with the origin of each key.
 //
-// A later layer wins over an earlier one (spec §5.1). Mappings are merged key by key and lists are
+// A later layer wins over an earlier one (spec §5). Mappings are merged key by key and lists are
 // replaced. A null in the file and an empty variable count as absent.
 //
 //	config.go   the keys, their defaults and the values derived from them

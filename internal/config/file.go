@@ -21,7 +21,7 @@ import (
 )
 
 // fromFile applies the file of --config or, without that flag, the first default file that exists
-// (spec §5.2).
+// (spec §5).
 func (l *loader) fromFile(given *string) error {
 	inHome := ""
 	if l.home != "" {

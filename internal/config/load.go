@@ -24,7 +24,7 @@ import (
 type Flags struct {
 	Config *string // --config: path of the YAML file
 	Model  *string // --model: model of a profile
-	Tool   string  // whose profile --model is of; "" is answer, from which the others inherit
+	Tool   string  // whose profile --model is of; "" is call.DefaultTool
 	Debug  *string // --debug: "true" or a path
 }
 
@@ -196,7 +196,7 @@ func (l *loader) fromEnv() {
 
 func (l *loader) fromFlags(f Flags) {
 	if f.Model != nil {
-		key := "model_profiles." + cmp.Or(f.Tool, "answer") + ".model"
+		key := "model_profiles." + cmp.Or(f.Tool, call.DefaultTool) + ".model"
 		l.byKey[key].value.SetString(*f.Model)
 		l.accept(key, "--model")
 		l.usedFlags = append(l.usedFlags, "--model")
@@ -246,7 +246,7 @@ func (l *loader) inherit() {
 		}
 		for _, f := range fields(l.byKey["model_profiles."+tool.Name]) {
 			name := f.Tag.Get("yaml")
-			from := l.byKey["model_profiles.answer."+name]
+			from := l.byKey["model_profiles."+call.DefaultTool+"."+name]
 			origin := l.origins[from.key]
 
 			switch {

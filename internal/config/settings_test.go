@@ -50,8 +50,8 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 
 	for _, key := range cfg.Keys {
 		t.Run(key, func(t *testing.T) {
-			s, isListed := all[profile.ReplaceAllString(key, "model_profiles.TOOL.")]
-			if !isListed {
+			s, listed := all[profile.ReplaceAllString(key, "model_profiles.TOOL.")]
+			if !listed {
 				t.Fatal("testdata/settings.yaml has no value of it that changes what the program does")
 			}
 

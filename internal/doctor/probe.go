@@ -102,7 +102,7 @@ func (p *probe) live(ctx context.Context, offline bool) Check {
 	})
 	streamed := false // where streams are refused, the client makes a plain request by itself
 	c := &call.Call{
-		Tool: "answer",
+		Tool: call.DefaultTool,
 		Sink: func(event call.Event) {
 			done, ok := event.(call.Done)
 			if ok {
@@ -112,10 +112,10 @@ func (p *probe) live(ctx context.Context, offline bool) Check {
 	}
 	ans, err := answerer.Ask(ctx, c, answer.Question{Query: "Say ok."})
 	if err != nil {
-		return fail(p.service.Advisor.Advise("answer", err))
+		return fail(p.service.Advisor.Advise(call.DefaultTool, err))
 	}
 
-	p.answered = p.service.Profiles["answer"].Model
+	p.answered = p.service.Profiles[call.DefaultTool].Model
 	p.fault = nil
 	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model),
@@ -149,8 +149,8 @@ func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, ref
 	if p.keyIsRefused() {
 		return fail(p.service.Advisor.Advise("", p.fault)), true
 	}
-	if p.fault == nil && p.models[p.service.Profiles["answer"].Model] == nil {
-		return p.model("answer"), false
+	if p.fault == nil && p.models[p.service.Profiles[call.DefaultTool].Model] == nil {
+		return p.model(call.DefaultTool), false
 	}
 	return p.http(), false
 }

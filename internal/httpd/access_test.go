@@ -26,26 +26,27 @@ func by(token, request string) string {
 // from is a message of a page of an origin.
 func from(origin string) string { return post(ping, "Origin: "+origin+"\r\n") }
 
+// requestOf is a request such as "GET /metrics", or "POST /mcp" of a ping with a header.
+func requestOf(line, host, header string) string {
+	method, path, _ := strings.Cut(line, " ")
+	if method == "GET" {
+		return to(host, get(path))
+	}
+	return to(host, strings.Replace(post(ping, header), "/mcp", path, 1))
+}
+
 // Kinds of access.
-func loopback(o *Options)  { o.Access.Tokens = nil }
-func remote(o *Options)    { o.Access.Loopback = false }
-func listed(o *Options)    { o.Access.Hosts = []string{"mcp.example.com"} }
-func anonymous(o *Options) { o.Access = Access{} }
+func loopback(o *Options) { o.Access.Tokens = nil }
 
 func atRoot(o *Options) {
 	o.Access.Tokens = nil
 	o.Path = "/"
 }
 
-func elsewhere(o *Options) { o.Path = "/team/mcp" }
-
 func signInAlone(o *Options) {
 	o.Access.Tokens = nil
 	signIn(o)
 }
-
-// at changes the path of a request.
-func at(path, request string) string { return strings.Replace(request, "/mcp", path, 1) }
 
 // Requests of alice.
 var (
@@ -53,45 +54,14 @@ var (
 	scrape  = get("/metrics")
 )
 
-var accessTests = []struct {
-	name    string
-	access  func(*Options)
-	host    string
-	request string
-	want    int
-}{
-	{"token", remote, "10.1.2.3:8080", by(bob, message), 200},
-	{"foreign origin", remote, "mcp.example.com", from("https://evil.example"), 403},
-	{"own origin", remote, "mcp.example.com", from("https://mcp.example.com"), 200},
-	{"listed host", listed, "MCP.example.com:443", message, 200},
-	{"host that is not listed", listed, "evil.example", message, 403},
-	{"metrics, host that is not listed", listed, "evil.example", scrape, 403},
-	{"unknown path, foreign host", loopback, "evil.example", get("/x"), 403},
-	{"anonymous, address", anonymous, "10.1.2.3:8080", by("", message), 200},
-	{"loopback, IPv6 address", loopback, "[::1]", by("", message), 200},
-	{"anonymous, local name", anonymous, "mcp:8080", by("", scrape), 200},
-	{"anonymous, foreign host", anonymous, "evil.example", by("", message), 403},
-	{"loopback", loopback, "localhost:8080", by("", message), 200},
-	{"loopback, foreign host", loopback, "evil.example", by("", message), 403},
-	{
-		"message to the path of health, foreign host", atRoot, "evil.example",
-		at("/healthz", by("", message)), 403,
-	},
-	{"slash", standard, "localhost", at("/mcp/", message), 200},
-	{"slash, no token", standard, "localhost", at("/mcp/", by("", message)), 401},
-	{"slash, foreign host", standard, "evil.example", at("/mcp/", message), 403},
-	{"slash, foreign origin", standard, "localhost", at("/mcp/", from("https://evil.example")), 403},
-	{"slash, other path", elsewhere, "localhost", at("/team/mcp/", message), 200},
-	{"slash at the root", atRoot, "localhost", at("/", message), 200},
-	{"below the path", standard, "localhost", at("/mcp/x", message), 404},
-	{"health of any host", listed, "evil.example", by("", get("/healthz")), 200},
-	{"readiness of any host", listed, "evil.example", by("", get("/readyz")), 200},
-}
-
 func TestAccess(t *testing.T) {
-	for _, tt := range accessTests {
-		inBubble(t, tt.name, func(t *testing.T) {
-			serve(t, slow, tt.access).request(to(tt.host, tt.request), tt.want)
+	for _, tt := range compare.Rows[struct {
+		Name, Set, Host, Line, Token, Header string
+		Want                                 int
+	}](t, "access") {
+		inBubble(t, tt.Name, func(t *testing.T) {
+			s := serve(t, slow, settings[tt.Set])
+			s.request(by(tt.Token, requestOf(tt.Line, tt.Host, tt.Header)), tt.Want)
 		})
 	}
 }
@@ -105,8 +75,8 @@ func TestEachAuthenticator(t *testing.T) {
 					res, _ := serve(t, slow, alone).request(by(token, request), 401)
 
 					challenge := res.Header.Get("WWW-Authenticate")
-					isBare := name == "tokens"
-					compare.Equal(t, "the challenge is bare", challenge == "Bearer", isBare)
+					bare := name == "tokens"
+					compare.Equal(t, "the challenge is bare", challenge == "Bearer", bare)
 				})
 			}
 		}

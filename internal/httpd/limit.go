@@ -38,7 +38,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		defer func() { s.People.Return(b.person, 1, b.taken) }()
 
 		data, err := io.ReadAll(b)
-		elements := rpc.Elements(data) // also of messages that Methods.Read then refuses
+		elements := rpc.Elements(data) // Methods.Read counts again, as over stdio
 		if err == nil && elements <= rpc.MaxElements {
 			err = b.take(elements * elementBytes)
 		}

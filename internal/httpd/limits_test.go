@@ -268,152 +268,6 @@ func sixth(method, params string) string {
 	return `{"jsonrpc":"2.0","id":6,"method":"` + method + `","params":` + params + `}`
 }
 
-// withID is a request with this id.
-func withID(id string) string {
-	return strings.Replace(ping, `"id":1`, `"id":`+id, 1)
-}
-
-// What a message gets, beginning with the HTTP status.
-const (
-	notJSON       = `400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700`
-	notRequest    = `400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600`
-	unknownMethod = `200 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`
-	badParams     = `200 {"jsonrpc":"2.0","id":6,"error":{"code":-32602`
-	agreed        = `200 {"capabilities":{"tools":{}},` // the result of initialize
-	accepted      = `200 {"jsonrpc":"2.0","id":`
-)
-
-var messages = []struct {
-	name    string
-	version string // of the protocol
-	body    string
-	want    string // how status and body begin
-}{
-	{
-		"array", "",
-		"[" + ping + "," + ping + "]",
-		notRequest,
-	},
-	{
-		"version without initialize", "2025-11-25",
-		ping,
-		accepted + `1,"result"`,
-	},
-	{
-		"not JSON", "",
-		`{"jsonrpc":SECRET`,
-		notJSON,
-	},
-	{
-		"no version", "",
-		`{"id":6,"method":"ping"}`,
-		notRequest,
-	},
-	{
-		"method", "",
-		`{"jsonrpc":"2.0","id":6,"method":["SECRET"]}`,
-		notRequest,
-	},
-	{
-		"params", "",
-		sixth("tools/call", `"SECRET"`),
-		badParams,
-	},
-	{
-		"_meta", "",
-		sixth("ping", `{"_meta":"SECRET"}`),
-		badParams,
-	},
-	{
-		"_meta, stateless", "2026-07-28",
-		sixth("tools/list", `{"_meta":"SECRET"}`),
-		`400 {"jsonrpc":"2.0","id":6,"error":{"code":-32602`,
-	},
-	{
-		"unknown method", "",
-		sixth("prompts/get", `{"name":["SECRET"]}`),
-		unknownMethod,
-	},
-	{
-		"unknown method, stateless", "2026-07-28",
-		sixth("SECRET", "{}"),
-		`404 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`,
-	},
-	{
-		"no tasks", "",
-		sixth("tasks/get", "{}"),
-		unknownMethod,
-	},
-	{
-		"null", "",
-		sixth("initialize", "null"),
-		`200 {"jsonrpc":"2.0","id":6,"error":{"code":-32600`,
-	},
-	{
-		"response", "",
-		`{"jsonrpc":"2.0","id":6,"result":{}}`,
-		notRequest,
-	},
-	{
-		"notification", "",
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		"202 ",
-	},
-	{
-		"large", "",
-		strings.Repeat(" ", maxBody) + ping,
-		"413 the request is larger than 1 MiB",
-	},
-	{
-		"many lines", "",
-		strings.Repeat("\n", 20*maxLines) + ping,
-		accepted + `1,"result"`,
-	},
-	{
-		"10,000 elements", "",
-		sixth("ping", `{"_meta":{"a":[`+strings.Repeat("[],", 5000)+"0]}}"),
-		notRequest,
-	},
-	{
-		"65 levels", "",
-		sixth("ping", strings.Repeat("[", 64)+strings.Repeat("]", 64)),
-		notRequest,
-	},
-	{
-		"65 levels, not JSON", "",
-		strings.Repeat("[", 65),
-		notJSON,
-	},
-	{
-		"commas in a text", "",
-		sixth("ping", `{"_meta":{"a":"`+strings.Repeat(`,\"[`, 20_000)+`"}}`),
-		accepted + `6,"result"`,
-	},
-	{"METHOD", "", `{"jsonrpc":"2.0","id":6,"METHOD":"ping"}`, notRequest},
-	{"JSONRPC", "", `{"JSONRPC":"2.0","id":6,"method":"ping"}`, notRequest},
-	{"Id", "", `{"jsonrpc":"2.0","Id":6,"method":"ping"}`, notRequest},
-	{"Params", "", `{"jsonrpc":"2.0","id":6,"method":"ping","Params":{}}`, notRequest},
-	{"id and ID", "", `{"jsonrpc":"2.0","id":6,"ID":7,"method":"ping"}`, notRequest},
-	{"two methods", "", `{"jsonrpc":"2.0","id":6,"method":"ping","method":"x"}`, notRequest},
-	{"ID in params", "", sixth("ping", `{"ID":6,"id":7,"id":8}`), accepted + `6,"result"`},
-
-	{"initialize with 2024-11-05", "2024-11-05", initialize, agreed},
-	{"initialize with 2025-03-26", "2025-03-26", initialize, agreed},
-	{"initialize with 2025-11-25", "2025-11-25", initialize, agreed},
-	{"initialize with 2026-07-28", "2026-07-28", initialize, agreed},
-	{"initialize with a later version", "2027-01-01", initialize, agreed},
-	{"initialize with a word", "latest", initialize, "400 "},
-	{"an earlier version", "2025-03-26", ping, "400 "},
-
-	{"fraction", "", withID("1.5"), notRequest},
-	{"large id", "", withID("9007199254740993"), notRequest},
-	{"small id", "", withID("-9007199254740993"), notRequest},
-	{"null", "", withID("null"), notRequest},
-	{"largest id", "", withID("9007199254740992"), accepted + `9007199254740992,"result"`},
-	{"smallest id", "", withID("-9007199254740992"), accepted + `-9007199254740992,"result"`},
-	{"text", "", withID(`"1.5"`), accepted + `"1.5","result"`},
-}
-
 // The lists of what this server does not have are empty, in both versions.
 func TestEmptyLists(t *testing.T) {
 	const stateless = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
@@ -435,12 +289,13 @@ func TestEmptyLists(t *testing.T) {
 // Messages that the SDK would change, repeat or run as many do not reach it. A rejection closes the
 // connection.
 func TestRefusedMessages(t *testing.T) {
-	for _, tt := range messages {
-		inBubble(t, tt.name, func(t *testing.T) {
-			status, begin, _ := strings.Cut(tt.want, " ")
+	values := strings.NewReplacer("PING", ping, "INITIALIZE", initialize)
+	for _, row := range compare.Table(t, "messages", 4) {
+		inBubble(t, row[0], func(t *testing.T) {
+			status, begin, _ := strings.Cut(row[2], " ")
 			want, _ := strconv.Atoi(status)
 
-			text := post(tt.body, "Mcp-Protocol-Version: "+tt.version+"\r\n")
+			text := post(values.Replace(row[3]), "Mcp-Protocol-Version: "+row[1]+"\r\n")
 			res, body := serve(t, slow).request(text, want, begin)
 
 			compare.Equal(t, "Connection: close", res.Close, want >= 400)
@@ -454,39 +309,25 @@ func TestRefusedMessages(t *testing.T) {
 // refused is the number of calls of alice that are too many.
 const refused = 3
 
-// begins is when a call ends that begins at once.
-const begins = time.Second
-
 // Calls of almost 1 MiB, and with elements that count as almost 2 MiB.
 var (
 	long  = strings.Repeat(" ", maxBody-3000-len(tool)) + tool
 	dense = withMeta(`"a":[` + strings.Repeat("{},", 4900) + `0]`)
 )
 
-const (
-	tooMany      = "too many calls: at most %d of %s run at a time, and as many wait\n"
-	tooManyBytes = "too many bytes: %s have at most %d MiB at a time\n"
-	own, all     = "your calls", "the calls of all users"
-)
-
-var slotsTests = []struct {
-	name     string
-	maxCalls int
-	set      func(*Options)
-	call     string
-	accepted int           // calls of alice
-	reason   string        // of the refusals of the others
-	text     string        // of the refusals
-	took     time.Duration // the call of bob; 0: he makes none
-}{
-	{"16 calls", 16, standard, tool, 8, "person", fmt.Sprintf(tooMany, 4, own), begins},
-	{"2 calls", 2, standard, tool, 2, "person", fmt.Sprintf(tooMany, 1, own), begins},
-	{"2 for each user", 16, perUser(2), tool, 4, "person", fmt.Sprintf(tooMany, 2, own), begins},
-	{"one name", 16, tokensOf(onlyAlice), tool, 32, "server", fmt.Sprintf(tooMany, 16, all), 0},
-	{"no tokens", 16, loopback, tool, 32, "server", fmt.Sprintf(tooMany, 16, all), 0},
-	{"sign-in beside one name", 16, aliceOrSignIn, tool, 8, "person", fmt.Sprintf(tooMany, 4, own), 0},
-	{"elements", 500, loopback, dense, 33, "bytes", fmt.Sprintf(tooManyBytes, all, 64), 0},
-	{"bytes", 500, perUser(500), long, 16, "bytes", fmt.Sprintf(tooManyBytes, own, 16), begins},
+// settings are those of the tests.
+var settings = map[string]func(*Options){
+	"standard":          standard,
+	"2 for each":        perUser(2),
+	"500 for each":      perUser(500),
+	"alice alone":       tokensOf(onlyAlice),
+	"alice, or sign in": aliceOrSignIn,
+	"loopback":          loopback,
+	"remote":            func(o *Options) { o.Access.Loopback = false },
+	"listed host":       func(o *Options) { o.Access.Hosts = []string{"mcp.example.com"} },
+	"anonymous":         func(o *Options) { o.Access = Access{} },
+	"loopback, at /":    atRoot,
+	"path of a team":    func(o *Options) { o.Path = "/team/mcp" },
 }
 
 func standard(*Options) {}
@@ -510,24 +351,31 @@ func aliceOrSignIn(o *Options) {
 // get 429, and other people's calls begin at once. Afterwards there is room for as many as before:
 // neither the calls that have ended nor those that were refused count.
 func TestSlots(t *testing.T) {
-	for _, tt := range slotsTests {
-		inBubble(t, tt.name, func(t *testing.T) {
-			maxCalls := func(o *Options) { o.People.Limits.MaxCalls = tt.maxCalls }
-			s := serve(t, ask{"42", begins}, tt.set, maxCalls)
+	messages := map[string]string{"plain": tool, "long": long, "dense": dense}
+	for _, tt := range compare.Rows[struct {
+		Name, Set, Call    string
+		MaxCalls, Accepted int           // Accepted: calls of alice
+		Took               time.Duration // the call of bob; 0: he makes none
+		Reason, Text       string        // of the refusals of the others
+	}](t, "slots") {
+		inBubble(t, tt.Name, func(t *testing.T) {
+			maxCalls := func(o *Options) { o.People.Limits.MaxCalls = tt.MaxCalls }
+			s := serve(t, ask{"42", time.Second}, settings[tt.Set], maxCalls)
+			message := post(messages[tt.Call], "")
 
 			for range 2 {
-				for range tt.accepted {
-					go io.Copy(io.Discard, s.send(post(tt.call, "")))
+				for range tt.Accepted {
+					go io.Copy(io.Discard, s.send(message))
 				}
 				synctest.Wait()
 				for range refused {
-					s.request(post(tt.call, ""), 429, tt.text)
+					s.request(message, 429, tt.Text)
 				}
 
-				if tt.took > 0 {
+				if tt.Took > 0 {
 					began := time.Now()
 					s.request(by(bob, post(tool, "")), 200)
-					compare.Equal(t, "the call of bob took", time.Since(began), tt.took)
+					compare.Equal(t, "the call of bob took", time.Since(began), tt.Took)
 				}
 				time.Sleep(10 * time.Second)
 			}
@@ -537,9 +385,9 @@ func TestSlots(t *testing.T) {
 				client = ""
 			}
 			const line = `rejected_requests_total{status="429",reason=%q%s} %d`
-			s.metrics(fmt.Sprintf(line, tt.reason, client, 2*refused))
+			s.metrics(fmt.Sprintf(line, tt.Reason, client, 2*refused))
 			s.end()
-			s.logged("msg=rejected status=429 reason="+tt.reason, 2)
+			s.logged("msg=rejected status=429 reason="+tt.Reason, 2)
 		})
 	}
 }

@@ -85,49 +85,23 @@ func signIn(o *Options) {
 }
 
 func TestSignIn(t *testing.T) {
-	const (
-		invalid   = challenge + `, error="invalid_token", error_description=`
-		forbidden = challenge + `, error="insufficient_scope", error_description=`
-		twoTokens = `"there is more than one Authorization header"`
-		opaque    = `"the token is not a JWT in compact form; opaque tokens are not supported"`
-	)
-	inQuery := strings.Replace(by("", message), "/mcp", "/mcp?access_token=TOKEN", 1)
-
-	for _, tt := range []struct {
-		name    string
-		request string
-		claims  string // of TOKEN
-		want    int
-		header  string // WWW-Authenticate
-	}{
-		{"access token", by("TOKEN", message), "{}", 200, ""},
-		{"token that was handed out", by(bob, message), "{}", 200, ""},
-		{"public host", to("mcp.example.com", by("TOKEN", message)), "{}", 200, ""},
-		{"no token", by("", message), "{}", 401, challenge},
-		{"another scheme", strings.Replace(message, "Bearer", "Basic", 1), "{}", 401, challenge},
-		{"no token, GET", by("", get("/mcp")), "{}", 401, challenge},
-		{"token in the query", inQuery, "{}", 401, challenge},
-		{"opaque token", by("opaque", message), "{}", 401, invalid + opaque},
-		{"expired", by("TOKEN", message), `{"exp":1,"scope":""}`, 401, invalid + `"the token has expired"`},
-		{
-			"two headers", by("TOKEN\r\nAuthorization: Bearer TOKEN", message), "{}",
-			401, invalid + twoTokens,
-		},
-		{
-			"no scope", by("TOKEN", message), `{"scope":"openid"}`,
-			403, forbidden + `"the token lacks a scope"`,
-		},
-		{"metrics", by("TOKEN", scrape), "{}", 403, ""},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Line, Host, Auth, Claims string
+		Want                           int
+		Header                         string
+	}](t, "sign-in") {
+		inBubble(t, tt.Name, func(t *testing.T) {
 			s := serve(t, slow, signIn)
 			synctest.Wait()
 
-			token := sign(t, home, tt.claims)
-			res, _ := s.request(strings.ReplaceAll(tt.request, "TOKEN", token), tt.want)
-			compare.Equal(t, "WWW-Authenticate", res.Header.Get("WWW-Authenticate"), tt.header)
+			values := strings.NewReplacer("TOKEN", sign(t, home, tt.Claims), "ALICE", secret)
+			request := requestOf(tt.Line, tt.Host, "")
+			request = strings.Replace(request, "Bearer "+secret, tt.Auth, 1)
+			res, _ := s.request(values.Replace(request), tt.Want)
+			want := strings.Replace(tt.Header, "CHALLENGE", challenge, 1)
+			compare.Equal(t, "WWW-Authenticate", res.Header.Get("WWW-Authenticate"), want)
 
-			_, problem, _ := strings.Cut(tt.header, "error_description=")
+			_, problem, _ := strings.Cut(tt.Header, "error_description=")
 			s.end() // clients do not show the challenge
 			compare.Contains(t, "the log", s.log.String(), problem)
 		})

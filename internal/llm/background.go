@@ -210,7 +210,7 @@ func (cl *Client) fetchOnce(
 	}
 	var r *call.Response
 	if err == nil {
-		r, err = readAnswer(ctx, resp, acc)
+		r, err = readResponse(ctx, resp, acc)
 	}
 	found := err == nil || acc.next > acc.skip || !acc.running()
 	if found {

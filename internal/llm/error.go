@@ -107,7 +107,7 @@ func says(e *call.Error, name string) bool {
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
-// statusKind classifies an error answer with an HTTP status. The API sends an exhausted quota as
+// statusKind classifies an error response with an HTTP status. The API sends an exhausted quota as
 // 429, others as 400, 402 or 403.
 func statusKind(e *call.Error, status int) call.Kind {
 	message := strings.ToLower(e.Message)
@@ -157,7 +157,7 @@ func responseError(data []byte, message string) *call.Error {
 // plainHTTP is how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.Regexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
-// statusError reads an HTTP answer that is not a success.
+// statusError reads an HTTP response that is not a success.
 func statusError(resp *http.Response, c *call.Call) *call.Error {
 	var data []byte
 	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
@@ -225,7 +225,7 @@ func apiError(data []byte, message string) *call.Error {
 	return e
 }
 
-// readError is the error of an answer that was not read to its end, or is not what it should be.
+// readError is the error of a response that was not read to its end, or is not what it should be.
 func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	cause, _ := errors.AsType[*call.Error](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
@@ -246,7 +246,7 @@ func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	return &e
 }
 
-// connectionError is the error of a request without an answer.
+// connectionError is the error of a request without a response.
 func connectionError(err error) *call.Error {
 	urlErr, ok := errors.AsType[*url.Error](err)
 	if ok {

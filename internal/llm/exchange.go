@@ -24,7 +24,7 @@ import (
 //
 // The call's sink gets the events while the response is written: blocks, searches and the like. An
 // attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
-// answer come at its end: where r.Plain is set, where the organization may not stream, and from
+// response come at its end: where r.Plain is set, where the organization may not stream, and from
 // servers that answer with JSON.
 //
 // Create is the only place where a request is repeated.
@@ -140,7 +140,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	return err
 }
 
-// send makes one request and reads its answer to the end, over several connections where the
+// send makes one request and reads its response to the end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
 func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 	defer x.call.Ended(time.Now())
@@ -189,7 +189,7 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 	x.client.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)
 	x.removed = nil
 
-	r, err := readAnswer(conn, resp, acc)
+	r, err := readResponse(conn, resp, acc)
 	if !acc.running() {
 		return r, err
 	}

@@ -7,7 +7,7 @@
 //	request.go      the JSON body of a request, without what a model does not take or the API refuses
 //	exchange.go     Create: a request with its attempts
 //	memory.go       what is remembered between calls
-//	send.go         one HTTP request and its answer; GET /models/{id}
+//	send.go         one HTTP request and its response; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks and a response

@@ -13,7 +13,7 @@ const (
 	inARow = 3 // refusals of the key that count
 
 	// probeTime is how long a request that asks the API again has to be refused. After it, the next
-	// ones go out, too: some answers have their header at their end.
+	// ones go out, too: some responses have their header at their end.
 	probeTime = 2 * time.Second
 
 	refusalMemory   = time.Minute // after which the refusals of a person are forgotten

@@ -89,14 +89,13 @@ func check(r *call.Response, data []byte) error {
 }
 
 // maxElements bounds the items, parts, annotations, queries and sources of a response, all
-// together. The longest answers have a few hundred.
+// together. The longest responses have a few hundred.
 const maxElements = 10_000
 
-// Messages of answers that are too large.
+// Messages about responses that are too large.
 const (
-	tooMany  = "the answer has more than 10,000 items, parts, annotations, queries and sources"
-	tooDense = "the answer has more than 200,000 commas"
-	tooLong  = "the answer is larger than 16 MiB"
+	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+	tooLong = "the answer is larger than 16 MiB"
 )
 
 // size is the number of items and of the elements of their lists.

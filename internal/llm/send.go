@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	maxBody      = 16 << 20 // bytes of an answer, after decompression
-	maxErrorBody = 1 << 20  // bytes of an error answer that are read
+	maxBody      = 16 << 20 // bytes of a response, after decompression
+	maxErrorBody = 1 << 20  // bytes of an error response that are read
 	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
 	eventStream  = "text/event-stream"
 )
 
 // options returns the options of a request of openai-go for a call. openai-go does not read the
-// answer, because a server may answer any request with an object or with a stream.
-func (cl *Client) options(c *call.Call, answer **http.Response) []option.RequestOption {
+// body, because a server may answer any request with an object or with a stream.
+func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOption {
 	return []option.RequestOption{
-		option.WithResponseBodyInto(answer),
+		option.WithResponseBodyInto(resp),
 		option.WithMiddleware(cl.middleware(c)),
 	}
 }
 
 // middleware is around each request of a call. It completes the request, bounds the body of the
-// answer, and turns any status but 2xx into a *call.Error.
+// response, and turns any status but 2xx into a *call.Error.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.complete(req, c)
@@ -70,8 +70,10 @@ func (cl *Client) complete(req *http.Request, c *call.Call) {
 	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
-// readAnswer reads the body of an answer and closes it.
-func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
+// readResponse reads the body of a response and closes it.
+func readResponse(
+	ctx context.Context, resp *http.Response, acc *accumulator,
+) (*call.Response, error) {
 	defer resp.Body.Close()
 	resp.Body = silenceLimit{resp.Body, acc}
 
@@ -105,13 +107,13 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Res
 	return acc.finishPlain(data)
 }
 
-// The first bytes of an answer.
+// The first bytes of a body.
 var (
 	startOfStream   = text.Regexp("^(data:|event|:)")
 	startOfDocument = text.Regexp("^[{<]")
 )
 
-// isStream reports whether an answer is a stream. Its first bytes decide where they can: some
+// isStream reports whether a body is a stream. Its first bytes decide where they can: some
 // servers send no content type, or the one that the request expects.
 func isStream(body *bufio.Reader, contentType string) bool {
 	start, _ := body.Peek(len("data:")) // a read reports the error

@@ -16,7 +16,7 @@ import (
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
 // environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
-// (an image made from scratch). It bounds connecting; the context bounds the wait for an answer.
+// (an image made from scratch). It bounds connecting; the context bounds the wait for a response.
 func NewHTTPClient() *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.OnProxyConnectResponse = checkTunnel

@@ -39,48 +39,23 @@ func TestDiscovery(t *testing.T) {
 
 // A hostile issuer beside home changes nothing for home, and is in the log once.
 func TestHostileIssuers(t *testing.T) {
-	const keys = "/keys"
-	long := "http://" + strings.Repeat("a", 1000)
-	huge := `{"keys":[` + strings.Repeat(" ", 512<<10)
-	many := `{"keys":[0` + strings.Repeat(",0", maxKeys) + "]}"
-
-	for _, tt := range []struct {
-		name, path string
-		page       http.HandlerFunc
-		want       string // in the log
-	}{
-		{"HTML", oidc, body("<html>"), "invalid character '<'"},
-		{
-			"another issuer", oidc,
-			metadata(home, home+keys),
-			`it is of the issuer \"` + home,
-		},
-		{"issuer with a slash", oidc, metadata(other+"/", home+keys), `/tenant/\", want`},
-		{"long issuer", oidc, metadata(long, home+keys), `aaa…\", want`},
-		{"long address", oidc, metadata(other, long), `aaa…\", want`},
-		{"huge", keys, body(huge), "body too large"},
-		{"slow", keys, slowly, "deadline exceeded"},
-		{
-			"redirect", keys,
-			http.RedirectHandler(home+keys, http.StatusFound).ServeHTTP,
-			"HTTP 302",
-		},
-		{
-			"too many", keys,
-			body(many),
-			"there are 101, at most 100 are accepted",
-		},
-		{"none", keys, body("{}"), "the document has no list of keys"},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+	for _, row := range compare.Table(t, "hostile", 4) {
+		inBubble(t, row[0], func(t *testing.T) {
+			page := body(row[2])
+			switch row[2] {
+			case "SLOW":
+				page = slowly
+			case "REDIRECT":
+				page = http.RedirectHandler(home+"/keys", http.StatusFound).ServeHTTP
+			}
 			w := newWeb(keyP256)
 			w.publish(other, keyP256)
-			w.pages.Store(other+tt.path, tt.page)
+			w.pages.Store(other+row[1], page)
 
 			r := start(t, w, twoIssuers)
 			wait(5*time.Second + time.Millisecond)
 
-			compare.Contains(t, "log", r.log.String(), tt.want)
+			compare.Contains(t, "log", r.log.String(), row[3])
 			r.check(200, keyP256)
 			r.check(503, keyP256, `{"iss":"`+other+`"}`)
 

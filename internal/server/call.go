@@ -99,13 +99,14 @@ func (s *Server) call(
 		s.observe(c, began, nil, err)
 		return s.failure(req, name, err)
 	}
-	task, a, err := s.ask(ctx, req, c, q)
+	asTask := s.canBeTask(req.Params)
+	task, a, err := s.ask(ctx, req, c, q, asTask)
 	switch {
 	case errors.Is(err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil
 	case task == nil:
 		return s.result(req, name, a, err)
-	case s.canBeTask(req.Params):
+	case asTask:
 		return created(task), nil
 	}
 	return s.workingResult(req, task.ID), nil

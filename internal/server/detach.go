@@ -17,7 +17,7 @@ const nameTime = 2 * time.Second
 
 // Detach says which calls go on without their requests, and where. The zero value is none.
 //
-//	                Tasks: answer_detailed              Within: late answers of all tools
+//	                Tasks: tools with call.Tool.Task    Within: late answers of all tools
 //	stdio           here, at once                       here, after Within
 //	stdio with API  here, once the API has named the    here, after Within
 //	                response, or after nameTime
@@ -25,9 +25,10 @@ const nameTime = 2 * time.Second
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
 //	                response and is asked for it        the response after half of that
 //
-// With the API means that a tool runs in its background, and that there is a secret for ids.
+// With the API means that a tool runs in its background, and that there is a secret for ids. The
+// caller sets neither Tasks nor Within where the table says that no call goes on (service.Detach).
 type Detach struct {
-	Tasks  bool          // clients that declare tasks get one for answer_detailed
+	Tasks  bool          // clients that declare tasks get one for the tools that can be tasks
 	Within time.Duration // that a call and answer_result wait for an answer; 0: until their end
 
 	API    *tasks.API      // that runs responses in its background; nil: none
@@ -35,12 +36,11 @@ type Detach struct {
 	EOF    <-chan struct{} // of tasks.Options
 }
 
-// ask answers a question, or returns the task that goes on with it: one of the three results is
-// not nil.
+// ask answers a question, or returns the task that goes on with it, as a task or late: one of the
+// three results is not nil.
 func (s *Server) ask(
-	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question,
+	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question, asTask bool,
 ) (*tasks.Task, *answer.Answer, error) {
-	asTask := s.canBeTask(req.Params)
 	within := s.options.Detach.Within
 	if !asTask && within == 0 {
 		progress := tasks.NewProgress()
@@ -92,15 +92,15 @@ func (s *Server) detachHere(ctx context.Context, t *tasks.Task, asTask bool) boo
 // have the response.
 func (s *Server) detachAtAPI(ctx context.Context, t *tasks.Task, asTask bool) bool {
 	if asTask {
-		return t.AwaitName(ctx) && s.tasks.Found(ctx, t) && s.tasks.DetachAtAPI(t)
+		return t.AwaitName(ctx) && !s.tasks.Lost(ctx, t) && s.tasks.DetachAtAPI(t)
 	}
 
 	late, cancel := context.WithTimeout(ctx, s.options.Detach.Within)
 	defer cancel()
 	s.tasks.Wait(late, t, nil, s.options.Detach.Within/2)
-	if !s.tasks.Found(late, t) {
+	if s.tasks.Lost(late, t) {
 		return false
 	}
-	state := s.tasks.Wait(late, t, nil, s.options.Detach.Within)
+	state := s.tasks.Wait(late, t, nil, s.options.Detach.Within) // ends with late
 	return state.Works() && t.AwaitName(ctx) && s.tasks.DetachAtAPI(t)
 }

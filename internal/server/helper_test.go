@@ -205,7 +205,7 @@ func (p *peer) request(method, meta, params string) gjson.Result {
 	return p.receive()
 }
 
-// call calls answer_detailed.
+// call calls the tool detailed.
 func (p *peer) call(meta, query string) gjson.Result {
 	p.Helper()
 	return p.request("tools/call", meta, detailedCall(query))

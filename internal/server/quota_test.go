@@ -47,34 +47,21 @@ func TestCallsPerHour(t *testing.T) {
 // The error says when the next call is possible. Invalid arguments and calls that the API
 // was not asked for take nothing, failed calls do.
 func TestLimited(t *testing.T) {
-	const reached = "limit of 3 calls an hour reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
 		s, calls := newServer(func(o *Options) { o.People.Limits.Budget = callsPerHour(3) })
-		for _, tt := range []struct {
-			after          time.Duration
-			query, outcome string
-			want           string // the error; "": none
-		}{
-			{0, "brief", "ok", ""},
-			{0, "unsent", "error", "calling the Responses API: not authenticated (401): "},
-			{0, "panic", "error", "internal error"},
-			{0, "brief", "ok", ""},
-			{0, "unsent", "limited", reached + "20 min"},
-			{0, "", "invalid", "query must not be empty"},
-			{18*time.Minute + 30*time.Second, "brief", "limited", reached + "2 min"},
-			{time.Minute, "brief", "limited", reached + "1 min"},
-			{30 * time.Second, "brief", "ok", ""},
-			{0, "brief", "limited", reached + "20 min"},
-		} {
-			time.Sleep(tt.after)
-			ended := s.callAs(t, "alice", tt.query, calls)
-			compare.Equal(t, "outcome", ended.Outcome, tt.outcome)
+		for _, tt := range compare.Rows[struct {
+			After                time.Duration
+			Query, Outcome, Want string
+		}](t, "limited") {
+			time.Sleep(tt.After)
+			ended := s.callAs(t, "alice", tt.Query, calls)
+			compare.Equal(t, "outcome", ended.Outcome, tt.Outcome)
 
 			got := ""
 			if ended.Err != nil {
 				got = ended.Err.Error()
 			}
-			compare.Equal(t, "error", got, tt.want)
+			compare.Equal(t, "error", got, tt.Want)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -193,8 +194,8 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 
 		case "tools/call":
 			return s.call(ctx, session, req.(*mcp.CallToolRequest))
-
-		case "tasks/get", "tasks/cancel", "tasks/update":
+		}
+		if slices.Contains(taskMethods, method) {
 			return s.handleTask(ctx, method, req)
 		}
 		return next(ctx, method, req)

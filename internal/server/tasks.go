@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -45,9 +46,12 @@ const (
 	cancelled = "cancelled"
 )
 
-// addTaskMethods lets m decode the requests that handleTask answers.
+// taskMethods are the methods that handleTask answers.
+var taskMethods = []string{"tasks/get", "tasks/cancel", "tasks/update"}
+
+// addTaskMethods lets m decode their requests.
 func addTaskMethods(m *mcp.Server) {
-	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+	for _, method := range taskMethods {
 		err := mcp.AddReceivingCustomMethod[*taskParams, *task](m, method, nil)
 		if err != nil {
 			panic(err) // the SDK has the method
@@ -65,7 +69,9 @@ func declaresTasks(meta mcp.Meta) bool {
 
 // canBeTask reports whether a call is one that its client takes as a task.
 func (s *Server) canBeTask(p *mcp.CallToolParamsRaw) bool {
-	return s.options.Detach.Tasks && p.Name == detailed && declaresTasks(p.Meta)
+	named := func(t call.Tool) bool { return t.Task && t.Name == p.Name }
+	can := slices.ContainsFunc(call.Tools, named)
+	return s.options.Detach.Tasks && can && declaresTasks(p.Meta)
 }
 
 // created returns a task as it began.
@@ -106,7 +112,7 @@ func (s *Server) handleTask(
 		}
 	}
 
-	c := newCall(req, detailed)
+	c := newCall(req, "")
 	t := s.tasks.Find(p.ID, c.Person.ID)
 	if t == nil {
 		return nil, &jsonrpc.Error{
@@ -115,6 +121,7 @@ func (s *Server) handleTask(
 		}
 	}
 
+	c.Tool = t.Tool
 	switch method {
 	case "tasks/get":
 		return s.state(req, t, s.tasks.Look(ctx, t, c)), nil

@@ -82,38 +82,17 @@ func TestTaskFails(t *testing.T) {
 
 // Which calls are no tasks, and which requests about tasks are refused.
 func TestNoTask(t *testing.T) {
-	const (
-		someTask = `"taskId":"x"`
-		invalid  = `answer_detailed: invalid arguments: query must not be empty`
-		complete = `"resultType":"complete"`
-		noMethod = `"code":-32601`
-		noTask   = `"code":-32602`
-		missing  = `"code":-32021,"message":"Missing required client capability: ` +
-			`io.modelcontextprotocol/tasks","data":{"requiredCapabilities":` + extension + `}`
-	)
-	plainCall := strings.Replace(detailedCall("why"), "_detailed", "", 1)
-	for _, tt := range []struct{ name, method, meta, params, want string }{
-		{"another tool", "tools/call", withTasks, plainCall, complete},
-		{"not declared", "tools/call", withoutTasks, detailedCall("why"), complete},
-		{"2025-06-18", "tools/call", initialized, detailedCall("why"), `"content":[`},
-		{"invalid arguments", "tools/call", withTasks, detailedCall(""), invalid},
-		{"no id", "tasks/get", withTasks, `"taskId":1`, noTask},
-		{"not declared", "tasks/get", withoutTasks, someTask, missing},
-		{"2025-06-18", "tasks/get", initialized, someTask, noMethod},
-		{"unknown method", "tasks/list", withTasks, someTask, noMethod},
-		{"off", "tasks/get", withTasks, someTask, noMethod},
-		{"off", "tools/call", withTasks, detailedCall("why"), complete},
-		{"off", "server/discover", withTasks, someTask, `"capabilities":{"tools":{}}`},
-	} {
-		t.Run(tt.name+" "+tt.method, func(t *testing.T) {
-			tasks := func(o *Options) { o.Detach.Tasks = tt.name != "off" }
+	metas := map[string]string{"tasks": withTasks, "no tasks": withoutTasks, "2025-06-18": initialized}
+	for _, tt := range compare.Rows[struct{ Name, Method, Client, Params, Want string }](t, "no-task") {
+		t.Run(tt.Name+" "+tt.Method, func(t *testing.T) {
+			tasks := func(o *Options) { o.Detach.Tasks = tt.Name != "off" }
 			inSession(t, func(p *peer) {
-				if tt.meta == initialized {
+				if tt.Client == "2025-06-18" {
 					p.initialize()
 				}
 
-				r := p.request(tt.method, tt.meta, tt.params)
-				p.want(r, tt.want)
+				r := p.request(tt.Method, metas[tt.Client], tt.Params)
+				p.want(r, tt.Want)
 
 				if strings.Contains(r.Raw, `"task"`) {
 					p.Errorf("got a task: %s", r)

@@ -26,8 +26,6 @@ func (o Options) instructions() string {
 	return instructions
 }
 
-const detailed = "answer_detailed" // the tool that can be a task
-
 // tools returns the tools as tools/list shows them.
 func tools(o Options) (all []*mcp.Tool) {
 	for _, t := range call.Tools {

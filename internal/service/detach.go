@@ -3,13 +3,12 @@ package service
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -41,9 +40,11 @@ func (s *Service) Detach(
 		Shared: shared,
 		EOF:    eof,
 	}
-	tasksAtAPI := settings.Tasks && s.Profiles["answer_detailed"].Background
+	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
+	asTask := func(t call.Tool) bool { return t.Task && inBackground(t) }
+	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, asTask)
 	switch {
-	case !s.usesBackground():
+	case !slices.ContainsFunc(call.Tools, inBackground):
 	case len(list()) > 0:
 		d.API = s.background(list)
 	case tasksAtAPI || d.Within > 0:
@@ -58,12 +59,6 @@ func (s *Service) Detach(
 		d.Within = 0
 	}
 	return d, warning, nil
-}
-
-// usesBackground reports whether a tool runs in the background of the API.
-func (s *Service) usesBackground() bool {
-	background := func(p answer.Profile) bool { return p.Background }
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), background)
 }
 
 // background is the API as the home of tasks, whose ids the secrets of list seal.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -228,7 +229,7 @@ func (s *Service) Close() {
 func (s *Service) Ready() error {
 	err := s.API.Ready()
 	if err != nil {
-		return errors.New(s.Advisor.Explain("answer", err))
+		return errors.New(s.Advisor.Explain(call.DefaultTool, err))
 	}
 	return nil
 }

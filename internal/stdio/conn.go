@@ -132,11 +132,12 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 		// A response with that id would look like that of the first request.
 		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
-	if refusal != nil {
-		_ = c.Write(c.ctx, &jsonrpc.Response{ // a failed write ends the session by itself
+	if refusal != nil { // a client that does not read must not keep its cancellations from us
+		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: refusal,
-		})
+		}
+		go func() { _ = c.Write(c.ctx, response) }() // a failed write ends the session by itself
 		return nil
 	}
 	return r

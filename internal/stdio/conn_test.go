@@ -136,3 +136,18 @@ func TestCancelInitialize(t *testing.T) {
 	go func() { _ = s.Write(t.Context(), response) }() // ends with receive
 	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 }
+
+// A client that does not read its refusals is read all the same, so its later messages arrive.
+func TestUnreadRefusals(t *testing.T) {
+	s := connect(t)
+	for id := range 100 {
+		fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":"none"}`+"\n", id+10)
+	}
+	call := s.send(call1)
+	for range 100 {
+		<-s.out
+	}
+	go s.answer(call, `{}`)
+	s.receive(progress1)
+	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+}

@@ -35,7 +35,7 @@ type Frame struct {
 }
 
 // Reader splits a byte stream into messages. Each is either framed by a Content-Length header or on
-// a line of its own (spec §2.1).
+// a line of its own (spec §2).
 type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger

@@ -44,93 +44,19 @@ func readAll(in io.Reader) []string {
 	}
 }
 
-// What readAll returns for a ping.
-const (
-	pingLine  = "L:" + ping
-	pingFrame = "F:" + ping
-)
-
-// frameTests are inputs that the tests of the binary do not have.
-var frameTests = []struct {
-	name string
-	in   string
-	want string // joined by spaces
-}{
-	{
-		"a line then a header",
-		ping + framed(ping),
-		pingLine + " " + pingFrame,
-	},
-
-	// Headers.
-	{
-		"no line end behind the length",
-		"Content-Length: 40" + ping + "\n" + framed(ping),
-		"E " + pingFrame,
-	},
-	{
-		"header cut off by a line",
-		"Content-Type: x\r\n" + ping + "\n",
-		"E " + pingLine,
-	},
-	{
-		"the name of the header in garbage",
-		"x Content-Length: Content-Length: " + framed(ping),
-		"E " + pingFrame,
-	},
-
-	// Bodies that are not JSON, and what was read with them.
-	{
-		"a line in an open body",
-		framed(`{"a":`) + "\n" + ping + "\n" + ping + "\n",
-		"E " + pingLine + " " + pingLine,
-	},
-	{
-		"a header in an open string",
-		"Content-Length: 60\r\n\r\n{\"a\":\"b" + framed(ping) + framed(notice),
-		"E " + pingFrame + " F:" + notice,
-	},
-	{
-		"a header in a long string",
-		"Content-Length: 9\r\n\r\n{\"a\":\"" + long + framed(ping),
-		"E " + pingFrame,
-	},
-	{
-		"long array that is not JSON",
-		framed("["+strings.Repeat("1, ", maxLine)+"]") + ping + "\n",
-		"E " + pingLine,
-	},
-
-	// Lines that are not JSON.
-	{
-		"no header in garbage",
-		`{"a":Ccccc` + "\n" + ping + "\n",
-		"E " + pingLine,
-	},
-	{
-		"long line with an open string",
-		`{"a":"b` + long + "\n" + ping + "\n",
-		"E " + pingLine,
-	},
-	{
-		"a value at the start of garbage",
-		"2026-01-01 \"x\"\n\"a\":\n" + ping + "\n",
-		"E E " + pingLine,
-	},
-}
-
-// long is text that the buffer does not hold.
-var long = strings.Repeat("x", 3*maxLine/2)
+// pingFrame is what readAll returns for a ping.
+const pingFrame = "F:" + ping
 
 func TestReader(t *testing.T) {
-	for _, tt := range frameTests {
-		for how, in := range map[string]io.Reader{
-			"at once":          strings.NewReader(tt.in),
-			"byte by byte":     iotest.OneByteReader(strings.NewReader(tt.in)),
-			"with EOF at once": iotest.DataErrReader(strings.NewReader(tt.in)),
+	for _, row := range compare.Table(t, "frames", 3) {
+		in, want := row[1], row[2]
+		for how, reader := range map[string]io.Reader{
+			"at once":          strings.NewReader(in),
+			"byte by byte":     iotest.OneByteReader(strings.NewReader(in)),
+			"with EOF at once": iotest.DataErrReader(strings.NewReader(in)),
 		} {
-			t.Run(tt.name+", "+how, func(t *testing.T) {
-				compare.Equal(t, "read", strings.Join(readAll(in), " "), tt.want)
+			t.Run(row[0]+", "+how, func(t *testing.T) {
+				compare.Equal(t, "read", strings.Join(readAll(reader), " "), want)
 			})
 		}
 	}
@@ -140,32 +66,13 @@ func TestReader(t *testing.T) {
 // the buffer each, and the message after them is understood.
 func TestReaderMemory(t *testing.T) {
 	compare.SkipShort(t, "reads 200 MiB")
-	const (
-		garbage = 16 << 20
-		message = maxMessage + 1<<20
-		many    = 1 << 18
-	)
-	for _, tt := range []struct {
-		head string
-		part string
-		size int    // of the parts after the head
-		most uint64 // MiB
-	}{
-		{"", "x", garbage, 1},
-		{"X-Y: ", "x", garbage, 1},
-		{"Content-Length: 16777216\r\n\r\n", "x", garbage, 1},
-		{`{"a":"`, "x", message, 300},
-		{"Content-Length: 99000000000\r\n\r\n{\"a\":\"", "x", message, 300},
-
-		{"", "{x}\n", many, 500},
-		{"", "Content-Length: 1\r\n\r\n[[", many, 500},
-		{"", "Content-Length: 1\r\n", many, 500},
-		{"", "Content-Length:", many, 500},
-		{"", "[1,\n", many, 500},
-		{"", "[", many, 500},
-	} {
-		t.Run(fmt.Sprintf("%q", tt.head+tt.part), func(t *testing.T) {
-			text := tt.head + strings.Repeat(tt.part, tt.size/len(tt.part)) + "\"}\n" + framed(ping)
+	for _, tt := range compare.Rows[struct {
+		Head, Part string
+		Size       int    // of the parts
+		Most       uint64 // MiB
+	}](t, "memory") {
+		t.Run(fmt.Sprintf("%q", tt.Head+tt.Part), func(t *testing.T) {
+			text := tt.Head + strings.Repeat(tt.Part, tt.Size/len(tt.Part)) + "\"}\n" + framed(ping)
 			in := strings.NewReader(text)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -173,8 +80,8 @@ func TestReaderMemory(t *testing.T) {
 			runtime.ReadMemStats(&after)
 
 			allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
-			if allocated > tt.most {
-				t.Errorf("allocated %d MiB, want at most %d", allocated, tt.most)
+			if allocated > tt.Most {
+				t.Errorf("allocated %d MiB, want at most %d", allocated, tt.Most)
 			}
 
 			if got[0] != "E" || got[len(got)-1] != pingFrame {
@@ -187,9 +94,9 @@ func TestReaderMemory(t *testing.T) {
 // FuzzFrames checks that it changes nothing where a read ends, that no message holds more than has
 // arrived, and that input after anything is understood.
 func FuzzFrames(f *testing.F) {
-	for _, tt := range frameTests {
-		if len(tt.in) < maxLine {
-			f.Add([]byte(tt.in), uint16(len(tt.in)/2))
+	for _, row := range compare.Table(f, "frames", 3) {
+		if in := row[1]; len(in) < maxLine {
+			f.Add([]byte(in), uint16(len(in)/2))
 		}
 	}
 

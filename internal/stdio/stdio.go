@@ -1,5 +1,5 @@
 // Package stdio is the transport between an MCP client and the SDK: an
-// [mcp.Transport] over a pair of byte streams (spec §2.1, transports.md).
+// [mcp.Transport] over a pair of byte streams (spec §2, transports.md).
 //
 // The SDK's own transport reads lines only, rounds large ids, ends the session
 // at input that it cannot parse, and cancels calls at the end of the input.

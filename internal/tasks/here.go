@@ -74,14 +74,15 @@ func (t *Task) AwaitName(ctx context.Context) bool {
 	return t.from.Load() != nil
 }
 
-// Found asks the API for the response of a call, if it has a name, and returns false if the API
-// does not have it: some servers say that a response runs in the background, but have no GET. A GET
-// that fails says nothing about that. Then the call can be detached: if its client ends long calls,
-// the answer would be lost for sure. Found returns when ctx is done, or when the call has ended.
-func (s *Tasks) Found(ctx context.Context, t *Task) bool {
+// Lost reports whether a call would be lost at the API, which says that it does not have the
+// response: some servers say that one runs in the background, but have no GET. A call that has ended
+// counts, too: its request gets the answer. A GET that fails says nothing, so the call can be
+// detached: if its client ends long calls, the answer would certainly be lost. Lost returns when ctx
+// is done, or when the call has ended.
+func (s *Tasks) Lost(ctx context.Context, t *Task) bool {
 	from := t.from.Load()
 	if from == nil || t.hasEnded() {
-		return true
+		return from != nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,7 +90,7 @@ func (s *Tasks) Found(ctx context.Context, t *Task) bool {
 
 	own := t.call
 	_, err := s.fetch(ctx, &own, *from)
-	return !errors.Is(err, answer.ErrGone)
+	return errors.Is(err, answer.ErrGone) || t.hasEnded()
 }
 
 // DetachHere lets a call go on without its request until Close: it becomes a task that lives in

@@ -61,11 +61,11 @@ func TestDetach(t *testing.T) {
 						<-ctx.Done()
 						return nil, context.Cause(ctx)
 					})
-				isDetached := name == "detached" && s.DetachHere(task)
+				detached := name == "detached" && s.DetachHere(task)
 
 				leave()
 				synctest.Wait()
-				compare.Equal(t, "runs", !task.hasEnded(), isDetached)
+				compare.Equal(t, "runs", !task.hasEnded(), detached)
 				compare.Equal(t, "detached afterwards", s.DetachHere(task), false)
 				s.Close()
 				_, err := task.End()
@@ -77,8 +77,9 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// A request about a call that the API does not answer ends with the call.
-func TestFound(t *testing.T) {
+// A request about a call that the API does not answer ends with the call, whose answer then goes
+// with its request.
+func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{
 			Recover: func(string, *error) {},
@@ -98,7 +99,7 @@ func TestFound(t *testing.T) {
 		})
 
 		compare.Equal(t, "named", task.AwaitName(t.Context()), true)
-		compare.Equal(t, "found", s.Found(t.Context(), task), true)
+		compare.Equal(t, "lost", s.Lost(t.Context(), task), true)
 		compare.Equal(t, "after", time.Since(began), time.Second)
 	})
 }

@@ -46,11 +46,11 @@ func TestPages(t *testing.T) {
 		texts[base] = string(text)
 		got = append(got, base)
 
-		isMatch := func(pattern string) bool {
+		listed := func(pattern string) bool {
 			matches, _ := path.Match(pattern, "man/"+base)
 			return matches
 		}
-		if !slices.ContainsFunc(release.Casks[0].Manpages, isMatch) {
+		if !slices.ContainsFunc(release.Casks[0].Manpages, listed) {
 			t.Errorf("the cask installs no %s", base)
 		}
 	}

@@ -72,8 +72,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	st := s.arrive(r, body)
 
 	complete := err == nil && st.answer(&s.jobs, w, r, body)
-	hasLeft := err != nil || r.Context().Err() != nil
-	if hasLeft && !complete {
+	left := err != nil || r.Context().Err() != nil
+	if left && !complete {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.countLocked(&s.aborted)

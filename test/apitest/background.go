@@ -43,7 +43,7 @@ func (j *job) state() any {
 
 // fetch answers GET /responses/{id} and POST /responses/{id}/cancel.
 func (x *exchange) fetch(name string) {
-	id, isCancel := strings.CutSuffix(name, "/cancel")
+	id, cancels := strings.CutSuffix(name, "/cancel")
 	kept, _ := x.jobs.Load(id)
 	j, ok := kept.(*job)
 	if !ok {
@@ -53,9 +53,9 @@ func (x *exchange) fetch(name string) {
 
 	query := x.r.URL.Query()
 	switch {
-	case isCancel && j.hasEnded():
+	case cancels && j.hasEnded():
 		x.refuse(http.StatusBadRequest, "Cannot cancel a completed response.")
-	case isCancel:
+	case cancels:
 		j.cancelled.Store(true)
 		x.sendJSON(http.StatusOK, j.state())
 	case query.Get("stream") == "true":

@@ -60,8 +60,8 @@ func (x *exchange) answer(about string) {
 // respond answers POST /responses.
 func (x *exchange) respond() {
 	final := x.edit(x.response())
-	isBackground := x.body.Get("background").Bool()
-	if isBackground {
+	background := x.body.Get("background").Bool()
+	if background {
 		final, _ = sjson.SetBytes(final, "background", true) // the path is valid
 	}
 
@@ -70,14 +70,14 @@ func (x *exchange) respond() {
 		slow:   x.slow,
 		events: eventsOf(final),
 	}
-	if isBackground {
+	if background {
 		x.jobs.Store(gjson.GetBytes(final, "id").Str, j)
 	}
 
 	switch {
 	case x.body.Get("stream").Bool():
 		x.stream(j, 0)
-	case isBackground:
+	case background:
 		x.sendJSON(http.StatusOK, j.events[0]["response"])
 	default:
 		x.sendJSON(http.StatusOK, json.RawMessage(final))

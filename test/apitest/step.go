@@ -21,12 +21,12 @@ import (
 
 // step is the behaviour of one request. With the zero value the server answers as a model would.
 type step struct {
-	delay   time.Duration // before anything is sent
-	slow    time.Duration // between two events
-	turn    string        // what the model says, one of turns; "": it decides
-	isAsked bool          // the first word of the question is the step
-	fault   string        // the name of one of faults; "": none
-	value   string        // of the fault
+	delay time.Duration // before anything is sent
+	slow  time.Duration // between two events
+	turn  string        // what the model says, one of turns; "": it decides
+	asked bool          // the first word of the question is the step
+	fault string        // the name of one of faults; "": none
+	value string        // of the fault
 
 	stop      string // the fault that ends a stream early, or "": it does not
 	stopAfter int    // events
@@ -34,6 +34,7 @@ type step struct {
 	refuses []string // parameters that are refused
 	refusal string   // with this error
 	blames  string   // the parameter that the error names; "": the refused one
+	tokens  string   // of the input; "": as a model would use
 	file    []byte   // the finished response, instead of what the model says
 	edits   []string // names of edits
 }
@@ -46,6 +47,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	ok, search, uncited, empty            what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
+//	tokens=N                              used for the input, and none for the output
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	gone, too-old                         errors of a GET: no such response, no stream of it
@@ -63,10 +65,10 @@ func (s *Server) Script(steps ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	isForAll := false
+	forAll := false
 	for _, word := range steps {
 		if word == "always" {
-			isForAll = true
+			forAll = true
 			continue
 		}
 
@@ -74,7 +76,7 @@ func (s *Server) Script(steps ...string) error {
 		if err != nil {
 			return fmt.Errorf("parsing step %q: %w", word, err)
 		}
-		if isForAll {
+		if forAll {
 			s.always = st
 		} else {
 			s.queue = append(s.queue, st)
@@ -90,7 +92,7 @@ func parse(word string) (st step, err error) {
 
 		switch name {
 		case "asked":
-			st.isAsked = true
+			st.asked = true
 		case "delay":
 			st.delay, err = time.ParseDuration(value)
 		case "slow":
@@ -112,6 +114,8 @@ func parse(word string) (st step, err error) {
 			st.stop = name
 			st.stopAfter = 2
 			st.value = cmp.Or(value, "500")
+		case "tokens":
+			st.tokens = value
 		case "file":
 			st.file, err = os.ReadFile(value)
 		default:
@@ -141,7 +145,7 @@ func (st step) answer(
 	r *http.Request,
 	body []byte,
 ) (complete bool) {
-	if st.isAsked {
+	if st.asked {
 		question := gjson.GetBytes(body, `input.@reverse.#(role=="user").content.0.text`).Str
 		word, _, _ := strings.Cut(strings.ReplaceAll(question, "\n", " "), " ")
 		st, _ = parse(word) // as a model would if the word is not a step
@@ -176,6 +180,10 @@ func (st step) answer(
 func (st step) edit(final []byte) []byte {
 	if st.file != nil {
 		final = st.file
+	}
+	if st.tokens != "" {
+		usage := fmt.Sprintf(`{"input_tokens":%s,"output_tokens":0,"total_tokens":%[1]s}`, st.tokens)
+		final, _ = sjson.SetRawBytes(final, "usage", []byte(usage))
 	}
 	for _, word := range st.edits {
 		members := gjson.Get(edits, word).Map()
@@ -233,12 +241,12 @@ func (w *endingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *endingWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
-	isHead := len(b) == 0 // of a stream
-	isEvent := bytes.HasPrefix(b, []byte("event: "))
-	if isEvent {
+	head := len(b) == 0 // of a stream
+	event := bytes.HasPrefix(b, []byte("event: "))
+	if event {
 		w.events++
 	}
-	ends := w.step.stop != "" && (isHead || isEvent) && w.events >= w.step.stopAfter
+	ends := w.step.stop != "" && (head || event) && w.events >= w.step.stopAfter
 	if err != nil || !ends {
 		return n, err
 	}

@@ -17,23 +17,23 @@ func eventsOf(response []byte) (all []object) {
 		all = append(all, members)
 	}
 
-	isBackground := final.Get("background").Bool()
+	background := final.Get("background").Bool()
 	started := object{
 		"id":         final.Get("id").String(),
 		"object":     "response",
-		"background": isBackground,
+		"background": background,
 		"created_at": final.Get("created_at").Int(),
 		"status":     "in_progress",
 		"output":     []object{},
 	}
 	first := started
-	if isBackground {
+	if background {
 		first = maps.Clone(started)
 		first["status"] = "queued"
 	}
 
 	add("created", object{"response": first})
-	if isBackground {
+	if background {
 		add("queued", object{"response": first})
 	}
 	add("in_progress", object{"response": started})

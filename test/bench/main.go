@@ -3,9 +3,11 @@
 //
 //	go run ./test/bench
 //
-// With -rows start it makes only the rows whose names contain that word.
+// In the row with a stream, the other side is the server with calls that are watched. With -rows
+// start it makes only the rows whose names contain that word. With -old BINARY, an older server
+// takes part, and the last column is the ratio to it.
 //
-// Both programs take turns in one run, and medians are printed, so that the ratios can be compared
+// The programs take turns in one run, and medians are printed, so that the ratios can be compared
 // between machines. The API is a canned response in this process. Memory is read from Linux's /proc
 // and is 0 elsewhere. CPU time is user and system time of a process from its start to its end.
 //
@@ -32,24 +34,28 @@ import (
 )
 
 const (
-	calls = 2000 // in a round
-	side  = 64   // calls at the same time
+	calls    = 2000 // in a round
+	streams  = 500  // calls in a round whose answers are streams
+	parallel = 64   // calls at the same time
+	sessions = 8    // processes at the same time, of which the memory is measured
 )
 
-// row is a measurement of both programs.
+// row is a measurement of the server and of what it is compared with.
 type row struct {
 	name    string
 	unit    string
 	rounds  int           // 0: 5
 	hold    time.Duration // how long the API takes
+	stream  bool          // the API answers with a stream
 	calls   int           // of each process, to divide its CPU time by; 0: the row is what measure returns
 	measure func(*process) (float64, error)
+	other   func(*process) (float64, error) // measured of the server too; nil: measure of hello
 }
 
 var rows = []row{
 	{name: "start to the answer to initialize", unit: "ms", rounds: 20, measure: (*process).start},
 	{name: "CPU time of a start", unit: "µs", rounds: 20, calls: 1, measure: (*process).start},
-	{name: "idle memory", unit: "MiB", measure: (*process).idle},
+	{name: "memory of each of eight idle sessions", unit: "MiB", measure: (*process).idle},
 	{
 		name:    "peak memory of 64 calls side by side",
 		unit:    "MiB",
@@ -60,31 +66,47 @@ var rows = []row{
 	{
 		name:    "CPU time of a call, 64 side by side",
 		unit:    "µs",
-		calls:   side + calls,
+		calls:   parallel + calls,
 		measure: (*process).rate,
+	},
+	{
+		name:    "CPU time of a call with 400 events, to a watched one",
+		unit:    "µs",
+		stream:  true,
+		calls:   streams,
+		measure: (*process).unwatched,
+		other:   (*process).watched,
 	},
 }
 
 func main() {
 	only := flag.String("rows", "", "measure only the rows whose names contain this")
+	old := flag.String("old", "", "compare with this older server too")
 	flag.Parse()
-	if err := run(os.Stdout, *only); err != nil {
+	if err := run(os.Stdout, *only, *old); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, only string) error {
+func run(w io.Writer, only, old string) error {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 
-	var hold atomic.Int64 // nanoseconds until the API answers
+	var now atomic.Pointer[row] // what the API answers for
 	body := response()
+	streamed := stream(body)
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(time.Duration(hold.Load()))
+		r := now.Load()
+		time.Sleep(r.hold)
+		if r.stream {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, streamed)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, body)
 	}))
@@ -108,31 +130,52 @@ func run(w io.Writer, only string) error {
 	hello := filepath.Join(dir, "hello")
 
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "\tserver\thello\tratio\t")
+	fmt.Fprint(tw, "\tserver\thello\tratio\t")
+	if old != "" {
+		fmt.Fprint(tw, "old\tratio\t")
+	}
+	fmt.Fprintln(tw)
+
 	for _, r := range rows {
 		if !strings.Contains(r.name, only) {
 			continue
 		}
 
-		hold.Store(int64(r.hold))
-		medians, err := r.compare(env, server, hello)
+		now.Store(&r)
+		sides := []side{{server, r.measure}, {hello, r.measure}}
+		if r.other != nil {
+			sides[1] = side{server, r.other}
+		}
+		if old != "" {
+			sides = append(sides, side{old, r.measure})
+		}
+
+		medians, err := r.compare(env, sides)
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", r.name, err)
 		}
 
-		a := medians[0]
-		b := medians[1]
-		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", r.name, a, r.unit, b, r.unit, a/b)
+		fmt.Fprintf(tw, "%s\t%.1f %s\t", r.name, medians[0], r.unit)
+		for _, m := range medians[1:] {
+			fmt.Fprintf(tw, "%.1f %s\t%.2f\t", m, r.unit, medians[0]/m)
+		}
+		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
 }
 
-// compare measures programs in turn and returns the median of each.
-func (r row) compare(env []string, paths ...string) (medians []float64, err error) {
-	values := make([][]float64, len(paths))
+// side is a program and what is measured of it.
+type side struct {
+	path    string
+	measure func(*process) (float64, error)
+}
+
+// compare measures the sides in turn and returns the median of each.
+func (r row) compare(env []string, sides []side) (medians []float64, err error) {
+	values := make([][]float64, len(sides))
 	for range cmp.Or(r.rounds, 5) {
-		for i, path := range paths {
-			v, err := r.once(path, env)
+		for i, s := range sides {
+			v, err := r.once(s, env)
 			if err != nil {
 				return nil, err
 			}

@@ -21,23 +21,23 @@ const (
 	initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 		`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
 	list = `{"jsonrpc":"2.0","id":0,"method":"tools/list"}` + "\n"
-	call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"answer",` +
+	call = `{"jsonrpc":"2.0","id":%[1]d,"method":"tools/call","params":{"name":"answer",` +
 		`"arguments":{"query":"What is the weather in Sapporo?"}}}` + "\n"
+	progress = `"_meta":{"progressToken":%[1]d},` // of a call that is watched
 )
 
 // process is a running program that has answered initialize.
 type process struct {
 	cmd     *exec.Cmd
-	in      io.Writer
+	stop    context.CancelFunc
+	in      io.WriteCloser
 	out     *bufio.Reader
 	started time.Duration // from the spawn to the answer
 }
 
-// once starts a program, measures it and closes stdin, which ends the program.
-func (r row) once(path string, env []string) (v float64, err error) {
+// open starts a program, which ends after an error.
+func open(path string, env []string) (p *process, err error) {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
-	defer stop()
-
 	cmd := exec.CommandContext(ctx, path, "--stdio")
 	cmd.Env = env
 
@@ -47,19 +47,36 @@ func (r row) once(path string, env []string) (v float64, err error) {
 	begin := time.Now()
 	err = errors.Join(inErr, outErr, cmd.Start())
 	if err != nil {
+		stop()
+		return nil, err
+	}
+
+	p = &process{cmd: cmd, stop: stop, in: in, out: bufio.NewReader(out)}
+	err = p.ask(initialize)
+	p.started = time.Since(begin)
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// close closes stdin, which ends the program.
+func (p *process) close() error {
+	defer p.stop()
+	return errors.Join(p.in.Close(), p.cmd.Wait())
+}
+
+// once starts a program, measures it and ends it.
+func (r row) once(s side, env []string) (v float64, err error) {
+	p, err := open(s.path, env)
+	if err != nil {
 		return 0, err
 	}
 
-	p := &process{cmd: cmd, in: in, out: bufio.NewReader(out)}
-	err = p.ask(initialize)
-	p.started = time.Since(begin)
-	if err == nil {
-		v, err = r.measure(p)
-	}
-
-	err = errors.Join(err, in.Close(), cmd.Wait())
+	v, err = s.measure(p)
+	err = errors.Join(err, p.close())
 	if r.calls > 0 {
-		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		cpu := p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 		v = float64(cpu.Microseconds()) / float64(r.calls)
 	}
 	return v, err
@@ -73,16 +90,19 @@ func (p *process) ask(message string) error {
 	return p.answer()
 }
 
-// answer reads the next answer.
+// answer reads the next answer. Notifications may come before it.
 func (p *process) answer() error {
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		return err
+	for {
+		line, err := p.out.ReadString('\n')
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(line, `"result":`):
+			return nil
+		case !strings.Contains(line, `"notifications/progress"`):
+			return fmt.Errorf("unexpected answer %.200q", line)
+		}
 	}
-	if !strings.Contains(line, `"result":`) {
-		return fmt.Errorf("unexpected answer %.200q", line)
-	}
-	return nil
 }
 
 // start returns the milliseconds until the program answered.
@@ -90,39 +110,63 @@ func (p *process) start() (float64, error) {
 	return float64(p.started) / float64(time.Millisecond), nil
 }
 
-// idle returns the memory after tools/list, in MiB.
-func (p *process) idle() (float64, error) {
-	if err := p.ask(list); err != nil {
-		return 0, err
+// idle returns the memory after tools/list, in MiB, of each of eight processes. Pages that they
+// share count once.
+func (p *process) idle() (total float64, err error) {
+	all := []*process{p}
+	for range sessions - 1 {
+		q, err := open(p.cmd.Path, p.cmd.Env)
+		if err != nil {
+			return 0, err
+		}
+		defer q.close()
+		all = append(all, q)
+	}
+
+	for _, q := range all {
+		if err := q.ask(list); err != nil {
+			return 0, err
+		}
 	}
 	time.Sleep(settled)
-	return p.memory("VmRSS:")
+	for _, q := range all {
+		total += q.memory("smaps_rollup", "Pss:")
+	}
+	return total / sessions, nil
 }
 
 // peak returns the largest memory during calls side by side, in MiB.
 func (p *process) peak() (float64, error) {
-	if err := p.many(side); err != nil {
+	if err := p.many(parallel, call); err != nil {
 		return 0, err
 	}
-	return p.memory("VmHWM:")
+	return p.memory("status", "VmHWM:"), nil
 }
 
 // rate returns the calls per second.
 func (p *process) rate() (float64, error) {
-	if err := p.many(side); err != nil { // opens the connections
+	if err := p.many(parallel, call); err != nil { // opens the connections
 		return 0, err
 	}
 	begin := time.Now()
-	err := p.many(calls)
+	err := p.many(calls, call)
 	return calls / time.Since(begin).Seconds(), err
 }
 
-// many makes n calls, at most side at the same time.
-func (p *process) many(n int) error {
+// unwatched makes calls whose CPU time counts.
+func (p *process) unwatched() (float64, error) { return 0, p.many(streams, call) }
+
+// watched makes the same calls with progress.
+func (p *process) watched() (float64, error) {
+	return 0, p.many(streams, strings.Replace(call, `"name"`, progress+`"name"`, 1))
+}
+
+// many makes n calls, at most parallel at the same time.
+func (p *process) many(n int, message string) error {
 	sent := 0
 	for done := range n {
-		for sent < min(n, done+side) {
-			if _, err := fmt.Fprintf(p.in, call, sent); err != nil {
+		for sent < min(n, done+parallel) {
+			if _, err := fmt.Fprintf(p.in, message, sent); err != nil {
 				return err
 			}
 			sent++
@@ -134,11 +178,11 @@ func (p *process) many(n int) error {
 	return nil
 }
 
-// memory returns a field of /proc/PID/status in MiB, or 0 where there is no such file.
-func (p *process) memory(field string) (float64, error) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+// memory returns a field of a file in /proc/PID in MiB, or 0 where there is no such file.
+func (p *process) memory(file, field string) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, file))
 	_, rest, _ := strings.Cut(string(text), field)
 	var kb float64
 	fmt.Sscan(rest, &kb)
-	return kb / 1024, nil
+	return kb / 1024
 }

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { Client as Client2 } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 
-import { test } from '../runner.mjs';
+import { LIMIT, test } from '../runner.mjs';
 
 export const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 export const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
@@ -19,15 +19,15 @@ export const home = mkdtempSync(join(tmpdir(), 'mcp-clients-')); // empty
 export const env = { PATH: process.env.PATH ?? '', HOME: home, USERPROFILE: home, APPDATA: home };
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 
-// sdk1 and sdk2 are clients of the TypeScript SDK, and how they call a tool.
+// sdk1 and sdk2 are clients of the TypeScript SDK, and how they call a tool, without the SDK's limit of a minute.
 export function sdk1() {
   const client = new Client1({ name: 'test-clients', version: '1.0.0' });
-  return { client, call: (params, options) => client.callTool(params, undefined, options) };
+  return { client, call: (params, options) => client.callTool(params, undefined, { timeout: LIMIT, ...options }) };
 }
 
 export function sdk2(mode, capabilities = {}) {
   const client = new Client2({ name: 'test-clients', version: '2.0.0' }, { capabilities, versionNegotiation: { mode } });
-  return { client, call: (params, options) => client.callTool(params, options) };
+  return { client, call: (params, options) => client.callTool(params, { timeout: LIMIT, ...options }) };
 }
 
 // listed checks a tools/list result.

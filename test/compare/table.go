@@ -1,14 +1,21 @@
 package compare
 
 import (
+	"fmt"
 	"os"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
+
+var repeated = regexp.MustCompile(`(?s)«(\d+) (.*?)»`)
 
 // Table returns the rows of a table in testdata. " | " separates its columns, and the last one has
 // the rest of the line. "#" begins a comment. \r and \n stand for line ends, BOM for a byte order mark,
-// and EMPTY for nothing.
+// EMPTY for nothing, and «3 x» for xxx.
 func Table(t testing.TB, name string, columns int) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".table")
@@ -25,8 +32,42 @@ func Table(t testing.TB, name string, columns int) (rows [][]string) {
 	for line := range strings.SplitSeq(string(text), "\n") {
 		line = strings.TrimSuffix(line, "\r") // of a checkout on Windows
 		if line != "" && line[0] != '#' {
-			rows = append(rows, strings.SplitN(values.Replace(line), " | ", columns))
+			line = repeated.ReplaceAllStringFunc(values.Replace(line), func(s string) string {
+				parts := repeated.FindStringSubmatch(s)
+				n, _ := strconv.Atoi(parts[1])
+				return strings.Repeat(parts[2], n)
+			})
+			rows = append(rows, strings.SplitN(line, " | ", columns))
 		}
+	}
+	return rows
+}
+
+// Rows returns the rows of a table as values of T: a struct whose fields, in the order of the columns,
+// are texts, numbers, booleans and durations.
+func Rows[T any](t testing.TB, name string) (rows []T) {
+	t.Helper()
+	var row T
+	fields := reflect.ValueOf(&row).Elem()
+	for _, words := range Table(t, name, fields.NumField()) {
+		if len(words) != fields.NumField() {
+			t.Fatalf("%s.table: %d columns, want %d: %q", name, len(words), fields.NumField(), words)
+		}
+		for i, word := range words {
+			var err error
+			switch field := fields.Field(i).Addr().Interface().(type) {
+			case *string:
+				*field = word
+			case *time.Duration:
+				*field, err = time.ParseDuration(word)
+			default:
+				_, err = fmt.Sscan(word, field)
+			}
+			if err != nil {
+				t.Fatalf("%s.table: reading %q: %v", name, word, err)
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -3,10 +3,12 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,14 +21,14 @@ const perHour = 4
 // most is the longest that a call may take in a fault: a use of the store, and what a busy machine adds.
 const most = 1200 * time.Millisecond
 
-// fault is what happens to a server.
-type fault struct {
-	name       string
-	begin, end func() error
+// one is a question whose answer uses one token.
+const one = "tokens=1"
 
-	works   bool // the common limit goes on to hold
-	forgets bool // the server forgets what was used
-}
+// faultTable has a line for each fault: its name, how it begins and ends, "works" if the common limit goes
+// on to hold, and "forgets" if the server forgets what was used.
+//
+//go:embed faults.txt
+var faultTable string
 
 // faults shows, for each fault, what passes and how long calls take, and that another person notices
 // nothing. The replicas stay, as do the limits after each fault.
@@ -41,8 +43,7 @@ func (f *fleet) faults() error {
 		return err
 	}
 	file := filepath.Join(f.dir, "store-url")
-	write := func(url string) error { return os.WriteFile(file, []byte(url), 0o600) }
-	err = write("redis://" + p.address)
+	err = os.WriteFile(file, []byte("redis://"+p.address), 0o600)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (f *fleet) faults() error {
 	if err != nil {
 		return err
 	}
-	passed, longest := f.ask("alice", 36, "1")
+	passed, longest := f.ask("alice", 36, one)
 	fmt.Printf("%-34s %2d of 36 calls passed, longest %v\n", "down at the start:", passed, rounded(longest))
 	if passed != 3*perHour || longest > most {
 		return fmt.Errorf("%d calls passed, the longest took %v", passed, longest)
@@ -62,98 +63,101 @@ func (f *fleet) faults() error {
 		return err
 	}
 
-	do := func(command string, args ...any) func() error {
-		return func() error {
-			_, err := server.Do(command, args...)
-			return err
-		}
-	}
-	signal := func(sig syscall.Signal) func() error {
-		return func() error { return syscall.Kill(server.Pid(), sig) }
-	}
-	delay := func(d time.Duration) func() error {
-		return func() error { p.delay.Store(int64(d)); return nil }
-	}
-	silent := func(is bool) func() error {
-		return func() error { p.silent.Store(is); return nil }
-	}
-	kill := func() error { server.Kill(); return nil }
-	nothing := func() error { return nil }
-	for i, fault := range []fault{
-		{name: "killed", begin: kill, end: server.Run},
-		{name: "stopped", begin: signal(syscall.SIGSTOP), end: signal(syscall.SIGCONT)},
-		{name: "1 s away", begin: delay(time.Second), end: delay(0)},
-		{name: "100 ms away", begin: delay(100 * time.Millisecond), end: delay(0), works: true},
-		{name: "silent connections", begin: silent(true), end: silent(false)},
-		{name: "full", begin: do("CONFIG", "SET", "maxmemory", "1"),
-			end: do("CONFIG", "SET", "maxmemory", "0")},
-		{name: "too few replicas to write", begin: do("CONFIG", "SET", "min-replicas-to-write", "1"),
-			end: do("CONFIG", "SET", "min-replicas-to-write", "0")},
-		{name: "failover: a read-only replica", begin: do("REPLICAOF", "127.0.0.1", "1"),
-			end: do("REPLICAOF", "NO", "ONE")},
-		{name: "the user may not write", begin: do("ACL", "SETUSER", "default", "-set"),
-			end: do("ACL", "SETUSER", "default", "+set")},
-		{name: "the user may not run scripts", begin: do("ACL", "SETUSER", "default", "-evalsha"),
-			end: do("ACL", "SETUSER", "default", "+evalsha")},
-		{name: "flushed, scripts too", begin: func() error {
-			return errors.Join(do("FLUSHALL")(), do("SCRIPT", "FLUSH")())
-		}, end: nothing, works: true, forgets: true},
-		{name: "a password, which the file has", begin: func() error {
-			return errors.Join(do("CLIENT", "KILL", "TYPE", "normal")(),
-				do("CONFIG", "SET", "requirepass", "secret-of-the-store")(),
-				write("redis://:secret-of-the-store@"+p.address))
-		}, end: nothing},
-	} {
-		err := f.fault(i, fault)
+	n := &network{server, p, file}
+	i := 0
+	for line := range strings.Lines(faultTable) {
+		err := f.fault(n, i, strings.Split(strings.TrimSpace(line), " | "))
 		if err != nil {
-			return fmt.Errorf("%s: %w", fault.name, err)
+			return fmt.Errorf("%s: %w", line, err)
 		}
+		i++
 	}
 	for _, r := range f.replicas {
-		if r.count("secret-of-the-store") > 0 {
+		if r.Logged("secret-of-the-store") > 0 {
 			return errors.New("the log has the password")
 		}
 	}
 
 	p.silent.Store(true)
-	go f.replicas[0].call("alice", "1")
+	go f.replicas[0].call("alice", one)
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
-	err = f.replicas[0].cmd.Process.Signal(syscall.SIGTERM)
-	if err == nil {
-		err = f.replicas[0].cmd.Wait()
-	}
+	err = f.replicas[0].Stop()
 	fmt.Printf("SIGTERM while it is silent: ended after %v, %v\n", rounded(time.Since(began)), err)
 	return err
 }
 
+// network is what faults change.
+type network struct {
+	server  *redistest.Server
+	proxy   *proxy
+	urlFile string
+}
+
+// do executes commands, each after "; ".
+func (n *network) do(commands string) error {
+	for command := range strings.SplitSeq(commands, "; ") {
+		word, rest, _ := strings.Cut(command, " ")
+		var err error
+		switch word {
+		case "kill":
+			n.server.Kill()
+		case "run":
+			err = n.server.Run()
+		case "stop":
+			err = syscall.Kill(n.server.Pid(), syscall.SIGSTOP)
+		case "continue":
+			err = syscall.Kill(n.server.Pid(), syscall.SIGCONT)
+		case "silent":
+			n.proxy.silent.Store(rest == "on")
+		case "delay":
+			var d time.Duration
+			d, err = time.ParseDuration(rest)
+			n.proxy.delay.Store(int64(d))
+		case "login":
+			err = os.WriteFile(n.urlFile, []byte("redis://:"+rest+"@"+n.proxy.address), 0o600)
+		default:
+			var args []any
+			for arg := range strings.FieldsSeq(rest) {
+				args = append(args, arg)
+			}
+			_, err = n.server.Do(word, args...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // fault runs the fault with a number.
-func (f *fleet) fault(i int, x fault) error {
+func (f *fleet) fault(n *network, i int, x []string) error {
+	works := strings.HasPrefix(x[3], "works")
 	alice := fmt.Sprint("alice", i)
 	bob := fmt.Sprint("bob", i)
 	carol := fmt.Sprint("carol", i)
-	warnings := f.replicas[0].count("level=WARN")
-	ends := f.replicas[0].count("works again")
-	before, _ := f.ask(alice, 2*perHour, "1")
+	warnings := f.replicas[0].Logged("level=WARN")
+	ends := f.replicas[0].Logged("works again")
+	before, _ := f.ask(alice, 2*perHour, one)
 	if before != perHour {
 		return fmt.Errorf("%d calls passed before, want %d", before, perHour)
 	}
 
-	err := x.begin()
+	err := n.do(x[1])
 	if err != nil {
 		return err
 	}
-	other, longest := f.ask(bob, 3, "1") // one at each replica
-	passed, again := f.ask(alice, 36, "1")
-	_, last := f.ask(alice, 3, "1")
+	other, longest := f.ask(bob, 3, one) // one at each replica
+	passed, again := f.ask(alice, 36, one)
+	_, last := f.ask(alice, 3, one)
 	fmt.Printf("%-34s %2d of 36 calls passed beyond %d, 3 of 3 of another person; longest %v, then %v, %v\n",
-		x.name+":", passed, perHour, rounded(longest), rounded(again), rounded(last))
+		x[0]+":", passed, perHour, rounded(longest), rounded(again), rounded(last))
 
 	mayPass := 2 * perHour // at the replicas that have not seen the first ones
-	if x.works {
+	if works {
 		mayPass = 0
 	}
-	if x.forgets {
+	if x[3] == "works, forgets" {
 		mayPass = perHour
 	}
 	switch {
@@ -161,12 +165,12 @@ func (f *fleet) fault(i int, x fault) error {
 		return fmt.Errorf("%d calls of the other person were answered, want 3", other)
 	case passed > mayPass+perHour/2:
 		return fmt.Errorf("%d calls passed, want at most %d", passed, mayPass)
-	case longest > most, again > most, last > most/4 && !x.works:
+	case longest > most, again > most, last > most/4 && !works:
 		return errors.New("calls waited too long")
 	}
 
-	err = x.end()
-	if err == nil && !x.works {
+	err = n.do(x[2])
+	if err == nil && !works {
 		began := time.Now()
 		err = f.until("works again", ends+1)
 		fmt.Printf("%-34s used again after %v\n", "", rounded(time.Since(began)))
@@ -174,13 +178,13 @@ func (f *fleet) fault(i int, x fault) error {
 	if err != nil {
 		return err
 	}
-	passed, _ = f.ask(alice, 6, "1")
-	others, _ := f.ask(carol, 3*perHour, "1")
+	passed, _ = f.ask(alice, 6, one)
+	others, _ := f.ask(carol, 3*perHour, one)
 	if passed != 0 || others != perHour {
 		return fmt.Errorf("afterwards %d and %d calls passed, want 0 and %d", passed, others, perHour)
 	}
-	warnings = f.replicas[0].count("level=WARN") - warnings
-	if warnings > 1 || x.works && warnings > 0 {
+	warnings = f.replicas[0].Logged("level=WARN") - warnings
+	if warnings > 1 || works && warnings > 0 {
 		return fmt.Errorf("%d warnings", warnings)
 	}
 	return nil
@@ -191,7 +195,7 @@ func (f *fleet) until(text string, n int) error {
 	for began := time.Now(); time.Since(began) < 15*time.Second; time.Sleep(20 * time.Millisecond) {
 		have := 0
 		for _, r := range f.replicas {
-			if r.count(text) >= n {
+			if r.Logged(text) >= n {
 				have++
 			}
 		}

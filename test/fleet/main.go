@@ -10,22 +10,22 @@
 //
 //	main.go     the limits without faults, latency and memory
 //	faults.go   faults of the server
-//	replica.go  a replica, calls of it, and the API behind it
+//	replica.go  calls of a replica
 //	proxy.go    a network between the replicas and the server
 package main
 
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 func main() {
@@ -42,15 +42,24 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "openai-responses-mcp")
-	out, err := exec.Command("go", "build", "-o", binary, "./cmd/openai-responses-mcp").CombinedOutput()
+	program, err := serving.Build(dir)
 	if err != nil {
-		return fmt.Errorf("building: %w\n%s", err, out)
+		return err
+	}
+	for _, name := range []string{"alice", "bob", "carol", "dave"} {
+		program.People = append(program.People, name)
+		for i := range 40 { // of the faults
+			program.People = append(program.People, fmt.Sprint(name, i))
+		}
 	}
 
-	api := startAPI()
+	api, err := apitest.Start("always", "asked")
+	if err != nil {
+		return err
+	}
 	defer api.Close()
-	f := &fleet{binary: binary, api: api.URL, dir: dir}
+	program.Base = api.URL
+	f := &fleet{program: program, dir: dir}
 	for _, step := range []struct {
 		name string
 		run  func() error
@@ -71,18 +80,19 @@ func run() error {
 
 // fleet is three replicas and what they need.
 type fleet struct {
-	binary, api, dir string
-	replicas         []*replica
+	program  *serving.Program
+	dir      string
+	replicas []replica
 }
 
 // start starts replicas with an environment.
 func (f *fleet) start(n int, flags string, env ...string) error {
 	for range n {
-		r, err := f.newReplica(flags, env...)
+		p, err := f.program.Start(serving.AnyPort, "--notice 0s --drain 0s "+flags, env...)
 		if err != nil {
 			return err
 		}
-		f.replicas = append(f.replicas, r)
+		f.replicas = append(f.replicas, replica{p})
 	}
 	return nil
 }
@@ -90,7 +100,7 @@ func (f *fleet) start(n int, flags string, env ...string) error {
 // stop kills the replicas.
 func (f *fleet) stop() {
 	for _, r := range f.replicas {
-		r.kill()
+		r.Kill()
 	}
 	f.replicas = nil
 }
@@ -119,12 +129,12 @@ func (f *fleet) calls() error {
 	if err != nil {
 		return err
 	}
-	passed, _ := f.ask("alice", 30, "1")
+	passed, _ := f.ask("alice", 30, "tokens=1")
 	err = want("30 calls at once at three replicas, 6 an hour: answered", passed, 6)
 	if err != nil {
 		return err
 	}
-	passed, _ = f.ask("bob", 6, "1")
+	passed, _ = f.ask("bob", 6, "tokens=1")
 	err = want("6 calls of another person beside them: answered", passed, 6)
 	if err != nil {
 		return err
@@ -134,7 +144,7 @@ func (f *fleet) calls() error {
 	if err != nil {
 		return err
 	}
-	passed, _ = f.ask("alice", 8, "1")
+	passed, _ = f.ask("alice", 8, "tokens=1")
 	err = want("8 more calls after restarts, two of them at a fourth replica: answered", passed, 0)
 	if err != nil {
 		return err
@@ -145,8 +155,8 @@ func (f *fleet) calls() error {
 	if err != nil {
 		return err
 	}
-	passed, _ = f.ask("alice", 30, "1")
-	others, _ := f.ask("bob", 6, "1")
+	passed, _ = f.ask("alice", 30, "tokens=1")
+	others, _ := f.ask("bob", 6, "tokens=1")
 	err = want("without a store, 30 calls at one replica: answered", passed, 6)
 	if err != nil {
 		return err
@@ -167,34 +177,34 @@ func (f *fleet) tokens() error {
 		return err
 	}
 
-	f.ask("alice", 1, "100000")
-	passed, _ := f.ask("alice", 30, "50000 wait")
+	f.ask("alice", 1, "tokens=100000")
+	passed, _ := f.ask("alice", 30, "tokens=50000+delay=2s")
 	fmt.Printf("30 calls of 50,000 tokens at once, 100,000 left: %d answered\n", passed)
 	if passed > 6 {
 		return fmt.Errorf("%d calls passed", passed)
 	}
-	passed, _ = f.ask("bob", 3, "10")
+	passed, _ = f.ask("bob", 3, "tokens=10")
 	err = want("3 calls of another person beside them: answered", passed, 3)
 	if err != nil {
 		return err
 	}
 
 	for range 20 {
-		f.replicas[0].leave("carol", "10000 wait")
+		f.replicas[0].leave("carol", "tokens=10000+delay=2s")
 	}
-	passed, _ = f.ask("carol", 3, "10")
+	passed, _ = f.ask("carol", 3, "tokens=10")
 	err = want("20 calls whose client leaves, and 3 others: answered of these", passed, 0)
 	if err != nil {
 		return err
 	}
 
 	for range 10 {
-		go f.replicas[0].call("dave", "10000 wait")
+		go f.replicas[0].call("dave", "tokens=10000+delay=2s")
 	}
 	time.Sleep(300 * time.Millisecond)
-	f.replicas[0].kill()
+	f.replicas[0].Kill()
 	f.replicas = f.replicas[1:]
-	passed, _ = f.ask("dave", 4, "10")
+	passed, _ = f.ask("dave", 4, "tokens=10")
 	return want("10 calls of a replica that is killed, and 4 others: answered of these", passed, 0)
 }
 
@@ -219,7 +229,7 @@ func (f *fleet) latency() error {
 	for range n {
 		for i, r := range f.replicas { // in turns: both see the same machine
 			began := time.Now()
-			if !r.call("alice", "10000") {
+			if !r.call("alice", "tokens=10000") {
 				return fmt.Errorf("a call was refused")
 			}
 			times[i] = append(times[i], time.Since(began))

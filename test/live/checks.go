@@ -41,9 +41,9 @@ func (s *session) stream() {
 	received := s.received.String()
 	s.checkStream("a stream", 0)
 
-	isEncrypted := strings.Contains(received, `"encrypted_content":`)
-	isReasoning := call.CapabilityOf(s.model).Reasoning
-	s.check("reasoning comes encrypted", isEncrypted == isReasoning)
+	encrypted := strings.Contains(received, `"encrypted_content":`)
+	reasons := call.CapabilityOf(s.model).Reasoning
+	s.check("reasoning comes encrypted", encrypted == reasons)
 
 	s.checkRows(id, []row{{
 		"a response with store: false is not kept",
@@ -74,8 +74,8 @@ func (s *session) broken() {
 	s.cutAfter = 4
 	s.answer(answer.Options{}, true)
 
-	isResumed := strings.Contains(s.log.String(), "starting_after=3")
-	s.check("a broken stream is resumed", isResumed)
+	resumed := strings.Contains(s.log.String(), "starting_after=3")
+	s.check("a broken stream is resumed", resumed)
 	s.checkStream("a broken stream", 0)
 }
 
@@ -140,8 +140,8 @@ func (s *session) blocked() {
 	id := s.answer(o, false)
 
 	received := s.received.String()
-	isFree := id != "" && !strings.Contains(received, "://go.dev/")
-	s.check("a blocked domain is neither searched nor cited", isFree)
+	free := id != "" && !strings.Contains(received, "://go.dev/")
+	s.check("a blocked domain is neither searched nor cited", free)
 }
 
 const query = "What is the latest version of Go? Search once and answer in one sentence."
@@ -168,8 +168,8 @@ func (s *session) answer(o answer.Options, background bool) string {
 
 	s.tokens += a.Meta.Usage.Total
 	s.searches += int64(a.Meta.Searches)
-	isCounted := a.Meta.Usage.Total > 0 && a.Meta.Searches > 0
-	s.check("tokens and searches are counted", isCounted)
+	counted := a.Meta.Usage.Total > 0 && a.Meta.Searches > 0
+	s.check("tokens and searches are counted", counted)
 	s.check("the text ends with its sources", strings.Contains(a.Text, "\nSources:"))
 	s.check("the text has no marks of the API", !mark.MatchString(a.Text))
 
@@ -215,13 +215,13 @@ var (
 func (s *session) checkStream(name string, first int) {
 	received := s.received.String()
 	numbers := sequenceNumber.FindAllStringSubmatch(received, -1)
-	isWhole := len(numbers) > 0
+	whole := len(numbers) > 0
 	for i, number := range numbers {
-		isWhole = isWhole && number[1] == fmt.Sprint(first+i)
+		whole = whole && number[1] == fmt.Sprint(first+i)
 	}
-	s.check(name+" has each event once", isWhole)
+	s.check(name+" has each event once", whole)
 
-	isDone := strings.Contains(received, "event: response.completed")
-	hasMark := strings.Contains(received, "[DONE]")
-	s.check(name+" ends with response.completed, without [DONE]", isDone && !hasMark)
+	done := strings.Contains(received, "event: response.completed")
+	marked := strings.Contains(received, "[DONE]")
+	s.check(name+" ends with response.completed, without [DONE]", done && !marked)
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // maxGrowth is the MiB by which an attack may raise the peak.
@@ -31,11 +33,11 @@ func attack(server program) error {
 
 // grows attacks a server of its own. Then bob makes a call.
 func (p program) grows(name string, attack func(*process) error) error {
-	s, err := p.start(anyPort)
+	s, err := p.start(serving.AnyPort, "")
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 	before, err := s.peak()
 	if err != nil {
 		return err
@@ -71,7 +73,7 @@ func lines(n int) func(*process) error {
 
 	return func(s *process) error {
 		for range 600 {
-			c, err := net.Dial("tcp", s.address)
+			c, err := net.Dial("tcp", s.Address)
 			if err != nil {
 				return err
 			}

@@ -8,30 +8,32 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // drain ends a server while people call it on connections that a gateway keeps. A call is answered, or
 // refused with 503 so that the gateway asks another replica. None is accepted and then killed.
 func drain(server program) error {
-	s, err := server.start(anyPort, "--drain", "4s", "--notice", "500ms")
+	s, err := server.start(serving.AnyPort, "--drain 4s --notice 500ms")
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 
-	isLost := func(response string, err error) bool {
-		isRefused := strings.HasPrefix(response, "503")
-		return err == nil && !isRefused && !isAnswer(response) // else the connection has ended first
+	loses := func(response string, err error) bool {
+		refused := strings.HasPrefix(response, "503")
+		return err == nil && !refused && !isAnswer(response) // else the connection has ended first
 	}
-	return inUse("a drain", s.address, isLost, func() error {
+	return inUse("a drain", s.Address, loses, func() error {
 		time.Sleep(3 * time.Second)
-		return s.stop()
+		return s.Stop()
 	})
 }
 
 // inUse does something while 20 users call a server, and fails if a call is lost.
 func inUse(
-	what, address string, isLost func(response string, err error) bool, do func() error,
+	what, address string, loses func(response string, err error) bool, do func() error,
 ) error {
 	var over atomic.Bool
 	var calls, lost atomic.Int64
@@ -44,7 +46,7 @@ func inUse(
 				var err error
 				c, response, err = post(c, address, "alice", "load")
 				calls.Add(1)
-				if isLost(response, err) {
+				if loses(response, err) {
 					lost.Add(1)
 					fmt.Fprintln(os.Stderr, "load: lost:", response, err)
 				}

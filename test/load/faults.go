@@ -19,6 +19,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // hurtAfter is a time that no call without a fault takes.
@@ -100,7 +101,7 @@ func (a *asked) note(body []byte) {
 
 // faults runs five people whose requests have faults, and prints the calls that were hurt although
 // their own request had none.
-func faults(binary, dir string, total time.Duration) error {
+func faults(p program, dir string, total time.Duration) error {
 	server, err := apitest.New("always", "asked")
 	if err != nil {
 		return err
@@ -114,11 +115,12 @@ func faults(binary, dir string, total time.Duration) error {
 	if err != nil {
 		return err
 	}
-	s, err := program{binary, listener.URL + "/v1"}.start(anyPort, "--config", config)
+	p.Base = listener.URL + "/v1"
+	s, err := p.start(serving.AnyPort, "--config "+config)
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 	return s.runFaults(api, time.Now().Add(total))
 }
 

@@ -19,11 +19,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // maxMemory is the limit of the server's resident set with streaming calls, in MiB.
@@ -48,13 +47,13 @@ func run(calls int, faulty time.Duration, caddy string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	binary := filepath.Join(dir, "openai-responses-mcp")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/openai-responses-mcp")
-	out, err := build.CombinedOutput()
+	built, err := serving.Build(dir)
 	if err != nil {
-		return fmt.Errorf("building: %w\n%s", err, out)
+		return err
 	}
-	if err := faults(binary, dir, faulty); err != nil {
+	built.People = people
+	server := program{built}
+	if err := faults(server, dir, faulty); err != nil {
 		return fmt.Errorf("faults: %w", err)
 	}
 
@@ -64,7 +63,7 @@ func run(calls int, faulty time.Duration, caddy string) error {
 	}
 	defer api.Close()
 
-	server := program{binary, api.URL}
+	server.Base = api.URL
 	if err := attack(server); err != nil {
 		return err
 	}
@@ -86,11 +85,11 @@ func run(calls int, faulty time.Duration, caddy string) error {
 
 // loaded sends a server all calls at once. Each answer streams for about 5 s.
 func loaded(server program, api *apitest.Server, calls int) error {
-	s, err := server.start(anyPort)
+	s, err := server.start(serving.AnyPort, "")
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 
 	if err := api.Script("always", "ok+slow=250ms"); err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // restarts is how often a server is restarted under load.
@@ -18,31 +20,31 @@ func restart(server program, caddy string) error {
 	var replicas []*process
 	var backends []string
 	for i := range 2 {
-		s, err := server.start(anyPort)
+		s, err := server.start(serving.AnyPort, "")
 		if err != nil {
 			return err
 		}
 		replicas = append(replicas, s)
-		backends = append(backends, s.address)
-		defer func() { replicas[i].kill() }()
+		backends = append(backends, s.Address)
+		defer func() { replicas[i].Kill() }()
 	}
 
 	proxy, err := startCaddy(caddy, backends)
 	if err != nil {
 		return fmt.Errorf("starting Caddy: %w", err)
 	}
-	defer proxy.kill()
+	defer proxy.Kill()
 	time.Sleep(time.Second) // until Caddy knows that they are ready
 
-	isLost := func(response string, err error) bool { return err != nil || !isAnswer(response) }
-	return inUse(fmt.Sprint(restarts, " restarts"), proxy.address, isLost, func() error {
+	loses := func(response string, err error) bool { return err != nil || !isAnswer(response) }
+	return inUse(fmt.Sprint(restarts, " restarts"), proxy.Address, loses, func() error {
 		for n := range restarts {
 			i := n % len(replicas)
-			err := replicas[i].stop() // drains, while the other one serves
+			err := replicas[i].Stop() // drains, while the other one serves
 			if err != nil {
 				return err
 			}
-			next, err := server.start(backends[i])
+			next, err := server.start(backends[i], "")
 			if err != nil {
 				return err
 			}
@@ -54,8 +56,8 @@ func restart(server program, caddy string) error {
 }
 
 // startCaddy starts Caddy with the shipped Caddyfile, on a free port.
-func startCaddy(caddy string, backends []string) (*process, error) {
-	ln, err := net.Listen("tcp", anyPort)
+func startCaddy(caddy string, backends []string) (*serving.Process, error) {
+	ln, err := net.Listen("tcp", serving.AnyPort)
 	if err != nil {
 		return nil, err
 	}
@@ -68,5 +70,5 @@ func startCaddy(caddy string, backends []string) (*process, error) {
 		"DOMAIN=http://localhost:"+port,
 		"SERVERS="+strings.Join(backends, " "),
 	)
-	return &process{cmd, front}, cmd.Start()
+	return &serving.Process{Cmd: cmd, Address: front}, cmd.Start()
 }

@@ -8,90 +8,35 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // maxCalls is how many calls a server takes at once, also of one user.
 const maxCalls = 1000
 
-// anyPort is a free port of loopback.
-const anyPort = "127.0.0.1:0"
-
-// token is that of a user.
-func token(user string) string { return user + "-0123456789abcdef" }
-
 // people may call the servers.
 var people = []string{"alice", "bob", "carol", "dave", "erin"}
 
-// program is what starts servers.
-type program struct {
-	binary string
-	base   string // of the API
-}
-
 // process is a running server.
-type process struct {
-	cmd     *exec.Cmd
-	address string
-}
+type process struct{ *serving.Process }
 
-var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
+// program is what starts servers.
+type program struct{ *serving.Program }
 
 // start starts a server at an address, with further flags.
-func (p program) start(address string, flags ...string) (*process, error) {
-	var tokens []string
-	for _, person := range people {
-		tokens = append(tokens, person+":"+token(person))
-	}
-	most := fmt.Sprint(maxCalls)
-	args := []string{"serve", "--http", address,
-		"--max-calls", most, "--max-calls-per-user", most}
-	cmd := exec.Command(p.binary, append(args, flags...)...)
-	cmd.Env = []string{
-		"OPENAI_API_KEY=load",
-		"OPENAI_BASE_URL=" + p.base,
-		"MCP_HTTP_TOKENS=" + strings.Join(tokens, " "),
-	}
-
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
-			go io.Copy(io.Discard, stderr) // ends with the process
-			return &process{cmd, m[1]}, nil
-		}
-	}
-	return nil, fmt.Errorf("starting the server: %w", cmd.Wait())
-}
-
-// stop ends the server as Kubernetes does.
-func (s *process) stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	return s.cmd.Wait()
-}
-
-func (s *process) kill() {
-	s.cmd.Process.Kill()
-	s.cmd.Wait()
+func (p program) start(address, flags string) (*process, error) {
+	s, err := p.Start(address, fmt.Sprintf("--max-calls %d --max-calls-per-user %[1]d %s", maxCalls, flags))
+	return &process{s}, err
 }
 
 // peak returns the largest resident set so far, in MiB.
 func (s *process) peak() (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Process.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
@@ -137,7 +82,7 @@ func sideBySide(n int, do func(i int) error) error {
 // call makes one call on a new connection. It must be answered within a time; 0: at any time.
 func (s *process) call(user, query string, within time.Duration) error {
 	began := time.Now()
-	c, response, err := post(nil, s.address, user, query)
+	c, response, err := post(nil, s.Address, user, query)
 	if c != nil {
 		c.Close()
 	}
@@ -171,7 +116,7 @@ func post(c net.Conn, address, user, query string) (kept net.Conn, response stri
 
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
 		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
-	if _, err := fmt.Fprintf(c, header, token(user), len(body), body); err != nil {
+	if _, err := fmt.Fprintf(c, header, serving.Token(user), len(body), body); err != nil {
 		return nil, "", err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -81,10 +81,10 @@ func (s *Server) Run() error {
 	}
 	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
 		_, err = s.Do("PING")
-		failure, isNetwork := errors.AsType[*net.OpError](err)
-		isDial := isNetwork && failure.Op == "dial"
-		isUp := err == nil || !isDial && !strings.HasPrefix(err.Error(), "LOADING")
-		if isUp { // with TLS or a password the answer is another error
+		failure, ofNetwork := errors.AsType[*net.OpError](err)
+		unreached := ofNetwork && failure.Op == "dial"
+		up := err == nil || !unreached && !strings.HasPrefix(err.Error(), "LOADING")
+		if up { // with TLS or a password the answer is another error
 			return nil
 		}
 	}

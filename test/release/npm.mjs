@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { runServer } from 'verdaccio';
 
 import { NAME, TARGETS } from '../../npm/scripts/files.mjs';
-import { finish, test } from '../runner.mjs';
+import { LIMIT, finish, test } from '../runner.mjs';
 
 const dir = resolve(process.argv[2]);
 const scripts = fileURLToPath(new URL('../../npm', import.meta.url));
@@ -52,7 +52,7 @@ function user(name, node = process.execPath) {
     PATH: dirname(node) + delimiter + process.env.PATH, HOME: home,
     npm_config_userconfig: npmrc, npm_config_cache: join(home, 'cache'), npm_config_update_notifier: 'false',
   };
-  const start = (command, args, cwd = home) => spawn(command, args, { cwd, env, timeout: 120_000, killSignal: 'SIGKILL' });
+  const start = (command, args, cwd = home) => spawn(command, args, { cwd, env, timeout: LIMIT - 30_000, killSignal: 'SIGKILL' });
   // run waits for a command and returns its output and exit code.
   const run = async (command, args, { cwd, input = '' } = {}) => {
     const child = start(command, args, cwd);

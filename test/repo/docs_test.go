@@ -61,8 +61,8 @@ func TestLinks(t *testing.T) {
 	for _, p := range pages(t, everywhere...) {
 		t.Run(p.name, func(t *testing.T) {
 			for _, target := range find(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`, p.prose) {
-				isOutside := strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:")
-				if !isOutside {
+				outside := strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:")
+				if !outside {
 					checkLink(t, p.name, target)
 				}
 			}
@@ -73,7 +73,7 @@ func TestLinks(t *testing.T) {
 // checkLink checks that a link of a page leads to a file, and to a heading if it has an anchor.
 func checkLink(t *testing.T, from, target string) {
 	t.Helper()
-	file, anchor, hasAnchor := strings.Cut(target, "#")
+	file, anchor, anchored := strings.Cut(target, "#")
 	name := path.Join(path.Dir(from), file)
 	if file == "" {
 		name = from
@@ -81,7 +81,7 @@ func checkLink(t *testing.T, from, target string) {
 
 	if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 		t.Errorf("link to %s: %v", target, err)
-	} else if hasAnchor && !slices.Contains(anchors(read(t, name)), anchor) {
+	} else if anchored && !slices.Contains(anchors(read(t, name)), anchor) {
 		t.Errorf("link to %s, and %s has no such heading", target, name)
 	}
 }
@@ -201,8 +201,8 @@ func TestFlagsAndKeys(t *testing.T) {
 
 			for _, key := range find(keyed, p.prose) {
 				inTable := strings.Contains(keys, "\n| `"+key+"`")
-				isSection := strings.Contains(keys, "\n### "+key+"\n")
-				if !inTable && !isSection && path.Ext(key) != ".json" {
+				inSection := strings.Contains(keys, "\n### "+key+"\n")
+				if !inTable && !inSection && path.Ext(key) != ".json" {
 					t.Errorf("there is no key %s", key)
 				}
 			}
@@ -216,10 +216,10 @@ func TestNamedFunctions(t *testing.T) {
 	exist := append(find(declaration, readAll(t, "internal/*/*.go")), "ttlMs")
 	for _, name := range find(named, read(t, "docs/architecture.md")) {
 		joined := strings.Replace(name, ".", "", 1)
-		isIt := func(declared string) bool { // with the type before the name of a method
+		same := func(declared string) bool { // with the type before the name of a method
 			return declared == joined || joined == name && strings.HasSuffix(declared, name)
 		}
-		if !slices.ContainsFunc(exist, isIt) {
+		if !slices.ContainsFunc(exist, same) {
 			t.Errorf("there is no %s", name)
 		}
 	}

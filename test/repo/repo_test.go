@@ -110,18 +110,18 @@ func TestImports(t *testing.T) {
 func checkImport(t *testing.T, rank map[string]int, pkg, imported string) {
 	t.Helper()
 	const sdk = "github.com/openai/openai-go/v3"
-	ours, isOurs := strings.CutPrefix(imported, module+"/")
-	isMaker := slices.Contains([]string{"internal/cli", "internal/service", "internal/doctor"}, pkg)
-	isMade := slices.Contains([]string{"internal/config", "internal/llm"}, ours)
+	ours, internal := strings.CutPrefix(imported, module+"/")
+	makes := slices.Contains([]string{"internal/cli", "internal/service", "internal/doctor"}, pkg)
+	made := slices.Contains([]string{"internal/config", "internal/llm"}, ours)
 
 	switch {
 	case imported == sdk:
 		t.Errorf("it imports %s, which doubles the binary: use its package responses", sdk)
 	case strings.HasPrefix(imported, sdk+"/") && pkg != "internal/llm":
 		t.Errorf("it imports %s: only llm does", imported)
-	case isOurs && rank[ours] <= rank[pkg]:
+	case internal && rank[ours] <= rank[pkg]:
 		t.Errorf("it imports %s, which is not below %s", ours, pkg)
-	case isMade && !isMaker:
+	case made && !makes:
 		t.Errorf("it imports %s: only cli, doctor and service do", ours)
 	}
 }

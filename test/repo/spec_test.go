@@ -42,6 +42,9 @@ var lists = []string{
 }
 
 func TestListsOfTools(t *testing.T) {
+	for _, tool := range call.Tools {
+		compare.Contains(t, "the help", read(t, "internal/cli/stdio.go"), tool.Variable)
+	}
 	for _, name := range lists {
 		for _, tool := range call.Tools {
 			t.Run(name+" "+tool.Name, func(t *testing.T) {

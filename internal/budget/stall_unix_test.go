@@ -1,0 +1,34 @@
+//go:build unix
+
+package budget
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// A server that stalls runs the script of a call later, of which no answer has come. The call counts
+// once.
+func TestStall(t *testing.T) {
+	server := redistest.New(t)
+	r := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
+	c, _ := take(r.Budget, "alice")
+	settle(r.Budget, c, 0)
+
+	_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
+	c, _ = take(r.Budget, "alice")
+	compare.Equal(t, "the store has not answered", c.Unsure, true)
+	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
+	r.until(t, false)
+	settle(r.Budget, c, 0)
+
+	other := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
+	_, third := take(other.Budget, "alice")
+	compare.Equal(t, "the third call", third, "")
+	_, fourth := take(other.Budget, "alice")
+	compare.Equal(t, "the fourth call", fourth,
+		"limit of 3 calls an hour reached; a call is possible in 20 min")
+}
