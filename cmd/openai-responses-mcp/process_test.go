@@ -25,8 +25,8 @@ import (
 func TestSignalWithFullPipe(t *testing.T) {
 	t.Parallel()
 	c := prepare(t, program(t.TempDir(), "--stdio")).launch()
-	go c.put(strings.Repeat(ping("1") + "\n", 20000)) // ends with the server
-	io.ReadFull(c.stdout, make([]byte, 1)) // The server writes.
+	go c.put(strings.Repeat(ping("1")+"\n", 20000)) // ends with the server
+	io.ReadFull(c.stdout, make([]byte, 1))          // The server writes.
 
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	c.stdout = http.NoBody // exit reads nothing, so that the pipe stays full

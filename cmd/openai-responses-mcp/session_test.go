@@ -47,31 +47,9 @@ const (
 	maxFiles      = 50
 )
 
-// churn are steps of apitest, each the first word of a question, and a part of the response. ID; ends
-// a question, which answers quote. Without a response the call hangs until it is cancelled.
-var churn = []struct{ step, want string }{
-	{"ok", "ID;"},
-	{"search", "ID;"},
-	{"search+slow=1ms", "ID;"},
-	{"delay=20ms", "ID;"},
-	{"refuses=store", "ID;"},
-	{"incomplete", "ID;"},
-	{"404", `"error"`},
-	{"quota", `"error"`},
-	{"cut", `"error"`},
-	{"truncated", `"error"`},
-	{"garbage", `"error"`},
-	{"empty", `"error"`},
-	{"failed", `"error"`},
-	{"error", `"error"`},
-	{"ok+cut-after=6", `"ID"`},
-	{"hang", ""},
-	{"ok+hang-after=4+delay=1ms", ""},
-}
-
 // lane sends calls one after the other, in one of the framings, cancels some, and knows what each must
-// result in.
-func lane(t *testing.T, c *client, name string) {
+// result in. Kinds are the rows of churn.table.
+func lane(t *testing.T, c *client, name string, kinds [][]string) {
 	send := func(message string) {
 		if rand.IntN(2) == 0 {
 			message = framed(message)
@@ -80,19 +58,19 @@ func lane(t *testing.T, c *client, name string) {
 	}
 
 	for n := range 80 {
-		kind := churn[rand.IntN(len(churn))]
+		kind := kinds[rand.IntN(len(kinds))]
 		call := fmt.Sprintf("%s-%d", name, n)
 		id := strconv.Quote(call)
-		message := ask(id, kind.step+" "+call+";")
+		message := ask(id, kind[0]+" "+call+";")
 		if rand.IntN(2) == 0 {
 			message = watched(message)
 		}
 		send(message)
 
-		want := strings.ReplaceAll(kind.want, "ID", call)
+		want := strings.ReplaceAll(kind[1], "ID", call)
 		if want != "" && rand.IntN(5) > 0 {
 			m := c.want(id)
-			compare.Contains(t, "answer to "+kind.step, m.raw, want)
+			compare.Contains(t, "answer to "+kind[0], m.raw, want)
 			continue
 		}
 
@@ -129,9 +107,10 @@ func TestChurn(t *testing.T) {
 	c, api := serve(t, "always asked")
 	c.begin()
 
+	kinds := compare.Table(t, "churn", 2)
 	var lanes sync.WaitGroup
 	for i := range 16 {
-		lanes.Go(func() { lane(t, c, fmt.Sprint("lane", i)) })
+		lanes.Go(func() { lane(t, c, fmt.Sprint("lane", i), kinds) })
 	}
 	lanes.Wait()
 	for line := range strings.Lines(c.log()) {

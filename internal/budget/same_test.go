@@ -76,26 +76,17 @@ func TestSame(t *testing.T) {
 func TestWrongValues(t *testing.T) {
 	server := redistest.New(t)
 	s := newReplica(t, "redis://"+server.Address, Options{}).Store
-	for _, tt := range []struct {
-		command string
-		value   any
-		refuses bool
-	}{
-		{"SET", "", false},
-		{"SET", "some words", false},
-		{"SET", "nan", false},
-		{"SET", "-inf", false},
-		{"SET", "inf", true},
-		{"SET", "9e30", true},
-		{"LPUSH", "an element", false},
-	} {
-		t.Run(fmt.Sprint(tt.value), func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Command, Value string
+		Refuses        bool
+	}](t, "values") {
+		t.Run(tt.Value, func(t *testing.T) {
 			b := New(Options{CallsPerHour: 4, Store: s})
 			server.Do("FLUSHALL")
-			server.Do(tt.command, namespace+b.buckets("token:alice", 1, 0, false)[0].key, tt.value)
+			server.Do(tt.Command, namespace+b.buckets("token:alice", 1, 0, false)[0].key, tt.Value)
 			_, err := take(b, "token:alice")
 			want := ""
-			if tt.refuses {
+			if tt.Refuses {
 				want = "limit of 4 calls an hour reached; a call is possible in 75 min"
 			}
 			compare.Equal(t, "error", err, want)

@@ -43,40 +43,13 @@ func TestLinked(t *testing.T) {
 	})
 }
 
-// hostile returns texts of about n bytes that web pages could make a model write:
-// each repeats what has to be looked at.
-func hostile(n int) map[string]string {
-	repeat := func(s string) string { return strings.Repeat(s, n/len(s)) }
-	half := func(s string) string { return strings.Repeat(s, n/2/len(s)) }
-	const two = "https://x.example 2025-01-01 https://a.example "
-
-	return map[string]string{
-		"mentions":  "Sources:\n" + half(two) + half("word ") + " 2025-01-02",
-		"links":     "Sources:\n" + repeat("https://a.example/x "),
-		"lines":     "Sources:\n" + repeat("https://a.example\n"),
-		"headings":  repeat("Sources:\n"),
-		"entries":   "Sources:\n" + repeat("- https://b.example/ (2025-01-01)\n\n"),
-		"dates":     "Sources:\n" + repeat("https://a.example dec 20x "),
-		"brackets":  repeat("https://x("),
-		"line ends": repeat("a\n"),
-		"markers":   repeat("\ue200cite\ue202"),
-		"stars":     repeat("*"),
-		"words":     repeat("x citeturn0search0turn1 "),
-		"letters":   "citeturn1" + repeat("a"),
-		"images":    repeat("!["),
-		"spans":     repeat("`citeturn0search0 "),
-		"bracketed": repeat("[citeturn0search0,"),
-		"separated": "[" + repeat("\ue200[\ue201,"),
-		"emoji":     repeat("📚") + "x",
-		"code":      repeat("![`a` "),
-	}
-}
-
-// In quadratic time these texts would exceed the time limit of go test, at 1 MB each.
+// In quadratic time these texts would exceed the time limit of go test.
 func TestHostileTexts(t *testing.T) {
 	compare.SkipShort(t, "reads 18 MiB")
-	for name, text := range hostile(1 << 20) {
-		t.Run(name, func(t *testing.T) {
+	marks := strings.NewReplacer("BEGIN", "\ue200", "END", "\ue201", "SEP", "\ue202")
+	for _, row := range compare.Table(t, "hostile", 2) {
+		t.Run(row[0], func(t *testing.T) {
+			text := marks.Replace(row[1])
 			doc := NewDocument(Clean(text))
 			_ = Linked(text, true)
 			got := doc.Citations(sources("https://a.example"), 3, today)

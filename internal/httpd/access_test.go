@@ -23,9 +23,6 @@ func by(token, request string) string {
 	return strings.Replace(request, secret, token, 1)
 }
 
-// from is a message of a page of an origin.
-func from(origin string) string { return post(ping, "Origin: "+origin+"\r\n") }
-
 // requestOf is a request such as "GET /metrics", or "POST /mcp" of a ping with a header.
 func requestOf(line, host, header string) string {
 	method, path, _ := strings.Cut(line, " ")
@@ -85,22 +82,15 @@ func TestEachAuthenticator(t *testing.T) {
 
 // The line of a refused Host or Origin has both, each as one short line.
 func TestForbidden(t *testing.T) {
-	long := strings.Repeat("e", 200)
-	for _, tt := range []struct{ name, request, want string }{
-		{"host", to("evil.example:8080", message), `host=evil.example:8080 origin=""`},
-		{"long host", to(long, message), "host=" + long[:99] + `… origin=""`},
-		{"host of metrics", to("evil.example", scrape), `host=evil.example origin=""`},
-		{"origin", from("https://evil.example"), "host=localhost origin=https://evil.example"},
-		{"hidden", from("https://\u202eevil.example\tx"), `origin="https://evil.example x"`},
-		{"no origin", post(ping, "Sec-Fetch-Site: cross-site\r\n"), `host=localhost origin=""`},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+	odd := strings.NewReplacer("HIDDEN", "\u202e", "TAB", "\t")
+	for _, row := range compare.Table(t, "forbidden", 5) {
+		inBubble(t, row[0], func(t *testing.T) {
 			s := serve(t, slow)
-			s.request(tt.request, 403)
+			s.request(requestOf(row[1], row[2], odd.Replace(row[3])), 403)
 			s.end()
 
 			s.logged("msg=rejected status=403 reason=Forbidden host=", 1)
-			s.logged(tt.want+" remote=", 1)
+			s.logged(row[4]+" remote=", 1)
 		})
 	}
 }
@@ -151,37 +141,13 @@ func TestTokensChange(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, step := range []struct {
-		name, list string
-		want       string // the error, the holders of secret and bob, and the number of names
-	}{
-		{
-			"second token", "alice:" + secret + "\nalice:" + bob + "\n",
-			"<nil> token:alice token:alice 1",
-		},
-		{
-			"empty", "",
-			"test has no tokens token:alice token:alice 1",
-		},
-		{
-			"two names", "alice:" + secret + "\nbob:" + secret,
-			"the token of entry 2 of test is that of another name, too token:alice token:alice 1",
-		},
-		{
-			"other name", "bob:" + bob,
-			"<nil>  token:bob 1",
-		},
-		{
-			"byte order mark", "\ufeffalice:" + secret + ",bob:" + bob,
-			"<nil> token:alice token:bob 2",
-		},
-	} {
-		problem := tokens.Set([]byte(step.list))
+	for _, row := range compare.Table(t, "tokens", 3) {
+		problem := tokens.Set([]byte(row[1]))
 		first, _ := tokens.Authenticate(secret)
 		second, _ := tokens.Authenticate(bob)
 
 		got := fmt.Sprint(problem, " ", first.ID, " ", second.ID, " ", len(tokens.Names()))
-		compare.Equal(t, step.name, got, step.want)
+		compare.Equal(t, row[0], got, row[2])
 	}
 
 	if !strings.HasPrefix(learned, secret+" "+secret+" "+bob) {

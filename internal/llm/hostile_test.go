@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,91 +48,31 @@ type hostileRow struct {
 	message string // the start of the error's
 }
 
-// manyRows have many elements.
-func manyRows() []hostileRow {
+// hostileRows are the answers of the table and others.
+func hostileRows(t *testing.T) []hostileRow {
 	itemDone := `{"type":"response.output_item.done","item":` + item101 + `}`
-	return []hostileRow{
-		{
-			"items",
-			outputOf(listOf("{}", 1_000_000)),
-			"the answer has more than 200,000 commas",
-		},
-		{
-			"items, not as many",
-			outputOf(listOf("{}", 190_000)),
-			tooMany,
-		},
-
-		{
-			"lists of many items",
-			outputOf(listOf(item101, 100)),
-			tooMany,
-		},
-		{
-			"streamed parts",
-			manyParts(),
-			tooMany,
-		},
-		{
-			"many elements in many events",
-			sseStep(slices.Repeat([]string{itemDone}, 100)...),
-			tooMany,
-		},
+	lines := strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 10)
+	rows := []hostileRow{
+		{"lists of many items", outputOf(listOf(item101, 100)), tooMany},
+		{"streamed parts", manyParts(), tooMany},
+		{"many elements in many events", sseStep(slices.Repeat([]string{itemDone}, 100)...), tooMany},
+		{"an event in lines", sseStep(`{"type":"x",` + lines + `}`), largeEvent},
+		{"no end", withoutEnd(200), "the answer is larger than 16 MiB"},
+		{"no end of an error", withoutEnd(500), "Internal Server Error"},
 	}
-}
-
-// largeRows have many bytes or levels.
-func largeRows() []hostileRow {
-	return []hostileRow{
-		{
-			"an event",
-			sseStep(`{"type":"x","x":"` + strings.Repeat("a", 10<<20) + `"}`),
-			largeEvent,
-		},
-		{
-			"an event in lines",
-			sseStep(`{"type":"x",` + strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 10) + `}`),
-			largeEvent,
-		},
-
-		{
-			"a long code",
-			sseStep(`{"type":"response.failed","response":{"error":{"code":"` +
-				strings.Repeat("c", 1<<20) + `"}}}`),
-			"the response failed",
-		},
-		{
-			"no end",
-			withoutEnd(200),
-			"the answer is larger than 16 MiB",
-		},
-		{
-			"no end of an error",
-			withoutEnd(500),
-			"Internal Server Error",
-		},
-
-		{
-			"depth of an event",
-			sseStep(`{"error":` + strings.Repeat("[", 7_000_000)),
-			"the answer was cut off: reading an event: invalid character",
-		},
-		{
-			"depth of a response",
-			outputOf(strings.Repeat("[", 7_000_000)),
-			"the answer is not a response object",
-		},
-		{
-			"depth of an error",
-			answer(400, `{"error":`+strings.Repeat("[", 1_000_000)),
-			"Bad Request",
-		},
+	for _, row := range compare.Table(t, "hostile", 4) {
+		next := sseStep(row[2])
+		if status, _ := strconv.Atoi(row[1]); status > 0 {
+			next = answer(status, row[2])
+		}
+		rows = append(rows, hostileRow{row[0], next, row[3]})
 	}
+	return rows
 }
 
 func TestHostileAnswers(t *testing.T) {
 	compare.SkipShort(t, "reads a gigabyte")
-	for _, tt := range append(manyRows(), largeRows()...) {
+	for _, tt := range hostileRows(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			cl, _ := newClient(0, tt.step)
 			before := allocated()

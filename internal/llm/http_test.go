@@ -129,37 +129,29 @@ func TestRoots(t *testing.T) {
 
 // A request that reached the API may have used tokens, unless it says how many, or refuses it.
 func TestUnknownTokens(t *testing.T) {
-	used := strings.Replace(finished, `"status"`, `"usage":{"input_tokens":7},"status"`, 1)
-	for _, tt := range []struct {
-		name   string
-		status int // 0: the connection ends
-		body   string
-		want   int
-	}{
-		{"answered", 200, used, 0},
-		{"a server without usage", 200, finished, 1},
-		{"refused", 401, "{}", 0},
-		{"failed", 503, "{}", 0},
-		{"a gateway gave up", 504, "{}", 1},
-		{"cut", 0, "", 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name   string
+		Status int
+		Body   string
+		Want   int
+	}](t, "unknown") {
+		t.Run(tt.Name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if tt.status == 0 {
+				if tt.Status == 0 {
 					panic(http.ErrAbortHandler)
 				}
-				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body)
+				w.WriteHeader(tt.Status)
+				io.WriteString(w, tt.Body)
 			}))
 			c := &call.Call{}
 			client := New(Options{BaseURL: s.URL, APIKey: testKey})
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
-			compare.Equal(t, "unknown", c.Unknown, tt.want)
+			compare.Equal(t, "unknown", c.Unknown, tt.Want)
 
 			s.Close()
 			client = New(Options{BaseURL: s.URL, APIKey: testKey}) // without idle connections
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
-			compare.Equal(t, "unknown without a server", c.Unknown, tt.want)
+			compare.Equal(t, "unknown without a server", c.Unknown, tt.Want)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,44 +26,20 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// rateLimits are the ways in which an API says that a rate limit is reached.
-var rateLimits = map[string]func(message string, headers ...string) []step{
-	"429": func(message string, headers ...string) []step {
-		body := apiBody("tokens", "rate_limit_exceeded", "", message)
-		return []step{answer(429, body, headers...)}
-	},
-	"failed response": func(message string, headers ...string) []step {
-		return []step{answer(200, failedFor(message), headers...)}
-	},
-	"failed stream": func(message string, headers ...string) []step {
-		event := fmt.Sprintf(`{"type":"response.failed","response":%s}`, failedFor(message))
-		return []step{answer(200, frames(event), headers...)}
-	},
-	"error event": func(message string, headers ...string) []step {
-		const event = `{"type":"error","error":{"code":"rate_limit_exceeded","message":%q}}`
-		return []step{answer(200, frames(fmt.Sprintf(event, message)), headers...)}
-	},
-	"background": func(message string, headers ...string) []step {
-		const begun = `{"id":"resp_1","status":"queued","background":true}`
-		return []step{answer(200, begun), answer(200, failedFor(message), headers...)}
-	},
-}
-
-// failedFor is a response that failed because of a rate limit.
-func failedFor(message string) string {
-	const form = `{"id":"resp_1","status":"failed",` +
-		`"error":{"code":"rate_limit_exceeded","message":%q}}`
-	return fmt.Sprintf(form, message)
-}
-
 // A call asks again at the time that the API names after a rate limit, whichever way it says so, or
 // fails at once and names the time. The time until a limit is whole again is no reason to fail.
 func TestWaits(t *testing.T) {
 	for name, row := range table(t, "waits") {
-		for way, refuse := range rateLimits {
+		for way, limit := range table(t, "ways") {
 			bubble(t, name+", "+way, func(t *testing.T) {
 				headers, message, want := row[0], row[1], row[2]
-				steps := refuse(message, strings.Split(headers, "|")...)
+				var steps []step
+				if limit[0] != "" {
+					steps = append(steps, answer(200, limit[0]))
+				}
+				status, _ := strconv.Atoi(limit[1])
+				body := fmt.Sprintf(limit[2], message)
+				steps = append(steps, answer(status, body, strings.Split(headers, "|")...))
 				cl, api := newClient(2, append(steps, answer(200, finished))...)
 				r := question()
 				r.Background = way == "background"
@@ -97,7 +74,8 @@ func TestWaits(t *testing.T) {
 // The message of another error names no wait, and a 200 that fails for another reason has none.
 func TestWaitsOfOthers(t *testing.T) {
 	const message = "Please try again in 20s."
-	failed := strings.ReplaceAll(failedFor(message), "rate_limit_exceeded", "server_error")
+	const failed = `{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"` +
+		message + `"}}`
 	for name, first := range map[string]step{
 		"500":             answer(500, apiBody("", "server_error", "", message)),
 		"failed response": answer(200, failed, "Retry-After", "20"),

@@ -5,43 +5,32 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // TestRunEnds has calls that cannot be answered: the caller gets them, and no tool runs. The eighth
 // response that calls tools is an error.
 func TestRunEnds(t *testing.T) {
-	const (
-		add   = `{"type":"function_call","call_id":"call_1","name":"add","arguments":"{}"}`
-		other = `{"type":"function_call","call_id":"call_2","name":"other","arguments":"{}"}`
-	)
-
-	for _, tt := range []struct {
-		name, status, output string
-		requests, calls      int
-		kind                 call.Kind
-	}{
-		{"not offered", "completed", other, 1, 0, call.Kind{}},
-		{"one of two not offered", "completed", add + "," + other, 1, 0, call.Kind{}},
-		{"incomplete", "incomplete", add, 1, 0, call.Kind{}},
-		{"again and again", "completed", add, 8, 7, call.KindFailed},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Status, Output string
+		Requests, Calls      int
+		Kind                 string
+	}](t, "run-ends") {
+		t.Run(tt.Name, func(t *testing.T) {
 			calls := 0
 			count := func(context.Context, string) (string, error) {
 				calls++
 				return "1", nil
 			}
 
-			body := `{"status":"` + tt.status + `","output":[` + tt.output + `]}`
+			body := `{"status":"` + tt.Status + `","output":[` + tt.Output + `]}`
 			cl, api := newClient(0, answer(200, body))
 			tools := []Tool{{map[string]any{"type": "function", "name": "add"}, count}}
 			_, err := watch(t.Context(), cl, question(), tools...)
 
-			wantKind(t, err, tt.kind)
-			api.wantRequests(t, tt.requests)
-			wantEqual(t, "calls", calls, tt.calls)
-
+			wantEqual(t, "kind", kindOf(t, err).Label(), tt.Kind)
+			api.wantRequests(t, tt.Requests)
+			wantEqual(t, "calls", calls, tt.Calls)
 		})
 	}
 }

@@ -206,29 +206,21 @@ func TestLateWaitsHere(t *testing.T) {
 func TestLateInTime(t *testing.T) {
 	const short = 10 * time.Second // which a GET may take
 	inTime := func(o *Options) { o.Detach.Within = short }
-	domains := strings.Repeat(`,"www.a.example"`, 100)[1:]
-	for name, tt := range map[string]struct {
-		arguments string
-		want      time.Duration // until the result
-		fetches   int
-	}{
-		"found":     {`"why"`, short, 1},
-		"failing":   {`"dark"`, short, 1},
-		"silent":    {`"silent"`, short, 1},
-		"no GET":    {`"echo"`, time.Minute, 1},
-		"not late":  {`"soon"`, time.Second, 0},
-		"excluding": {`"why","exclude_domains":[` + domains + `]`, time.Minute, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Arguments string
+		Want            time.Duration
+		Fetches         int
+	}](t, "in-time") {
+		t.Run(tt.Name, func(t *testing.T) {
 			a := &api{tool: "answer"}
 			inSession(t, func(p *peer) {
 				began := time.Now()
 				r := p.request("tools/call", withTasks,
-					`"name":"answer","arguments":{"query":`+tt.arguments+`}`)
+					`"name":"answer","arguments":{"query":`+tt.Arguments+`}`)
 				id := gjson.Get(r.Get("content.0.text").Str, "id")
-				compare.Equal(p, "a result after", time.Since(began), tt.want)
-				compare.Equal(p, "it is an id", id.Exists(), tt.want == short)
-				compare.Equal(p, "requests", a.fetches, tt.fetches)
+				compare.Equal(p, "a result after", time.Since(began), tt.Want)
+				compare.Equal(p, "it is an id", id.Exists(), tt.Want == short)
+				compare.Equal(p, "requests", a.fetches, tt.Fetches)
 			}, a.overHTTP, inTime)
 		})
 	}

@@ -27,23 +27,6 @@ func callsPerHour(n int) *budget.Budget {
 	return budget.New(budget.Options{CallsPerHour: n})
 }
 
-// A person who calls in a loop starts N calls, and then one whenever the bucket has one. That is
-// N + N/6 in ten minutes.
-func TestCallsPerHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.People.Limits.Budget = callsPerHour(60) })
-		began := time.Now()
-		started := 0
-		for time.Since(began) <= 10*time.Minute {
-			if s.callAs(t, "alice", "brief", calls).Outcome == "ok" {
-				started++
-			}
-			time.Sleep(time.Second)
-		}
-		compare.Equal(t, "calls started", started, 70)
-	})
-}
-
 // The error says when the next call is possible. Invalid arguments and calls that the API
 // was not asked for take nothing, failed calls do.
 func TestLimited(t *testing.T) {

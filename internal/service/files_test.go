@@ -20,42 +20,25 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// change is what a file has from a time on. "" is no file, "broken" is not accepted.
-type change struct {
-	at   time.Duration
-	text string
-}
-
 // A change of a file counts when a read a second later agrees. Broken data changes nothing, and is
 // logged once.
 func TestFiles(t *testing.T) {
-	const second = time.Second
-	for _, tt := range []struct {
-		name     string
-		changes  []change
-		accepted time.Duration // when "new" is accepted; 0: never
-		logged   string        // once; "": nothing
-		stale    int           // files that cannot be used at the end
-	}{
-		{"change", []change{{1, "new"}}, 6 * second, "", 0},
-		{"half written", []change{{5*second - 1, "ne"}, {6*second - 1, "new"}}, 7 * second, "", 0},
-		{"for a moment", []change{{5*second - 1, "new"}, {6*second - 1, "old"}}, 0, "", 0},
-		{"no file", []change{{1, ""}}, 0, `err="file does not exist"`, 1},
-		{
-			"corrected", []change{{1, "broken"}, {20 * second, "new"}},
-			22 * second, `err="it is broken"`, 0,
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Changes string
+		Accepted      time.Duration
+		Logged        string
+		Stale         int
+	}](t, "files") {
+		t.Run(tt.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				accepted, log, stale := follow(t, tt.changes)
-				compare.Equal(t, "stale files", stale, tt.stale)
+				accepted, log, stale := follow(t, tt.Changes)
+				compare.Equal(t, "stale files", stale, tt.Stale)
 
-				compare.Equal(t, "time until new data is accepted", accepted, tt.accepted)
+				compare.Equal(t, "time until new data is accepted", accepted, tt.Accepted)
 				lines := strings.Count(log, "\n")
 
-				if !strings.Contains(log, tt.logged) || (lines > 0) != (tt.logged != "") || lines > 1 {
-					t.Errorf("logged %q, want %s once", log, tt.logged)
+				if !strings.Contains(log, tt.Logged) || (lines > 0) != (tt.Logged != "") || lines > 1 {
+					t.Errorf("logged %q, want %s once", log, tt.Logged)
 				}
 			})
 		})
@@ -65,7 +48,7 @@ func TestFiles(t *testing.T) {
 // follow follows a file for an hour. It returns when "new" was accepted, what was logged, and how many
 // files cannot be used at the end.
 func follow(
-	t *testing.T, changes []change,
+	t *testing.T, changes string,
 ) (accepted time.Duration, logged string, stale int) {
 	var log bytes.Buffer
 	start := time.Now()
@@ -75,9 +58,11 @@ func follow(
 	}
 	f.read = func(string) ([]byte, error) {
 		text := "old"
-		for _, c := range changes {
-			if time.Since(start) >= c.at {
-				text = c.text
+		for change := range strings.SplitSeq(changes, ", ") {
+			after, changed, _ := strings.Cut(change, " ")
+			at, _ := time.ParseDuration(after)
+			if time.Since(start) >= at {
+				text = changed
 			}
 		}
 

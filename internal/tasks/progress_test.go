@@ -17,65 +17,41 @@ func start(kind string) call.Event { return call.BlockStart{Kind: kind} }
 func delta(s string) call.Event    { return call.BlockDelta{Text: s} }
 func search(q string) call.Event   { return call.Search{Action: "search", Query: q} }
 
-type (
-	events   = []call.Event
-	messages = []string
-)
-
-var stageTests = []struct {
-	name   string
-	events events
-	want   messages // that follow
-}{
-	{
-		"no stage",
-		events{start("tool_use"), call.BlockDelta{InputJSON: "{}", Thinking: "x"}, call.Usage{}},
-		messages{"thinking"},
-	},
-
-	{"a search without a query", events{start("search"), search(" \n ")}, messages{"searching"}},
-	{
-		"in a page",
-		events{call.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}},
-		messages{"reading: https://go.dev/"},
-	},
-	{
-		"many queries",
-		events{search("a"), search("b"), search("b"), search("c"), start("thinking")},
-		messages{"searching: a", "searching: b", "searching: c", "thinking"},
-	},
-
-	{
-		"millions",
-		events{delta(strings.Repeat("x", 1234567))},
-		messages{"writing (1,234,567 characters)"},
-	},
-	{
-		"text after a search",
-		events{delta("天b"), start("search"), delta("c")},
-		messages{"writing (3 characters)"},
-	},
-	{
-		"text after a retry",
-		events{search("a"), delta("abc"), call.Retrying{Err: &call.Error{}}, delta("d")},
-		messages{"writing (1 characters)"},
-	},
+// event returns an event in the words of a table.
+func event(words string) call.Event {
+	word, rest, _ := strings.Cut(words, " ")
+	switch word {
+	case "start":
+		return start(rest)
+	case "delta":
+		return delta(rest)
+	case "search":
+		return search(rest)
+	case "find":
+		return call.Search{Action: "find_in_page", URL: rest, Query: "x"}
+	case "retry":
+		return call.Retrying{Err: &call.Error{}}
+	case "input":
+		return call.BlockDelta{InputJSON: "{}", Thinking: "x"}
+	}
+	return call.Usage{}
 }
 
 func TestMessages(t *testing.T) {
-	for _, tt := range stageTests {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, row := range compare.Table(t, "stages", 3) {
+		t.Run(row[0], func(t *testing.T) {
 			s := NewProgress()
-			for _, ev := range tt.events {
-				s.Add(ev)
+			events := strings.Split(row[1], "; ")
+			for _, words := range events {
+				s.Add(event(words))
 			}
 
 			var got []string
 			seen := 0
-			for range len(tt.events) + 1 {
+			for range len(events) + 1 {
 				got = append(got, s.next(&seen))
 			}
-			compare.Equal(t, "messages", slices.Compact(got), tt.want)
+			compare.Equal(t, "messages", strings.Join(slices.Compact(got), ", "), row[2])
 		})
 	}
 }

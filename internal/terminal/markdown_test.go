@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // What is beyond the limits of the parser is shown as it is, and what is just below them is not.
@@ -56,16 +58,8 @@ func TestLimits(t *testing.T) {
 func TestHostile(t *testing.T) {
 	fill := func(s string, n int) string { return strings.Repeat(s, n/len(s)) }
 
-	for _, s := range []string{
-		">", "[", "]", "- ",
-		"1. ", "> - ", "* a", "a**b",
-		"_a__b ", "**x*", "`a``", "[a](",
-		"![a](", "[a](<b", "<a ", "<![CDATA[",
-		"\\", "~~a ", "&a", "https://a.example/(",
-		"a|", "漢", "[a](https://a.example/) ", "- a\n",
-		"```\n", "> a\n", "[a]: b\n", "|a|\n|-|\n",
-		"*a *b* ",
-	} {
+	for _, row := range compare.Table(t, "hostile", 1) {
+		s := row[0]
 		t.Run(s, func(t *testing.T) {
 			block := fill(s, maxBlock-4) + "a\n"
 			if got := rendered(block, 80); len(got) > 4*len(block)+64<<10 {
