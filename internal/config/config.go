@@ -103,7 +103,7 @@ type Derived struct {
 // The sections of the file.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key, or login stores it in a file of this name. The key itself is never read from the configuration."`
+		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
 		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
 		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
@@ -117,7 +117,7 @@ type (
 	}
 
 	Responses struct {
-		Stream string `yaml:"stream" default:"auto" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses. Connections that are silent for minutes are cut by proxies."`
+		Stream string `yaml:"stream" default:"auto" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses."`
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
 
@@ -133,7 +133,7 @@ type (
 		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
 		ServiceTier      string `yaml:"service_tier" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"a word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
-		Background       bool   `yaml:"background" doc:"Run the response in the background of the API, so that an answer outlives its connection. It starts later, and OpenAI keeps a copy for about ten minutes. Azure needs responses.store: true for it, and an answer that takes longer than ten minutes may need it too."`
+		Background       bool   `yaml:"background" doc:"Run the response in the background of the API, so that an answer outlives its connection. It starts later, and OpenAI keeps a copy for about ten minutes. Azure needs responses.store: true for it."`
 	}
 
 	Policy struct {
@@ -179,7 +179,7 @@ type (
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
 		Meta              bool   `yaml:"meta" default:"true" env:"RESULT_META" doc:"Add tokens, ids and times to results, in _meta. Some clients show them to the model."`
 		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
-		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. It needs background in a profile over HTTP, where a call that still waits for others then ends and is called again; it works without it over stdio."`
+		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. Over HTTP it needs background in a profile."`
 		CallsPerHour      int    `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
 		TokensPerDay      int    `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once; a call takes some 20,000. 0: no limit. The flag --tokens-per-day of serve replaces it."`
 		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
