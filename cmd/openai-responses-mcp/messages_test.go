@@ -26,8 +26,8 @@ func readTable(t *testing.T) (rows []input) {
 	for _, row := range compare.Table(t, "messages", 3) {
 		rows = append(rows, input{row[0], row[1], values.Replace(row[2])})
 	}
-	bytes := input{"bytes that are not text", "F-32700 L1", "\x00\xff\xfe\x01\n" + cut + ping("1") + "\n"}
-	return append(rows, bytes)
+	text := "\x00\xff\xfe\x01\n" + cut + ping("1") + "\n"
+	return append(rows, input{"bytes that are not text", "F-32700 L1", text})
 }
 
 // Every input gets its answers, and the message after it is understood. Input that arrives at once
@@ -100,10 +100,9 @@ func TestIDs(t *testing.T) {
 	c, _ := serve(t, "always delay=100ms")
 	c.begin()
 
-	for _, id := range []string{
-		`0`, `-1`, `-0`, `9007199254740993`, `123456789012345678901234`, `1.50`, `1e3`,
-		`""`, `"1"`, `"a\u0062"`, `"日本"`, `"\ud83d\ude00"`, `"a/b\/c"`, `"<&>"`, `"é\" 1"`,
-	} {
+	const ids = `0, -1, -0, 9007199254740993, 123456789012345678901234, 1.50, 1e3, ` +
+		`"", "1", "a\u0062", "日本", "\ud83d\ude00", "a/b\/c", "<&>", "é\" 1"`
+	for id := range strings.SplitSeq(ids, ", ") {
 		t.Run(id, func(t *testing.T) {
 			c.line(strings.Replace(watched(ask(id, "x")), `"token"`, id, 1))
 			prefix := `{"jsonrpc":"2.0","id":` + id + `,"result":{`

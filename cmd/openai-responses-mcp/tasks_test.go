@@ -404,26 +404,15 @@ func TestServeLog(t *testing.T) {
 // People who share a server are not told what only its operator can do, and read what they can do.
 func TestServeForCallers(t *testing.T) {
 	t.Parallel()
-	filtered := "rephrase the question: Invalid prompt: your prompt was flagged"
-	tooLong := "ask for less, or make the question shorter: Your input exceeds"
-	_, env := newAPI(t, "401", "404", "500", "500", "400",
-		"filtered", "error=filtered", "too-long", "error=too-long", "empty+incomplete")
+	api, env := newAPI(t)
 	file := home(t, "responses: {stream: auto}\n") + "/config.yaml" // without background
 	r := newReplica(t, env, overHTTP+"OPENAI_MAX_RETRIES=1 --config "+file)
-	for _, want := range []string{
-		"not authenticated (401): tell the operator of this server",
-		"model not available (404): tell the operator of this server",
-		"server error (500) after 2 attempts: try again later",
-		"request refused (400): rephrase the question, or tell the operator of this " +
-			"server: Invalid request.",
-		"question refused (400): " + filtered,
-		"question refused: " + filtered,
-		"question too long (400): " + tooLong,
-		"question too long: " + tooLong,
-		"incomplete: max_output_tokens; the model wrote no answer: ask for less",
-	} {
+	for _, row := range compare.Table(t, "callers", 2) {
+		if err := api.Script(strings.Fields(row[0])...); err != nil {
+			t.Fatal(err)
+		}
 		m, _ := r.tool(alice, "answer", "query", "x")
-		compare.Contains(t, "text", m.Get("result.content.0.text").Str, "answer failed: "+want)
+		compare.Contains(t, "text", m.Get("result.content.0.text").Str, "answer failed: "+row[1])
 	}
 	r.logged(`kind=model status=404 code=model_not_found hint="model_profiles.answer.model is gpt-5.2`)
 	r.logged("kind=filtered status=400 code=invalid_prompt request_id")

@@ -24,8 +24,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// The parts of a message continue it, without the markers of the API, but a refusal is a paragraph. An
-// empty final phase is none.
+// The parts of a message continue it, without the markers of the API, but a refusal is a paragraph.
+// An empty final phase is none.
 func TestParts(t *testing.T) {
 	refusal := map[string]any{"type": "refusal", "refusal": "no"}
 	wantText(t, completed(messageOf("", said("a "), said("b"))), "a b")

@@ -71,8 +71,8 @@ func TestAllowedHost(t *testing.T) {
 				args := append(strings.Fields(serve), "--allowed-host", host)
 				code, _, stderr := run(ended(t), nil, nil, args...)
 				checkExit(t, code, exitUsage)
-				const refused = " for --allowed-host: must be one host a flag, such as mcp.example.com\n"
-				compare.Contains(t, "stderr", stderr, refused)
+				compare.Contains(t, "stderr", stderr,
+					" for --allowed-host: must be one host a flag, such as mcp.example.com\n")
 			} else if err := f.allowHost(host); err != nil {
 				t.Error(err)
 			}
@@ -157,7 +157,8 @@ func TestServeSecrets(t *testing.T) {
 			values := strings.NewReplacer("SHORT", short, "DEVICE", os.DevNull)
 			file := writeFile(t, values.Replace(row[2]))
 			env := strings.Replace(values.Replace(row[3]), "PATH", file, 1)
-			stderr := checkStart(t, strings.Fields(env), strings.Replace(row[1], "serve", serve, 1), row[4])
+			args := strings.Replace(row[1], "serve", serve, 1)
+			stderr := checkStart(t, strings.Fields(env), args, row[4])
 
 			if strings.Contains(stderr, short) {
 				t.Errorf("stderr has the secret: %s", stderr)
@@ -171,7 +172,8 @@ func TestServeJSON(t *testing.T) {
 	for _, row := range compare.Table(t, "serve-json", 5) {
 		t.Run(row[0], func(t *testing.T) {
 			path := strings.NewReplacer("PATH", writeFile(t, row[2]))
-			args := strings.Fields(path.Replace(serve + "--notice 0s --drain 0s --log-format json " + row[1]))
+			flags := path.Replace("--notice 0s --drain 0s --log-format json " + row[1])
+			args := strings.Fields(serve + flags)
 			var stderr strings.Builder
 			Run(ended(t), args, strings.Fields(path.Replace(row[3])), nil, io.Discard, &stderr)
 

@@ -51,11 +51,12 @@ type hostileRow struct {
 // hostileRows are the answers of the table and others.
 func hostileRows(t *testing.T) []hostileRow {
 	itemDone := `{"type":"response.output_item.done","item":` + item101 + `}`
+	items := slices.Repeat([]string{itemDone}, 100)
 	lines := strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 10)
 	rows := []hostileRow{
 		{"lists of many items", outputOf(listOf(item101, 100)), tooMany},
 		{"streamed parts", manyParts(), tooMany},
-		{"many elements in many events", sseStep(slices.Repeat([]string{itemDone}, 100)...), tooMany},
+		{"many elements in many events", sseStep(items...), tooMany},
 		{"an event in lines", sseStep(`{"type":"x",` + lines + `}`), largeEvent},
 		{"no end", withoutEnd(200), "the answer is larger than 16 MiB"},
 		{"no end of an error", withoutEnd(500), "Internal Server Error"},

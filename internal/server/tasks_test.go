@@ -82,8 +82,14 @@ func TestTaskFails(t *testing.T) {
 
 // Which calls are no tasks, and which requests about tasks are refused.
 func TestNoTask(t *testing.T) {
-	metas := map[string]string{"tasks": withTasks, "no tasks": withoutTasks, "2025-06-18": initialized}
-	for _, tt := range compare.Rows[struct{ Name, Method, Client, Params, Want string }](t, "no-task") {
+	metas := map[string]string{
+		"tasks":      withTasks,
+		"no tasks":   withoutTasks,
+		"2025-06-18": initialized,
+	}
+	for _, tt := range compare.Rows[struct {
+		Name, Method, Client, Params, Want string
+	}](t, "no-task") {
 		t.Run(tt.Name+" "+tt.Method, func(t *testing.T) {
 			tasks := func(o *Options) { o.Detach.Tasks = tt.Name != "off" }
 			inSession(t, func(p *peer) {

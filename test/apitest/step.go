@@ -182,7 +182,8 @@ func (st step) edit(final []byte) []byte {
 		final = st.file
 	}
 	if st.tokens != "" {
-		usage := fmt.Sprintf(`{"input_tokens":%s,"output_tokens":0,"total_tokens":%[1]s}`, st.tokens)
+		const form = `{"input_tokens":%s,"output_tokens":0,"total_tokens":%[1]s}`
+		usage := fmt.Sprintf(form, st.tokens)
 		final, _ = sjson.SetRawBytes(final, "usage", []byte(usage))
 	}
 	for _, word := range st.edits {

@@ -43,15 +43,15 @@ func Table(t testing.TB, name string, columns int) (rows [][]string) {
 	return rows
 }
 
-// Rows returns the rows of a table as values of T: a struct whose fields, in the order of the columns,
-// are texts, numbers, booleans and durations.
+// Rows returns the rows of a table as values of T: a struct whose fields, in the order of the
+// columns, are texts, numbers, booleans and durations.
 func Rows[T any](t testing.TB, name string) (rows []T) {
 	t.Helper()
 	var row T
 	fields := reflect.ValueOf(&row).Elem()
 	for _, words := range Table(t, name, fields.NumField()) {
 		if len(words) != fields.NumField() {
-			t.Fatalf("%s.table: %d columns, want %d: %q", name, len(words), fields.NumField(), words)
+			t.Fatalf("%s.table: want %d columns: %q", name, fields.NumField(), words)
 		}
 		for i, word := range words {
 			var err error

@@ -21,11 +21,8 @@ const perHour = 4
 // most is the longest that a call may take in a fault: a use of the store, and what a busy machine adds.
 const most = 1200 * time.Millisecond
 
-// one is a question whose answer uses one token.
-const one = "tokens=1"
-
-// faultTable has a line for each fault: its name, how it begins and ends, "works" if the common limit goes
-// on to hold, and "forgets" if the server forgets what was used.
+// faultTable has a line for each fault: its name, how it begins and ends, "works" if the common limit
+// goes on to hold, and "forgets" if the server forgets what was used.
 //
 //go:embed faults.txt
 var faultTable string

@@ -15,6 +15,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -105,13 +106,20 @@ func (f *fleet) stop() {
 	f.replicas = nil
 }
 
+// Questions whose answers use one token, and ten.
+const (
+	one = "tokens=1"
+	few = "tokens=10"
+)
+
 func storeAt(address string) string { return "MCP_STORE_URL=redis://" + address }
 
-// want returns an error unless a count is what it should be.
-func want(what string, got, want int) error {
-	fmt.Printf("%s: %d\n", what, got)
-	if got != want {
-		return fmt.Errorf("%s: %d, want %d", what, got, want)
+// check makes n calls of a person at once, and returns an error unless so many are answered.
+func (f *fleet) check(what, person string, n int, question string, want int) error {
+	answered, _ := f.ask(person, n, question)
+	fmt.Printf("%s: answered: %d\n", what, answered)
+	if answered != want {
+		return fmt.Errorf("%s: %d answered, want %d", what, answered, want)
 	}
 	return nil
 }
@@ -129,39 +137,29 @@ func (f *fleet) calls() error {
 	if err != nil {
 		return err
 	}
-	passed, _ := f.ask("alice", 30, "tokens=1")
-	err = want("30 calls at once at three replicas, 6 an hour: answered", passed, 6)
-	if err != nil {
-		return err
-	}
-	passed, _ = f.ask("bob", 6, "tokens=1")
-	err = want("6 calls of another person beside them: answered", passed, 6)
-	if err != nil {
-		return err
-	}
+	err = errors.Join(
+		f.check("30 calls at once at three replicas, 6 an hour", "alice", 30, one, 6),
+		f.check("6 calls of another person beside them", "bob", 6, one, 6),
+	)
 	f.stop()
-	err = f.start(4, flags, storeAt(server.Address))
+	if err == nil {
+		err = f.start(4, flags, storeAt(server.Address))
+	}
 	if err != nil {
 		return err
 	}
-	passed, _ = f.ask("alice", 8, "tokens=1")
-	err = want("8 more calls after restarts, two of them at a fourth replica: answered", passed, 0)
-	if err != nil {
-		return err
-	}
-
+	err = f.check("8 more calls after restarts, two of them at a fourth replica", "alice", 8, one, 0)
 	f.stop()
-	err = f.start(1, flags)
+	if err == nil {
+		err = f.start(1, flags)
+	}
 	if err != nil {
 		return err
 	}
-	passed, _ = f.ask("alice", 30, "tokens=1")
-	others, _ := f.ask("bob", 6, "tokens=1")
-	err = want("without a store, 30 calls at one replica: answered", passed, 6)
-	if err != nil {
-		return err
-	}
-	return want("without a store, 6 calls of another person: answered", others, 6)
+	return errors.Join(
+		f.check("without a store, 30 calls at one replica", "alice", 30, one, 6),
+		f.check("without a store, 6 calls of another person", "bob", 6, one, 6),
+	)
 }
 
 // tokens shows that neither many calls at once nor calls whose client leaves go beyond the tokens of a
@@ -183,20 +181,12 @@ func (f *fleet) tokens() error {
 	if passed > 6 {
 		return fmt.Errorf("%d calls passed", passed)
 	}
-	passed, _ = f.ask("bob", 3, "tokens=10")
-	err = want("3 calls of another person beside them: answered", passed, 3)
-	if err != nil {
-		return err
-	}
+	err = f.check("3 calls of another person beside them", "bob", 3, few, 3)
 
 	for range 20 {
 		f.replicas[0].leave("carol", "tokens=10000+delay=2s")
 	}
-	passed, _ = f.ask("carol", 3, "tokens=10")
-	err = want("20 calls whose client leaves, and 3 others: answered of these", passed, 0)
-	if err != nil {
-		return err
-	}
+	err = errors.Join(err, f.check("3 calls after 20 whose client left", "carol", 3, few, 0))
 
 	for range 10 {
 		go f.replicas[0].call("dave", "tokens=10000+delay=2s")
@@ -204,8 +194,7 @@ func (f *fleet) tokens() error {
 	time.Sleep(300 * time.Millisecond)
 	f.replicas[0].Kill()
 	f.replicas = f.replicas[1:]
-	passed, _ = f.ask("dave", 4, "tokens=10")
-	return want("10 calls of a replica that is killed, and 4 others: answered of these", passed, 0)
+	return errors.Join(err, f.check("4 calls after 10 of a replica that was killed", "dave", 4, few, 0))
 }
 
 // latency prints what the store adds to a call, and what it keeps.

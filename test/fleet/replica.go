@@ -33,7 +33,8 @@ func (r *replica) leave(name, question string) {
 }
 
 func (r *replica) send(ctx context.Context, name, question string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.Address+"/mcp", strings.NewReader(
+	url := "http://" + r.Address + "/mcp"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"`+
 			question+`"}}}`))
 	if err != nil {

@@ -30,7 +30,8 @@ type program struct{ *serving.Program }
 
 // start starts a server at an address, with further flags.
 func (p program) start(address, flags string) (*process, error) {
-	s, err := p.Start(address, fmt.Sprintf("--max-calls %d --max-calls-per-user %[1]d %s", maxCalls, flags))
+	limits := fmt.Sprintf("--max-calls %d --max-calls-per-user %[1]d ", maxCalls)
+	s, err := p.Start(address, limits+flags)
 	return &process{s}, err
 }
 

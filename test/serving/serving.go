@@ -1,5 +1,5 @@
-// Package serving builds the program, and runs processes of serve --http on loopback that bear load or
-// faults.
+// Package serving builds the program, and runs processes of serve --http on loopback that bear load
+// or faults.
 package serving
 
 import (
@@ -27,7 +27,8 @@ type Program struct {
 // Build builds the program into a directory.
 func Build(dir string) (*Program, error) {
 	p := &Program{binary: filepath.Join(dir, "openai-responses-mcp")}
-	out, err := exec.Command("go", "build", "-o", p.binary, "./cmd/openai-responses-mcp").CombinedOutput()
+	build := exec.Command("go", "build", "-o", p.binary, "./cmd/openai-responses-mcp")
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("building: %w\n%s", err, out)
 	}
