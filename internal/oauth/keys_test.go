@@ -74,27 +74,17 @@ func TestDecodeKeys(t *testing.T) {
 		modulus := new(big.Int).SetBit(big.NewInt(1), int(n-1), 1)
 		return fmt.Sprintf(`{"n":%q}`, base64.RawURLEncoding.EncodeToString(modulus.Bytes()))
 	}
-	const (
-		accepted  = ""
-		malformed = "key 1 is malformed"
-		left      = "the keys were read"
-	)
-
-	for changes, want := range map[string]string{
-		`{"use":"sig"}`:                accepted,
-		`{"alg":"RS256"}`:              accepted,
-		bits(2048):                     accepted,
-		bits(8192):                     accepted,
-		bits(2047):                     "key 1 is RSA of fewer than 2048 bits",
-		bits(8193):                     malformed,
-		`{"use":"enc"}`:                left,
-		`{"alg":"RSA-OAEP"}`:           left,
-		`{"kty":"oct","k":"c2VjcmV0"}`: "key 1 is private",
-		`{"kty":"quantum"}`:            left,
-		`{"d":"AQAB"}`:                 malformed, // private
-		`{"n":"*"}`:                    malformed,
-	} {
-		inBubble(t, changes, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Changes string
+		Both    bool
+		Log     string
+	}](t, "decode-keys") {
+		inBubble(t, tt.Changes, func(t *testing.T) {
+			changes := tt.Changes
+			var n uint
+			if _, err := fmt.Sscanf(changes, "BITS %d", &n); err == nil {
+				changes = bits(n)
+			}
 			w := newWeb()
 			first := must(json.Marshal(object(published(keyRSA), changes)))
 			keys := fmt.Sprintf(`{"keys":[%s,%s]}`, first, published(keyP256))
@@ -104,8 +94,8 @@ func TestDecodeKeys(t *testing.T) {
 			r.check(200, keyP256)
 
 			both := len(r.issuers[home].published.Load().keys) == 2
-			compare.Equal(t, "accepted", both, want == accepted)
-			compare.Contains(t, "log", r.log.String(), want)
+			compare.Equal(t, "accepted", both, tt.Both)
+			compare.Contains(t, "log", r.log.String(), tt.Log)
 		})
 	}
 }

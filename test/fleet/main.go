@@ -61,19 +61,11 @@ func run() error {
 	defer api.Close()
 	program.Base = api.URL
 	f := &fleet{program: program, dir: dir}
-	for _, step := range []struct {
-		name string
-		run  func() error
-	}{
-		{"calls", f.calls},
-		{"tokens", f.tokens},
-		{"latency", f.latency},
-		{"faults", f.faults},
-	} {
-		err := step.run()
+	for _, step := range []func() error{f.calls, f.tokens, f.latency, f.faults} {
+		err := step()
 		f.stop()
 		if err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+			return err
 		}
 	}
 	return nil
