@@ -20,6 +20,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // pipes is a listener without a network, which works in a synctest bubble.
@@ -205,17 +206,12 @@ func TestBackground(t *testing.T) {
 // The waits start anew after progress, and are as long as the API asks for. One that is too long is
 // cut.
 func TestReconnectWaits(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps string
-		least, most float64 // seconds
-	}{
-		{"progress", "always cut-after=9", 1, 2}, // three times half a second
-		{"Retry-After", "cut-after=5 too-old 429=20", 21, 22},
-		{"longer than 30 s", "cut-after=5 too-old 503=31", 1, 5},
-		{"after the deadline", "cut-after=5 503=3600 429=30", 1, 5},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			cl, _, _ := newBackground(t, 0, tt.steps)
+	for _, tt := range compare.Rows[struct {
+		Name, Steps string
+		Least, Most float64 // seconds
+	}](t, "reconnect-waits") {
+		bubble(t, tt.Name, func(t *testing.T) {
+			cl, _, _ := newBackground(t, 0, tt.Steps)
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
@@ -223,8 +219,8 @@ func TestReconnectWaits(t *testing.T) {
 			wantSuccess(t, err)
 
 			got := time.Since(start).Seconds()
-			if got < tt.least || got > tt.most {
-				t.Errorf("took %v s, want %v to %v", got, tt.least, tt.most)
+			if got < tt.Least || got > tt.Most {
+				t.Errorf("took %v s, want %v to %v", got, tt.Least, tt.Most)
 			}
 		})
 	}

@@ -103,18 +103,13 @@ func TestDecodeKeys(t *testing.T) {
 // Requests with unknown keys cause few fetches. They do not put off the read of the metadata. Those
 // that cannot wait for a read may come again: their person need not sign in.
 func TestUnknownKeys(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		requests    int
-		pause       time.Duration
-		lasts       time.Duration
-		least, most int // fetches
-	}{
-		{"at once", 500, 0, 0, 1, 4},
-		{"for a minute", 20, time.Millisecond, time.Minute, 10, 14},
-		{"now and then", 1, 4 * time.Minute, 39 * time.Minute, 19, 19}, // 4 of the metadata
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name         string
+		Requests     int
+		Pause, Lasts time.Duration
+		Least, Most  int // fetches
+	}](t, "unknown-keys") {
+		inBubble(t, tt.Name, func(t *testing.T) {
 			w := newWeb(keyP256)
 			r := start(t, w, "{}")
 
@@ -124,15 +119,15 @@ func TestUnknownKeys(t *testing.T) {
 			var all sync.WaitGroup
 			var again atomic.Int64
 			began := time.Now()
-			for range tt.requests {
+			for range tt.Requests {
 				all.Go(func() {
 					_, err := r.Verify(t.Context(), keyP384.sign())
 					if errors.Is(err, errReading) {
 						again.Add(1)
 					}
 
-					for time.Since(began) < tt.lasts {
-						time.Sleep(tt.pause)
+					for time.Since(began) < tt.Lasts {
+						time.Sleep(tt.Pause)
 						r.check(401, keyP384)
 					}
 				})
@@ -140,11 +135,11 @@ func TestUnknownKeys(t *testing.T) {
 			all.Wait()
 
 			fetches := len(w.fetches())
-			if fetches < tt.least || fetches > tt.most {
-				t.Errorf("%d fetches, want %d to %d", fetches, tt.least, tt.most)
+			if fetches < tt.Least || fetches > tt.Most {
+				t.Errorf("%d fetches, want %d to %d", fetches, tt.Least, tt.Most)
 			}
-			least := max(0, tt.requests-maxWaiting*fetches)
-			most := max(0, tt.requests-maxWaiting)
+			least := max(0, tt.Requests-maxWaiting*fetches)
+			most := max(0, tt.Requests-maxWaiting)
 			if got := int(again.Load()); got < least || got > most {
 				t.Errorf("%d requests may come again, want %d to %d", got, least, most)
 			}

@@ -9,20 +9,13 @@ import (
 )
 
 func TestTruncate(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"searching", 9, "searching"},
-		{"searching", 8, "searchi…"},
-		{"a b c", 3, "a…"},
-		{"東京の天気", 5, "東京の天気"},
-		{"東京の天気", 4, "東京の…"},
-		{"ab", 1, "…"},
-	} {
-		t.Run(tt.want, func(t *testing.T) {
-			compare.Equal(t, tt.in, Truncate(tt.in, tt.n), tt.want)
+	for _, tt := range compare.Rows[struct {
+		In   string
+		N    int
+		Want string
+	}](t, "truncate") {
+		t.Run(tt.Want, func(t *testing.T) {
+			compare.Equal(t, tt.In, Truncate(tt.In, tt.N), tt.Want)
 		})
 	}
 }
