@@ -33,6 +33,8 @@
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which messages reach the SDK           rpc      Methods.Read
 //	which requests get 429                 people   Registry.Take
+//	which calls a quota refuses            budget   Budget.Take
+//	what a call gives back at its end      budget   Budget.Settle
 //	which tools and arguments are listed   server   tools, schema
 //	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       people   Registry.Run
@@ -63,7 +65,9 @@
 //
 // The commands doctor and setup use internal/doctor and internal/clients, and ask shows its answer
 // with internal/terminal. internal/oauth checks the tokens of people who sign in, and internal/cite
-// knows pages, dates and lists of sources. internal/advice says what to do about an error.
+// knows pages, dates and lists of sources. internal/people has what each person takes of the server,
+// internal/budget their quotas. internal/advice says what to do about an error. internal/smoke is the
+// session of smoke.
 // internal/fakeapi is the API of --offline and, with the scripts of test/apitest, of the tests.
 // internal/text truncates and sanitizes text, internal/logging writes the log,
 // internal/redact keeps secrets out of it, internal/jsonx encodes JSON without HTML escapes, and

@@ -64,7 +64,7 @@ var Arguments = func() (all []Argument) {
 	return all
 }()
 
-// Parse returns the question of a call where these are the defaults. The error is one line that
+// Parse returns the question in the arguments of a call; d is for Check. The error is one line that
 // names the argument, what is allowed and what was sent. Unknown arguments are ignored. Models
 // write null, "null" or a blank string for what they leave out.
 func Parse(args gjson.Result, d Defaults) (q Question, err error) {
@@ -178,7 +178,8 @@ func boolean(v gjson.Result) (bool, error) {
 	return s == "true", nil
 }
 
-// line returns a string that is a short line: it cannot leave the line of the hints.
+// line returns a string that is a short line, so that it cannot end the line of the hints and write
+// one of its own.
 func line(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	if s == "" || s != text.Label(s) {

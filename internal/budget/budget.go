@@ -5,7 +5,7 @@
 //	store.go   the buckets of Valkey or Redis, which replicas share
 //	take.lua   the script that changes those
 //
-// A limit is a bucket for each person that refills evenly in its period. What is taken is measured
+// A limit is a quota: a bucket for each person that refills evenly in its period. What is taken is measured
 // in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe one
 // period.
 package budget
@@ -49,8 +49,9 @@ func New(o Options) *Budget {
 // typical is how many tokens a call takes before it is sent: a guess, which its end corrects.
 const typical = 20_000
 
-// Take takes a call from what its person may use, and the tokens of a typical call. A limit that is
-// lower than these lets one call run at a time. The error is of call.KindLimited.
+// Take takes a call from what its person may use, and the tokens of a typical call. A lower limit is
+// taken whole; the next call may start when one token has refilled. The error is of
+// call.KindLimited.
 func (b *Budget) Take(c *call.Call) error {
 	id := c.Person.ID
 	c.Reserved = typical
@@ -80,7 +81,7 @@ func (b *Budget) Take(c *call.Call) error {
 }
 
 // Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests
-// whose tokens are unknown count as typical ones.
+// whose tokens are unknown count as typical ones. Unless it was sent, the call is given back, too.
 func (b *Budget) Settle(c *call.Call, sent bool) {
 	var calls int64
 	if sent {
@@ -108,7 +109,7 @@ type bucket struct {
 	key   string
 
 	period     int64
-	need, take int64 // without the need nothing is taken
+	need, take int64 // need must be left, else nothing is taken
 }
 
 // buckets returns those from which a person takes calls and tokens. They need one call or token,

@@ -116,7 +116,7 @@ func TestMoney(t *testing.T) {
 	})
 }
 
-// A limit that is lower than a typical call lets one call run at a time, and then none for a day.
+// A limit that is lower than a typical call is taken whole.
 func TestLowLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{TokensPerDay: 1})

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -101,9 +100,9 @@ func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
 type outcome int
 
 const (
-	unused outcome = iota // or it has refused to
+	unused outcome = iota // it was not asked, has refused, or cannot be reached
 	done
-	unsure // it has not answered in time
+	unsure // it was asked, and has not answered
 )
 
 // Failing returns 1 while the store fails, and 0 otherwise or if there is none.
@@ -162,8 +161,8 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
 			"err", err)
 	}
-	late := ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)
-	if connected && late {
+	_, refuses := errors.AsType[redis.Error](err)
+	if connected && !refuses {
 		return 0, 0, unsure
 	}
 	return 0, 0, unused

@@ -31,8 +31,8 @@ type Call struct {
 	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped.
 	Sink func(Event)
 
-	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit;
-	// the zero value is never, also once a request may have cost something.
+	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
+	// The zero value is never. It becomes zero once a request may have cost something.
 	WaitUntil time.Time
 
 	// What the call took, also if it failed. These change until it has ended.

@@ -10,8 +10,8 @@ import (
 // that OpenAI's SDKs have for it, and as a label in metrics and logs.
 type Kind struct{ words, class, label string }
 
-// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last four are
-// not about what the API says.
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. KindShutdown,
+// KindArguments, KindLimited and KindInternal are of this program.
 var (
 	// KindMissingKey: nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}
@@ -76,7 +76,7 @@ var (
 	// KindArguments: the question is invalid and was not asked.
 	KindArguments = Kind{"invalid arguments", "", "arguments"}
 
-	// KindLimited: the person has started too many calls, and the question was not asked.
+	// KindLimited: a quota is used up, of the person or of all people, and the question was not asked.
 	KindLimited = Kind{"limited", "", "limited"}
 
 	// KindInternal: a bug, or an error that names no kind.

@@ -179,7 +179,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	quotas, err := s.Budget(f.limits(s), files)
+	quotas, err := s.Budget(f.budgetOptions(s), files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -227,8 +227,8 @@ func (f *serveFlags) serve(
 	return httpd.Serve(ctx, ln, o)
 }
 
-// limits are the quotas of the flags, or else of the configuration.
-func (f *serveFlags) limits(s *service.Service) budget.Options {
+// budgetOptions are the quotas of the flags, or else of the configuration.
+func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
 	o := s.Quotas("anonymous")
 	o.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
 	if f.quotas.CallsPerHour >= 0 {

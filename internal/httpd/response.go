@@ -57,8 +57,8 @@ func (o Options) clientAddress(r *http.Request) string {
 }
 
 // response is a response of an instance, the ResponseWriter of all its handlers. A client that
-// takes nothing of it for writeTime loses its connection: then the request ends, and its slot is
-// free.
+// takes nothing of it for writeTime loses its connection: then the request ends, and the slot of
+// its call is free.
 //
 // The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {

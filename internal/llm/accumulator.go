@@ -137,6 +137,8 @@ const detailTime = 2 * time.Second
 //
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
 // item is complete and the last one is an answer. One that runs in the background is asked for.
+//
+// Where nothing watches the call, deltas are kept, and read only if the response has less.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call.Response, error) {
 	unwatched := a.call.Sink == nil && !a.asked
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
@@ -341,7 +343,7 @@ func (a *accumulator) addStreamed(r *call.Response) error {
 	return nil
 }
 
-// readDeltas handles the events of a call that nothing watches again, with their deltas.
+// readDeltas handles the kept events once more, now with the deltas that read has left out.
 func (a *accumulator) readDeltas() error {
 	events := a.events
 	if len(events) == 0 {

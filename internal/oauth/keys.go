@@ -43,7 +43,7 @@ type issuer struct {
 	log       *slog.Logger
 	published atomic.Pointer[published]
 
-	// waiting are the requests with unknown keys. A read closes the channels of those that were
+	// waiting are the requests with unknown keys or wrong signatures. A read closes the channels of those that were
 	// there when it began: one that goes on may miss a new key.
 	waiting chan chan struct{}
 
@@ -106,7 +106,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 }
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
-// waits, but not twice in 5 s. Requests with unknown keys, which need no token, do not put off the
+// waits, but not twice in 5 s. Requests with unknown keys, which anyone can send, do not put off the
 // full read. After ctx ends, one more read fails and releases all waiting requests.
 func (i *issuer) run(ctx context.Context) {
 	refresh := time.Tick(refreshTime)

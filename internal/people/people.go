@@ -56,7 +56,7 @@ func New(l Limits) *Registry {
 	}
 }
 
-// entryLocked returns the entry of a person, by ID. Before it makes one, it ends the entries of
+// entryLocked returns the entry of a person, by ID. Before it makes one, it forgets the entries of
 // people who have given back everything.
 func (r *Registry) entryLocked(id string) *entry {
 	e := r.people[id]

@@ -54,7 +54,7 @@ func (r *Registry) enter(id string) *waiter {
 	defer r.serveLocked()
 
 	e := r.entryLocked(id)
-	for _, w := range r.queue {
+	for _, w := range r.queue { // a call that waits has a zero left, which is long ago
 		if w.person == e && time.Since(w.left) < orderTime {
 			w.left = time.Time{}
 			return w

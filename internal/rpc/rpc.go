@@ -136,7 +136,7 @@ func NotJSON(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "Parse error: " + reason}
 }
 
-// Invalid is the error for JSON that is not a request.
+// Invalid is the error for JSON that is not a request, or is one that cannot be answered.
 func Invalid(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }

@@ -25,11 +25,17 @@ const nameTime = 2 * time.Second
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
 //	                response and is asked for it        the response after half of that
 //
+// A late answer at the API needs the name of its response: a call that still waits for others ends
+// with status waiting (call.ErrWaiting).
+//
 // With the API means that a tool runs in its background, and that there is a secret for ids. The
 // caller sets neither Tasks nor Within where the table says that no call goes on (service.Detach).
 type Detach struct {
-	Tasks  bool          // clients that declare tasks get one for the tools that can be tasks
-	Within time.Duration // that a call and answer_result wait for an answer; 0: until their end
+	Tasks bool // clients that declare tasks get one for the tools that can be tasks
+
+	// Within is how long a call and answer_result wait for an answer. 0: a call waits for its end,
+	// and answer_result for resultTime.
+	Within time.Duration
 
 	API    *tasks.API      // that runs responses in its background; nil: none
 	Shared bool            // only what the API runs goes on: requests may reach another process

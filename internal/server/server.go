@@ -150,7 +150,8 @@ func program() *mcp.Implementation {
 	}
 }
 
-// isStateless reports whether a request follows that version. The SDK has refused later ones.
+// isStateless reports whether a request follows the version Stateless. The SDK has refused later
+// ones.
 func isStateless(meta mcp.Meta) bool {
 	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
 	return v >= Stateless

@@ -82,7 +82,7 @@ func (t *Task) AwaitName(ctx context.Context) bool {
 func (s *Tasks) Lost(ctx context.Context, t *Task) bool {
 	from := t.from.Load()
 	if from == nil || t.hasEnded() {
-		return from != nil
+		return t.hasEnded()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -46,8 +46,9 @@ type Options struct {
 
 // API is what tasks need of an API that runs responses in the background.
 type API struct {
-	// Fetch returns the answer of a response, or an error of package answer that says why there is
-	// none. Cancel cancels a response. Neither waits for other calls.
+	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error of package answer
+	// that says why there is none. Cancel (llm.Client.Cancel) cancels a response. Neither waits for
+	// other calls.
 	Fetch  func(ctx context.Context, c *call.Call, from answer.Origin) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, response string) error
 
