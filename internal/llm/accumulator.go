@@ -18,7 +18,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
-const maxEvent = 8 << 20 // bytes of one event of a stream
+const (
+	maxEvent  = 8 << 20 // bytes of one event of a stream
+	keptBytes = 100     // about what an event costs that is kept, besides its own
+)
 
 // itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The
 // accumulator needs its own numbers, because some servers give an item another id in each event, or
@@ -156,15 +159,17 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 			continue
 		}
 
-		delta := strings.HasSuffix(stream.Event().Type, ".delta")
-		if !delta || !unwatched {
+		name := stream.Event().Type
+		plain := strings.HasSuffix(name, ".delta") && !bytes.Contains(data, []byte(`"error"`))
+		if !unwatched || !plain {
 			r, err := a.handleEvent(data)
 			if r != nil || err != nil {
 				return r, err
 			}
 		}
-		if unwatched {
+		if unwatched && name != "" { // a stream without names has no deltas that are not read
 			a.events = append(a.events, data)
+			a.size += keptBytes
 		}
 	}
 

@@ -178,6 +178,16 @@ func TestSilentFailure(t *testing.T) {
 	})
 }
 
+// A delta with an error ends a stream that stays open, also if nothing watches the call.
+func TestErrorInDelta(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		cl, _ := newClient(0, hangs(sseStep(eventsOf(t, "$delta:0,"+
+			`"delta":"Hm.","error":{"code":"content_policy_violation","message":"No."}}`)...)))
+		r, err := cl.Create(t.Context(), &call.Call{}, question())
+		wantEqual(t, "outcome", meaning(t, r, err), "filtered: No.")
+	})
+}
+
 // Citations in events of their own count where the complete text has none.
 func TestStreamedCitations(t *testing.T) {
 	const message = `{"type":"message","id":"msg_1","content":[
