@@ -127,9 +127,6 @@ func TestLowLimit(t *testing.T) {
 			compare.Contains(t, "error", err, "limit of 1 tokens a day reached")
 			settle(b, c, 3000)
 		}
-		time.Sleep(day)
-		_, err := take(b, "token:alice")
-		compare.Contains(t, "error after a day", err, "a call is possible in 1440 min")
 	})
 }
 

@@ -30,6 +30,5 @@ func TestStall(t *testing.T) {
 	_, third := take(other.Budget, "alice")
 	compare.Equal(t, "the third call", third, "")
 	_, fourth := take(other.Budget, "alice")
-	compare.Equal(t, "the fourth call", fourth,
-		"limit of 3 calls an hour reached; a call is possible in 20 min")
+	compare.Contains(t, "the fourth call", fourth, "limit of 3 calls an hour reached")
 }
