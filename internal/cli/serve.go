@@ -64,7 +64,7 @@ type serveFlags struct {
 	path         string
 	maxCalls     int
 	perPerson    int            // 0: a part of maxCalls if there are several people
-	quotas       budget.Options // below 0: those of the configuration
+	quotas       budget.Options // the first two below 0: those of the configuration
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string

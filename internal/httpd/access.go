@@ -86,7 +86,7 @@ func (a Access) acceptsHost(header string) bool {
 }
 
 // requireToken checks the bearer token, if one is needed, and passes the person on to the limits
-// and the tools. The IDs of people who may use next begin with namespace, or with anything: anyone.
+// and the tools. The IDs of people who may use next begin with namespace, or with anything: anyPerson.
 func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	if !a.Authenticates() {
 		return next

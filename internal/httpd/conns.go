@@ -29,8 +29,9 @@ const (
 	overdueTime  = 100 * time.Millisecond // of each
 )
 
-// listener bounds its unauthenticated connections: those that have shown no valid token. A further
-// one waits until one of them has shown its token, or has had time for it and is closed.
+// listener bounds its unauthenticated connections: those without a request that admit has let in,
+// which has shown a valid token where one is needed. A further one waits until one of them has, or
+// has had time for it and is closed.
 type listener struct {
 	net.Listener
 
@@ -85,8 +86,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// authenticated takes out the connection from an address, which has shown a valid token.
-func (l *listener) authenticated(remote string) {
+// release takes out the connection from an address, which is authenticated or ends.
+func (l *listener) release(remote string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.IndexFunc(l.conns, func(c *conn) bool { return c.remote == remote })
@@ -99,7 +100,7 @@ func (l *listener) authenticated(remote string) {
 
 // Close closes the connection.
 func (c *conn) Close() error {
-	c.listener.authenticated(c.remote)
+	c.listener.release(c.remote)
 	return c.Conn.Close()
 }
 

@@ -62,7 +62,7 @@ func (d *Denied) Len() int {
 
 // has reports whether a person is denied.
 func (d *Denied) has(p call.Person) bool {
-	issuer, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
+	issuer, subject, _ := strings.Cut(p.ID, " ") // a holder of a token has no subject
 	entries := *d.entries.Load()
 	one := folded(issuer + " " + strings.TrimSpace(subject))
 	return entries[folded(p.Name)] || entries[folded(subject)] || entries[one]

@@ -189,7 +189,7 @@ func (s *instance) handler() http.Handler {
 
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	endpoint := sameOrigin.Handler(s.Access.requireToken(anyone, s.admit(s.mcp())))
+	endpoint := sameOrigin.Handler(s.Access.requireToken(anyPerson, s.admit(s.mcp())))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {

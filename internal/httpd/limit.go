@@ -22,7 +22,7 @@ const (
 // it does. It reads the body of the others and checks that it is a message for this server.
 func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.listener.authenticated(r.RemoteAddr)
+		s.listener.release(r.RemoteAddr)
 		res := w.(*response)
 		_ = res.control.SetReadDeadline(time.Now().Add(readTime))
 		b := &body{

@@ -19,7 +19,7 @@ import (
 // What the IDs of people begin with.
 const (
 	tokenHolder = "token:" // of those with a static token
-	anyone      = ""
+	anyPerson   = ""
 )
 
 // Tokens are bearer tokens that the operator hands out, which may change.

@@ -53,8 +53,8 @@ func (r *Resource) Metadata(path string) http.Handler {
 }
 
 // Challenge returns the WWW-Authenticate header of a response with the status 401 or 403. reason is
-// the error of Verify, or nil for a request without a token (RFC 6750 section 3, RFC 9728 section
-// 5.1).
+// the error of Verify; any other error, as without a token, adds nothing (RFC 6750 section 3, RFC
+// 9728 section 5.1).
 func (r *Resource) Challenge(reason error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.public, MetadataPath))
 	if len(r.options.Scopes) > 0 {

@@ -25,8 +25,9 @@ const nameTime = 2 * time.Second
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
 //	                response and is asked for it        the response after half of that
 //
-// A late answer at the API needs the name of its response: a call that still waits for others ends
-// with status waiting (call.ErrWaiting).
+// What goes on at the API needs the name of its response: with Within, a call that still waits for
+// others then ends with status waiting (call.ErrWaiting), also one that would be a task. Without a
+// name a call waits beyond Within: its answer would be lost.
 //
 // With the API means that a tool runs in its background, and that there is a secret for ids. The
 // caller sets neither Tasks nor Within where the table says that no call goes on (service.Detach).

@@ -7,7 +7,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Quotas returns the limits of the configuration, for people of whom one without an ID is user.
+// Quotas returns the limits of the configuration. user stands for the person without an ID.
 func (s *Service) Quotas(user string) budget.Options {
 	return budget.Options{
 		CallsPerHour: s.Config.Server.CallsPerHour,

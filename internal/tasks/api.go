@@ -32,7 +32,7 @@ type atAPI struct {
 // complete answer is not lost because the API is busy.
 func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	ctx = context.WithoutCancel(ctx)
-	h := t.atAPI
+	h := t.elsewhere
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
 	fresh := time.Since(h.asked) < shareTime && !cancels

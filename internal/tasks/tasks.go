@@ -78,7 +78,7 @@ func (s *Tasks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.known {
-		if t.atAPI == nil {
+		if t.elsewhere == nil {
 			t.stop(call.ErrDetached)
 		}
 	}
@@ -103,7 +103,7 @@ type Task struct {
 	leave func() bool             // frees it from its request, unless that has ended
 	named chan struct{}           // closed when from is set, which a retry changes
 
-	atAPI *atAPI // of a call of another process, else nil
+	elsewhere *atAPI // of a call of another process, else nil
 
 	done chan struct{} // closed when the task has ended
 	end  State         // readable from then on
@@ -156,7 +156,7 @@ func (t *Task) isOver() bool {
 // needs none.
 func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Last()
-	if t.atAPI != nil {
+	if t.elsewhere != nil {
 		message = s.askAPI(ctx, t, c, false)
 	}
 	if t.hasEnded() {
@@ -182,7 +182,7 @@ func (s *Tasks) Wait(
 		}
 
 		var askAgain <-chan time.Time // nil: t.done tells
-		if t.atAPI != nil {
+		if t.elsewhere != nil {
 			askAgain = time.After(waitAPI)
 		}
 		select {
@@ -201,7 +201,7 @@ func (s *Tasks) Wait(
 
 // Cancel ends a task unless it has ended.
 func (s *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
-	if t.atAPI != nil {
+	if t.elsewhere != nil {
 		s.askAPI(ctx, t, c, true)
 		return
 	}
@@ -222,7 +222,7 @@ func (s *Tasks) Find(id, person string) *Task {
 		}
 		t = newTask(from.Tool, person, from.Created)
 		t.from.Store(&from)
-		t.atAPI = &atAPI{turn: make(chan struct{}, 1)}
+		t.elsewhere = &atAPI{turn: make(chan struct{}, 1)}
 		s.addLocked(t, id, s.o.API.Keep, pollAPI)
 	}
 	if t == nil || t.person != person || t.isOver() {
