@@ -5,9 +5,9 @@
 //	store.go   the buckets of Valkey or Redis, which replicas share
 //	take.lua   the script that changes those
 //
-// A limit is a quota: a bucket for each person that refills evenly in its period. What is taken is measured
-// in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe one
-// period.
+// A limit is a quota: a bucket for each person that refills evenly in its period. What is taken is
+// measured in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe
+// one period.
 package budget
 
 import (

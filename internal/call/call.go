@@ -1,5 +1,5 @@
-// Package call has the words that all packages share: the tools, a call of one, its person, the request
-// and the response of the API, the events between them, and the kinds of errors.
+// Package call has the words that all packages share: the tools, a call of one, its person, the
+// request and the response of the API, the events between them, and the kinds of errors.
 //
 //	tool.go      Tools: their names and words
 //	call.go      Call and Person: whose call it is, who watches it, what it took

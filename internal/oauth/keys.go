@@ -43,8 +43,8 @@ type issuer struct {
 	log       *slog.Logger
 	published atomic.Pointer[published]
 
-	// waiting are the requests with unknown keys or wrong signatures. A read closes the channels of those that were
-	// there when it began: one that goes on may miss a new key.
+	// waiting are the requests with unknown keys or wrong signatures. A read closes the channels
+	// of those that were there when it began: one that goes on may miss a new key.
 	waiting chan chan struct{}
 
 	// Only run uses the fields below.
