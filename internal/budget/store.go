@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 

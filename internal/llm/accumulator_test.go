@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 

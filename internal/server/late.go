@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 )
 

@@ -3,8 +3,9 @@ package terminal
 import (
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"rsc.io/markdown"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
