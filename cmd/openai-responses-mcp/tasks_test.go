@@ -122,14 +122,20 @@ func (r *replica) task(token, method, id string) gjson.Result {
 	return r.request(token, "tasks/"+method, id, fmt.Sprintf(`"taskId":%q`, id))
 }
 
-// completed asks about a task until it does not work any more, and wants the answer to a query.
-func (r *replica) completed(id, query string) {
+// ended asks about a task until it does not work any more.
+func (r *replica) ended(id string) (task gjson.Result) {
 	r.t.Helper()
-	var task gjson.Result
 	poll(func() bool {
 		task = r.task(alice, "get", id).Get("result")
 		return task.Get("status").Str != "working"
 	})
+	return task
+}
+
+// completed wants the answer to a query of a task.
+func (r *replica) completed(id, query string) {
+	r.t.Helper()
+	task := r.ended(id)
 	if got := task.Get("result.content.0.text").Str; !strings.Contains(got, query) {
 		r.t.Fatalf("the task is %s, want the answer to %q", task, query)
 	}
@@ -242,11 +248,7 @@ func TestTaskCancelled(t *testing.T) {
 	}
 	a.logged("outcome=cancelled kind=canceled")
 	for name, r := range map[string]*replica{"a": a, "b": b} {
-		status := ""
-		poll(func() bool { // the call is logged before its task ends
-			status = r.task(alice, "get", id).Get("result.status").Str
-			return status != "working"
-		})
+		status := r.ended(id).Get("status").Str // the call is logged before its task ends
 		compare.Equal(t, "status at "+name, status, "cancelled")
 	}
 

@@ -97,19 +97,7 @@ func run(w io.Writer, only, old string) error {
 	defer os.RemoveAll(dir)
 
 	var now atomic.Pointer[row] // what the API answers for
-	body := response()
-	streamed := stream(body)
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		r := now.Load()
-		time.Sleep(r.hold)
-		if r.stream {
-			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, streamed)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, body)
-	}))
+	backend := httptest.NewServer(api(&now))
 	defer backend.Close()
 	env := []string{
 		"HOME=" + dir,
@@ -119,12 +107,9 @@ func run(w io.Writer, only, old string) error {
 		"OPENAI_BASE_URL=" + backend.URL + "/v1",
 	}
 
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir,
-		"./cmd/openai-responses-mcp", "./test/bench/testdata/hello")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
+	err = build(dir)
 	if err != nil {
-		return fmt.Errorf("building: %w\n%s", err, out)
+		return err
 	}
 	server := filepath.Join(dir, "openai-responses-mcp")
 	hello := filepath.Join(dir, "hello")
@@ -162,6 +147,35 @@ func run(w io.Writer, only, old string) error {
 		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
+}
+
+// api answers as the current row says.
+func api(now *atomic.Pointer[row]) http.HandlerFunc {
+	body := response()
+	streamed := stream(body)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		r := now.Load()
+		time.Sleep(r.hold)
+		if r.stream {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, streamed)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, body)
+	}
+}
+
+// build builds both programs into a directory, as a release does.
+func build(dir string) error {
+	c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir,
+		"./cmd/openai-responses-mcp", "./test/bench/testdata/hello")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // side is a program and what is measured of it.

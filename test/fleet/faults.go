@@ -29,12 +29,7 @@ var faultTable string
 
 // faults shows, for each fault, what passes and how long calls take, and that another person notices
 // nothing. The replicas stay, as do the limits after each fault.
-func (f *fleet) faults() error {
-	server, err := redistest.Start(f.dir, "appendonly", "yes")
-	if err != nil {
-		return err
-	}
-	defer server.Kill()
+func (f *fleet) faults(server *redistest.Server) error {
 	p, err := newProxy(server.Address)
 	if err != nil {
 		return err

@@ -61,14 +61,12 @@ func run() error {
 	defer api.Close()
 	program.Base = api.URL
 	f := &fleet{program: program, dir: dir}
-	for _, step := range []func() error{f.calls, f.tokens, f.latency, f.faults} {
-		err := step()
-		f.stop()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		f.run(f.calls),
+		f.run(f.tokens),
+		f.run(f.latency),
+		f.run(f.faults, "appendonly", "yes"),
+	)
 }
 
 // fleet is three replicas and what they need.
@@ -76,6 +74,17 @@ type fleet struct {
 	program  *serving.Program
 	dir      string
 	replicas []replica
+}
+
+// run runs a step with a store of its own.
+func (f *fleet) run(step func(*redistest.Server) error, settings ...string) error {
+	server, err := redistest.Start(f.dir, settings...)
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	defer f.stop()
+	return step(server)
 }
 
 // start starts replicas with an environment.
@@ -118,14 +127,9 @@ func (f *fleet) check(what, person string, n int, question string, want int) err
 
 // calls shows that N calls of a person pass at all replicas, also at once, after restarts and at a
 // fourth replica, and that another person notices nothing.
-func (f *fleet) calls() error {
-	server, err := redistest.Start(f.dir)
-	if err != nil {
-		return err
-	}
-	defer server.Kill()
+func (f *fleet) calls(server *redistest.Server) error {
 	const flags = "--calls-per-hour 6"
-	err = f.start(3, flags, storeAt(server.Address))
+	err := f.start(3, flags, storeAt(server.Address))
 	if err != nil {
 		return err
 	}
@@ -156,13 +160,8 @@ func (f *fleet) calls() error {
 
 // tokens shows that neither many calls at once nor calls whose client leaves go beyond the tokens of a
 // day, and that the calls of a replica that is killed count.
-func (f *fleet) tokens() error {
-	server, err := redistest.Start(f.dir)
-	if err != nil {
-		return err
-	}
-	defer server.Kill()
-	err = f.start(3, "--tokens-per-day 200000 --tokens-per-day-of-all 1000000", storeAt(server.Address))
+func (f *fleet) tokens(server *redistest.Server) error {
+	err := f.start(3, "--tokens-per-day 200000 --tokens-per-day-of-all 1000000", storeAt(server.Address))
 	if err != nil {
 		return err
 	}
@@ -190,17 +189,9 @@ func (f *fleet) tokens() error {
 }
 
 // latency prints what the store adds to a call, and what it keeps.
-func (f *fleet) latency() error {
-	server, err := redistest.Start(f.dir)
-	if err != nil {
-		return err
-	}
-	defer server.Kill()
+func (f *fleet) latency(server *redistest.Server) error {
 	const flags = "--calls-per-hour 2000 --tokens-per-day 1000000000"
-	err = f.start(1, flags)
-	if err == nil {
-		err = f.start(1, flags, storeAt(server.Address))
-	}
+	err := errors.Join(f.start(1, flags), f.start(1, flags, storeAt(server.Address)))
 	if err != nil {
 		return err
 	}
