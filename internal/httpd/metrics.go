@@ -231,7 +231,7 @@ func (s *instance) gauges() []gauge {
 			"Files that cannot be used: their last content stays in use.",
 			s.StaleFiles(),
 		},
-		{"max_calls", "Requests that run at once.", s.People.Limits.MaxCalls},
+		{"max_calls", "Calls that run at once.", s.People.Limits.MaxCalls},
 		{"tokens_per_day", "The quota of one person; 0: none.", quotas.TokensPerDay},
 		{
 			"store_failing",
@@ -241,7 +241,7 @@ func (s *instance) gauges() []gauge {
 		{"requests_in_flight", "Requests that run or wait.", requests},
 		{
 			"calls_running",
-			"Calls that have a place, those without a request included.",
+			"Calls that have a slot, those without a request included.",
 			running,
 		},
 		{
