@@ -89,3 +89,21 @@ func TestOddItems(t *testing.T) {
 	const want = "A.\n\nSources:\n- oai-finance (2025-08-09)"
 	compare.Equal(t, "text", ans.Text, want)
 }
+
+// The list has no link that the URL of a page makes. The citation has the URL as it is, and a list of
+// the model gives its date in both forms.
+func TestListedURL(t *testing.T) {
+	for _, row := range compare.Table(t, "listed", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			text := "x\n\nSources:\n- " + row[2] + " (2025-01-02)\n- and others"
+			ans, err := ask(t, completed(search(), message("", text, row[1])))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			want := text + "\n\nSources:\n- " + row[2] + " (2025-01-02)"
+			compare.Equal(t, "text", ans.Text, want)
+			compare.Equal(t, "citation", ans.Citations[0].URL, row[1])
+		})
+	}
+}

@@ -36,6 +36,15 @@ func PageURL(raw string) string {
 	return scheme + host + untracked(rest)
 }
 
+// brackets escapes the characters around the text of a link in Markdown.
+var brackets = strings.NewReplacer("[", "%5B", "]", "%5D")
+
+// Listed returns the URL of a page for a list in Markdown. Brackets in its path could be a link to
+// another page.
+func Listed(page string) string {
+	return brackets.Replace(page)
+}
+
 // cutHost splits an http or https URL before and after its host. A user is left out. All parts are
 // empty for anything else. The path is not looked at: those of real pages are not always valid
 // (".../100%").
@@ -64,7 +73,7 @@ func PageKey(u string) string {
 
 	host = strings.TrimPrefix(asBrowser(host), "www.")
 	path, _, _ = strings.Cut(path, "#")
-	path = html.UnescapeString(path)
+	path = brackets.Replace(html.UnescapeString(path))
 	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
 	return strings.TrimRight(host+cmp.Or(unescaped, path), "/")
 }

@@ -191,7 +191,8 @@ func (f *serveFlags) serve(
 		Budget:    quotas,
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
-	log := s.CallLog()
+	lines := &logging.Limiter{}
+	log := s.CallLog(lines)
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: advice.ExplainToCaller,
@@ -222,6 +223,7 @@ func (f *serveFlags) serve(
 		Loops:           loops,
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
+		Lines:           lines,
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)

@@ -262,12 +262,17 @@ func (l *loader) inherit() {
 }
 
 // warnAlike warns of tools that do the same: often a file sets one key of a profile, and the others
-// come from answer.
+// come from answer. A tool that the file leaves out, such as one of a later version, is meant to.
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
 	first := map[string]string{} // the tool, by settings
 	for _, tool := range call.Tools {
+		leftOut := tool.Name != call.DefaultTool && l.origins[key+"."+tool.Name] == ""
+		if leftOut && l.origins[key] != "" {
+			continue
+		}
+
 		p := l.ModelProfiles[tool.Name]
 		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
 			p.Model, p.ReasoningEffort, p.Verbosity)

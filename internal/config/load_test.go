@@ -30,14 +30,11 @@ func write(t *testing.T, content string) Flags {
 	return Flags{Config: new(file)}
 }
 
-// mustLoad loads what has no problems and no warnings, except that tools may be alike.
+// mustLoad loads what has no problems and no warnings.
 func mustLoad(t *testing.T, flags Flags, environ ...string) *Config {
 	t.Helper()
 
 	c, warnings, err := Load(flags, environ)
-	warnings = slices.DeleteFunc(warnings, func(w string) bool {
-		return strings.Contains(w, " is like answer")
-	})
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("Load(): %v, warnings %q", err, warnings)
 	}

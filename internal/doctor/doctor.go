@@ -100,16 +100,25 @@ func Run(ctx context.Context, o Options) []Check {
 	}
 	keyCheck := p.key(o.Offline)
 	checks.add("key", keyCheck)
-	checks.add("http", p.http())
+	httpCheck := p.http()
+	checks.add("http", httpCheck)
 	switch {
 	case len(p.models) > 0 || p.answered != "":
 		for _, tool := range slices.Sorted(maps.Keys(o.Service.Profiles)) {
 			checks.add("model "+tool, p.model(tool))
 		}
-	case keyCheck.Verdict != "fail":
-		checks.add("models", warn("no model was looked up", "see the other checks"))
+	case keyCheck.Verdict == "fail":
+		checks.add("models", noModel(keyCheck, "key"))
+	default:
+		checks.add("models", noModel(httpCheck, "http"))
 	}
 	return append(checks, last...)
+}
+
+// noModel is the check of the models if none was looked up. cause is the check that says why, and
+// name its name.
+func noModel(cause Check, name string) Check {
+	return warn("no model was looked up: "+cause.Text, "see "+name)
 }
 
 // Count returns the number of checks with a verdict.

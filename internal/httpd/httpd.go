@@ -72,6 +72,7 @@ type Options struct {
 	Loops      []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
+	Lines      *logging.Limiter // of calls and rejected requests
 }
 
 // instance is a server that runs.
@@ -81,7 +82,6 @@ type instance struct {
 	ctx      context.Context // done when the server shuts down
 	calls    context.Context // done when the calls in flight are cancelled
 	draining atomic.Bool     // the notice time is over: no call is accepted
-	logged   logging.Limiter
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -141,6 +141,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(end) // cancelled calls send their errors
+	o.Lines.Flush()
 	o.Log.Info("stopped")
 	return nil
 }

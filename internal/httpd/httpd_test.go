@@ -18,6 +18,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -180,6 +181,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		StaleFiles: func() int { return 0 },
 		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
 		Log:        slog.New(slog.NewTextHandler(&s.log, nil)),
+		Lines:      &logging.Limiter{},
 	}
 	o.People.Limits.PerPerson = func() int {
 		return o.Access.CallsPerPerson(o.People.Limits.MaxCalls, 0)()

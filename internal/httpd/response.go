@@ -127,10 +127,6 @@ func (r *response) reject(status int) {
 	}
 	s := r.instance
 	s.Metrics.reject(1, same)
-	n := s.logged.Count(same)
-	if n == 0 {
-		return
-	}
 
 	log := s.Log.Info
 	if status == http.StatusMethodNotAllowed {
@@ -144,7 +140,8 @@ func (r *response) reject(status int) {
 		origin := r.request.Header.Get("Origin")
 		values = append(values, "host", text.Label(r.request.Host), "origin", text.Label(origin))
 	}
-	log("rejected", append(values, "remote", s.clientAddress(r.request), "count", n)...)
+	values = append(values, "remote", s.clientAddress(r.request))
+	s.Lines.Log(same, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
 // writeLocked writes b, and gives the client time for each part of it. A comment or an event that

@@ -116,6 +116,11 @@ func statusKind(e *call.Error, status int) call.Kind {
 	ofModel := strings.Contains(message, "model") && !ofPath
 	kind := named(e)
 
+	// The words of a refused key may be about the filter of an account or a gateway.
+	ofKey := status == http.StatusUnauthorized || status == http.StatusForbidden
+	flagged := filteredWords().MatchString(e.Code) ||
+		strings.Contains(message, "prompt was flagged")
+
 	switch {
 	case status < 400:
 		return call.KindBadResponse
@@ -132,7 +137,7 @@ func statusKind(e *call.Error, status int) call.Kind {
 		status == http.StatusNotFound && ofModel,
 		strings.Contains(message, "is not a valid model"): // OpenRouter
 		return call.KindModel
-	case kind == call.KindFiltered, kind == call.KindTooLong:
+	case kind == call.KindTooLong, kind == call.KindFiltered && (flagged || !ofKey):
 		return kind
 	}
 	return call.StatusKind(status)

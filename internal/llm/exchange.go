@@ -259,15 +259,11 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	}
 
 	p.person = everyone
-	n := x.client.warned.Count(p)
-	if n > 0 {
-		x.client.o.Logger.Warn("the API refuses a parameter: asking again without it",
-			"model", x.model,
-			"param", name,
-			"status", failure.Status,
-			"code", failure.Code,
-			"count", n)
-	}
+	log := x.client.o.Logger.With("model", x.model, "param", name,
+		"status", failure.Status, "code", failure.Code)
+	x.client.warned.Log(p, func(n int) {
+		log.Warn("the API refuses a parameter: asking again without it", "count", n)
+	})
 	return true
 }
 

@@ -11,28 +11,66 @@ import (
 type Limiter struct {
 	Period time.Duration // 0: a second
 
-	occurred sync.Map // *occurrences by key
+	mu      sync.Mutex
+	pending map[any]*pending // by key, for a period after each line
 }
 
-// occurrences are how often an event occurred since its last line, and when that was.
-type occurrences struct {
-	mu     sync.Mutex
-	logged time.Time
-	n      int
+// pending is what the next line of a key is about.
+type pending struct {
+	n   int         // events since the last line
+	log func(n int) // of the last of them
 }
 
-// Count counts an event with a key. It returns how many of the key have occurred since the last
-// line about them, or 0 if it is too early for another one.
-func (l *Limiter) Count(key any) (n int) {
-	v, _ := l.occurred.LoadOrStore(key, &occurrences{})
-	o := v.(*occurrences)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	o.n++
-	if time.Since(o.logged) >= cmp.Or(l.Period, time.Second) {
-		o.logged = time.Now()
-		n, o.n = o.n, 0
+// Log logs an event of a key at once, or as one of several when the period after the last line of
+// the key ends. log gets the number of events; it is called without a lock.
+func (l *Limiter) Log(key any, log func(n int)) {
+	l.mu.Lock()
+	next := l.pending[key]
+	if next != nil {
+		next.n++
+		next.log = log
+		l.mu.Unlock()
+		return
 	}
-	return n
+
+	l.beginLocked(key)
+	l.mu.Unlock()
+	log(1)
+}
+
+// beginLocked begins the period after a line.
+func (l *Limiter) beginLocked(key any) {
+	if l.pending == nil {
+		l.pending = map[any]*pending{}
+	}
+	l.pending[key] = &pending{}
+	time.AfterFunc(cmp.Or(l.Period, time.Second), func() { l.end(key) })
+}
+
+// end ends the period of a key, with the line about its events. Without any the key is forgotten.
+func (l *Limiter) end(key any) {
+	l.mu.Lock()
+	next := l.pending[key]
+	delete(l.pending, key)
+	due := next != nil && next.n > 0 // nil after Flush
+	if due {
+		l.beginLocked(key)
+	}
+	l.mu.Unlock()
+	if due {
+		next.log(next.n)
+	}
+}
+
+// Flush ends all periods, for the end of the log.
+func (l *Limiter) Flush() {
+	l.mu.Lock()
+	all := l.pending
+	l.pending = nil
+	l.mu.Unlock()
+	for _, next := range all {
+		if next.n > 0 {
+			next.log(next.n)
+		}
+	}
 }

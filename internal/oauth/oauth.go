@@ -13,6 +13,8 @@ package oauth
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -226,9 +228,15 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
-	// go-jose accepts some critical headers, and does not know that zip is for encryption only.
-	header := parsed.Headers[0].ExtraHeaders
-	if header["crit"] != nil || header["zip"] != nil {
+	// go-jose accepts some critical headers, does not know that zip is for encryption only, and leaves
+	// out headers that are null.
+	encoded, _, _ := strings.Cut(token, ".")
+	data, _ := base64.RawURLEncoding.DecodeString(encoded)
+	var header map[string]json.RawMessage
+	_ = json.Unmarshal(data, &header) // it has been parsed
+	_, critical := header["crit"]
+	_, compressed := header["zip"]
+	if critical || compressed {
 		return nil, invalid("the token has critical headers, or zip")
 	}
 	return parsed, nil

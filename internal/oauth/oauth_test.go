@@ -88,6 +88,8 @@ func TestForgedTokens(t *testing.T) {
 	shared := encode([]byte(`{"alg":"HS256","kid":"rsa"}`)) + "." + parts[1]
 	mac.Write([]byte(shared))
 
+	twice := encode([]byte(`{"alg":"RS256","crit":["b64"],"crit":null}`))
+
 	otherAlgorithm := onlyPS384
 	otherAlgorithm.signs = jose.RS256
 
@@ -96,6 +98,7 @@ func TestForgedTokens(t *testing.T) {
 		{"RSA of 1024 bits", smallRSA.sign(), unknown},
 		{"key with another algorithm", otherAlgorithm.sign(), signature},
 		{"algorithm none", encode([]byte(`{"alg":"none"}`)) + claims, malformed},
+		{"critical headers twice", twice + claims + parts[2], malformed},
 		{"HMAC with the public key", shared + "." + encode(mac.Sum(nil)), malformed},
 		{
 			"JSON serialization",

@@ -62,7 +62,7 @@ type Methods map[string]func(params []byte) *jsonrpc.Error
 // Optional is the check of params that decode to a T, or are missing.
 func Optional[T any](params []byte) *jsonrpc.Error {
 	if params != nil && json.Unmarshal(params, new(T)) != nil {
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params"}
+		return invalidParams("invalid params")
 	}
 	return nil
 }
@@ -109,31 +109,57 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 	}
 
 	check := methods[m.Method]
-	if check == nil {
+	switch {
+	case check == nil:
 		return m, NoMethod()
+	case repeats(params):
+		return m, invalidParams("invalid params: a member twice")
 	}
 	return m, check(m.Params)
 }
 
+// members are those of a message.
+var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
 // unambiguous reports whether an object is the same message to every decoder: some ignore the case
 // of the names of members, and of two with one name some take the first, some the last.
 func unambiguous(object gjson.Result) bool {
-	members := []string{"jsonrpc", "id", "method", "params", "result", "error"}
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	ok := true
 	object.ForEach(func(key, _ gjson.Result) bool {
-		name := strings.ToLower(key.Str)
-		exact := name == key.Str || !slices.Contains(members, name)
-		ok = exact && !seen[name]
-		seen[name] = true
+		i := slices.IndexFunc(members, func(name string) bool {
+			return strings.EqualFold(name, key.Str)
+		})
+		known := i >= 0
+		ok = !known || (members[i] == key.Str && !seen[i])
+		seen[i] = true
 		return ok
 	})
 	return ok
 }
 
+// repeats reports whether one of the objects of params that are read here and by the SDK has a
+// member twice: the first counts here, the last there.
+func repeats(params gjson.Result) bool {
+	twice := false
+	for _, object := range []gjson.Result{params, params.Get("_meta"), params.Get("arguments")} {
+		seen := map[string]bool{}
+		object.ForEach(func(key, _ gjson.Result) bool {
+			twice = twice || (object.IsObject() && seen[key.Str])
+			seen[key.Str] = true
+			return !twice
+		})
+	}
+	return twice
+}
+
 // NotJSON is the error for input that is not JSON.
 func NotJSON(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "Parse error: " + reason}
+}
+
+func invalidParams(message string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
 // Invalid is the error for JSON that is not a request, or is one that cannot be answered.

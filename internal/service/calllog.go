@@ -15,20 +15,21 @@ import (
 )
 
 // CallLog returns what logs the end of a call. Calls that a loop may have made share a line.
-func (s *Service) CallLog() func(server.Ended) {
-	limiter := &logging.Limiter{}
+func (s *Service) CallLog(lines *logging.Limiter) func(server.Ended) {
 	return func(c server.Ended) {
-		n := 1
+		line := func(n int) {
+			log := s.Log
+			if n > 1 {
+				log = log.With("count", n)
+			}
+			logCall(log, c, s.Profiles[c.Tool].Model, s.Advisor)
+		}
+
 		switch c.Outcome {
 		case "limited", "invalid", "waiting": // perhaps of a loop
-			n = limiter.Count([2]string{c.Person.ID, c.Outcome})
-		}
-		log := s.Log
-		if n > 1 {
-			log = log.With("count", n)
-		}
-		if n > 0 {
-			logCall(log, c, s.Profiles[c.Tool].Model, s.Advisor)
+			lines.Log([2]string{c.Person.ID, c.Outcome}, line)
+		default:
+			line(1)
 		}
 	}
 }
