@@ -31,17 +31,53 @@ var citationMarker = text.Regexp(
 	"(?m)(`[^`\n\\x{E200}-\\x{E2FF}]*`|" + `(?:/citeturn\w*)+[/?#])|` +
 		` ?[\[(（【](?:` + marker + `[,;、]?)+ ?[\])）】]|` + marker)
 
+const firstByte = '\xee' // of U+E200 to U+E2FF in UTF-8
+
 // Clean removes what the API adds to the text of the model: citation markers, and
 // utm_source=openai in links.
 func Clean(s string) string {
-	const firstByte = "\xee" // of U+E200 to U+E2FF in UTF-8
-	mayHaveMarkers := strings.Contains(s, firstByte) ||
-		strings.Contains(s, "citeturn") ||
-		strings.Contains(s, "cite turn")
-	if mayHaveMarkers { // the expression is slow
-		s = citationMarker().ReplaceAllString(s, "$1")
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		mayHaveMarkers := strings.IndexByte(line, firstByte) >= 0 ||
+			strings.Contains(line, "citeturn") ||
+			strings.Contains(line, "cite turn")
+		if mayHaveMarkers {
+			line = unmarked(line)
+		}
+		b.WriteString(line)
 	}
-	return untracked(s)
+	return untracked(b.String())
+}
+
+// unmarked removes the markers of a line.
+func unmarked(line string) string {
+	var b strings.Builder
+	for {
+		start := beforeMarker(line)
+		at := citationMarker().FindStringSubmatchIndex(line[start:])
+		if at == nil {
+			return b.String() + line
+		}
+
+		b.WriteString(line[:start+at[0]])
+		if at[2] >= 0 {
+			b.WriteString(line[start+at[2] : start+at[3]])
+		}
+		line = line[start+at[1]:]
+	}
+}
+
+// beforeMarker returns where a match of citationMarker may begin. The expression is slow: what is
+// before it is not searched.
+func beforeMarker(line string) int {
+	const before = len(" 【 filecite") // of a match, at most
+	for i := range len(line) {
+		found := line[i] == '`' || line[i] == firstByte || strings.HasPrefix(line[i:], "cite")
+		if found {
+			return max(0, i-before)
+		}
+	}
+	return len(line)
 }
 
 // untracked removes the parameter with the separator that goes with it: the one after it, or the

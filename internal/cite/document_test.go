@@ -46,6 +46,7 @@ func TestLinked(t *testing.T) {
 // In quadratic time these texts would exceed the time limit of go test.
 func TestHostileTexts(t *testing.T) {
 	compare.SkipShort(t, "reads 18 MiB")
+	compare.SkipRace(t, "reading 18 MiB would take minutes")
 	marks := strings.NewReplacer("BEGIN", "\ue200", "END", "\ue201", "SEP", "\ue202")
 	for _, row := range compare.Table(t, "hostile", 2) {
 		t.Run(row[0], func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -431,4 +432,35 @@ func TestShutdownConnections(t *testing.T) {
 		}
 		s.wait()
 	})
+}
+
+// A client that polls pays for what a request allocates, most of which is the decoder of the SDK.
+func TestAllocated(t *testing.T) {
+	for _, tt := range []struct {
+		name, message string
+		most          uint64 // KiB
+	}{
+		{"ping", ping, 300},
+		{"call", tool, 400},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			const requests = 20
+			s := serve(t, ask{text: "42"})
+			allocated := func() uint64 {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return m.TotalAlloc
+			}
+
+			s.request(post(tt.message, ""), 200) // what the first one allocates, stays
+			before := allocated()
+			for range requests {
+				s.request(post(tt.message, ""), 200)
+			}
+			each := (allocated() - before) / requests >> 10
+			if each > tt.most {
+				t.Errorf("%d KiB each, want at most %d", each, tt.most)
+			}
+		})
+	}
 }

@@ -26,7 +26,7 @@ func (o Options) instructions() string {
 	return instructions
 }
 
-// tools returns the tools as tools/list shows them.
+// tools returns the tools as tools/list shows them, in the order of their names.
 func tools(o Options) (all []*mcp.Tool) {
 	for _, t := range call.Tools {
 		all = append(all, &mcp.Tool{

@@ -9,12 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var update = flag.Bool("update", false, "write the arguments of the tools into the READMEs")
+
+// The SDK, which does not see the tools in a server, accepts them: it panics at a wrong schema.
+func TestTools(t *testing.T) {
+	o := Options{Detach: Detach{Within: time.Second}, Settings: Settings{Structured: true}}
+	for _, tool := range tools(o) {
+		mcp.NewServer(program(), nil).AddTool(tool, nil)
+	}
+}
 
 // The READMEs list the arguments of each tool.
 func TestReadme(t *testing.T) {

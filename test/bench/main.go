@@ -13,7 +13,7 @@
 //
 //	main.go      the rows
 //	process.go   a program, and what is measured of it
-//	response.go  the response of the API
+//	response.go  the API
 package main
 
 import (
@@ -37,6 +37,7 @@ const (
 	calls    = 2000 // in a round
 	streams  = 500  // calls in a round whose answers are streams
 	parallel = 64   // calls at the same time
+	crowd    = 256  // calls at the same time with long streams
 	sessions = 8    // processes at the same time, of which the memory is measured
 )
 
@@ -46,7 +47,8 @@ type row struct {
 	unit    string
 	rounds  int           // 0: 5
 	hold    time.Duration // how long the API takes
-	stream  bool          // the API answers with a stream
+	events  int           // of the stream that the API answers with; 0: it is none
+	gather  int           // so many streams have all their text before one of them ends
 	calls   int           // of each process, to divide its CPU time by; 0: the row is what measure returns
 	measure func(*process) (float64, error)
 	other   func(*process) (float64, error) // measured of the server too; nil: measure of hello
@@ -62,6 +64,14 @@ var rows = []row{
 		hold:    200 * time.Millisecond,
 		measure: (*process).peak,
 	},
+	{
+		name:    "peak memory of 256 calls with 20,000 events each",
+		unit:    "MiB",
+		rounds:  1,
+		events:  20_000,
+		gather:  crowd,
+		measure: (*process).crowd,
+	},
 	{name: "calls per second, 64 side by side", measure: (*process).rate},
 	{
 		name:    "CPU time of a call, 64 side by side",
@@ -72,7 +82,7 @@ var rows = []row{
 	{
 		name:    "CPU time of a call with 400 events, to a watched one",
 		unit:    "µs",
-		stream:  true,
+		events:  400,
 		calls:   streams,
 		measure: (*process).unwatched,
 		other:   (*process).watched,
@@ -96,8 +106,10 @@ func run(w io.Writer, only, old string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	var now atomic.Pointer[row] // what the API answers for
-	backend := httptest.NewServer(api(&now))
+	var now atomic.Pointer[api]
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now.Load().answer(w, r)
+	}))
 	defer backend.Close()
 	env := []string{
 		"HOME=" + dir,
@@ -126,7 +138,7 @@ func run(w io.Writer, only, old string) error {
 			continue
 		}
 
-		now.Store(&r)
+		now.Store(newAPI(r))
 		sides := []side{{server, r.measure}, {hello, r.measure}}
 		if r.other != nil {
 			sides[1] = side{server, r.other}
@@ -147,23 +159,6 @@ func run(w io.Writer, only, old string) error {
 		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
-}
-
-// api answers as the current row says.
-func api(now *atomic.Pointer[row]) http.HandlerFunc {
-	body := response()
-	streamed := stream(body)
-	return func(w http.ResponseWriter, _ *http.Request) {
-		r := now.Load()
-		time.Sleep(r.hold)
-		if r.stream {
-			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, streamed)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, body)
-	}
 }
 
 // build builds both programs into a directory, as a release does.

@@ -14,7 +14,7 @@ import (
 
 const (
 	settled = 1 * time.Second // from the last answer until a program is idle
-	limit   = 1 * time.Minute // for one process
+	limit   = 5 * time.Minute // for one process
 )
 
 const (
@@ -137,35 +137,39 @@ func (p *process) idle() (total float64, err error) {
 
 // peak returns the largest memory during calls side by side, in MiB.
 func (p *process) peak() (float64, error) {
-	if err := p.many(parallel, call); err != nil {
-		return 0, err
-	}
-	return p.memory("status", "VmHWM:"), nil
+	err := p.many(parallel, parallel, call)
+	return p.memory("status", "VmHWM:"), err
+}
+
+// crowd returns the same of a crowd.
+func (p *process) crowd() (float64, error) {
+	err := p.many(crowd, crowd, call)
+	return p.memory("status", "VmHWM:"), err
 }
 
 // rate returns the calls per second.
 func (p *process) rate() (float64, error) {
-	if err := p.many(parallel, call); err != nil { // opens the connections
+	if err := p.many(parallel, parallel, call); err != nil { // opens the connections
 		return 0, err
 	}
 	begin := time.Now()
-	err := p.many(calls, call)
+	err := p.many(calls, parallel, call)
 	return calls / time.Since(begin).Seconds(), err
 }
 
 // unwatched makes calls whose CPU time counts.
-func (p *process) unwatched() (float64, error) { return 0, p.many(streams, call) }
+func (p *process) unwatched() (float64, error) { return 0, p.many(streams, parallel, call) }
 
 // watched makes the same calls with progress.
 func (p *process) watched() (float64, error) {
-	return 0, p.many(streams, strings.Replace(call, `"name"`, progress+`"name"`, 1))
+	return 0, p.many(streams, parallel, strings.Replace(call, `"name"`, progress+`"name"`, 1))
 }
 
-// many makes n calls, at most parallel at the same time.
-func (p *process) many(n int, message string) error {
+// many makes n calls, at most so many at the same time.
+func (p *process) many(n, together int, message string) error {
 	sent := 0
 	for done := range n {
-		for sent < min(n, done+parallel) {
+		for sent < min(n, done+together) {
 			if _, err := fmt.Fprintf(p.in, message, sent); err != nil {
 				return err
 			}

@@ -24,6 +24,14 @@ func Contains(t testing.TB, what, got, part string) {
 	}
 }
 
+// SkipRace skips a test under the race detector. why says what the detector would distort.
+func SkipRace(t testing.TB, why string) {
+	t.Helper()
+	if race {
+		t.Skipf("-race: %s; .ci/run runs it without", why)
+	}
+}
+
 // SkipShort skips a test with -short. why says what takes long.
 func SkipShort(t testing.TB, why string) {
 	t.Helper()
