@@ -197,8 +197,8 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// Rejected requests are counted, and logged at most once a second for each kind, those before the end
-// too. The GET with which an SDK begins is not worth a line.
+// Rejected requests are counted, and logged at most once a second for each kind, also those before
+// the end. The GET with which an SDK begins is not worth a line.
 func TestRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow, func(o *Options) { o.Notice = 0 })

@@ -56,7 +56,8 @@ func TestGuessing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the command is for a POSIX shell")
 	}
-	command := find("(?s)MCPGuessing\n.*?```text\n\\| (.*?)\n```", read(t, "docs/reference/runbooks.md"))
+	page := read(t, "docs/reference/runbooks.md")
+	command := find("(?s)MCPGuessing\n.*?```text\n\\| (.*?)\n```", page)
 
 	for _, row := range compare.Table(t, "guessing", 4) {
 		for _, format := range []string{"text", "json"} {
