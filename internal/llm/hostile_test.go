@@ -73,6 +73,7 @@ func hostileRows(t *testing.T) []hostileRow {
 
 func TestHostileAnswers(t *testing.T) {
 	compare.SkipShort(t, "reads a gigabyte")
+	compare.SkipRace(t, "reading a gigabyte would take minutes")
 	for _, tt := range hostileRows(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			cl, _ := newClient(0, tt.step)
