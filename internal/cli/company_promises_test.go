@@ -221,7 +221,7 @@ func (w *world) checkBilled(broken report) {
 			}
 		}
 		sum += logged[trace]
-		cut := w.died() || !a.left.IsZero() || a.timedOut()
+		cut := w.died() || w.drained() && a.id != "" || !a.left.IsZero() || a.timedOut()
 		if logged[trace] > billed || logged[trace] < reported && !cut {
 			broken("%s: %d tokens are counted, the API has billed %d and reported %d",
 				a.name, logged[trace], billed, reported)
@@ -254,9 +254,10 @@ func (w *world) checkLimit(broken report) {
 
 func (w *world) checkMemory(broken report) {
 	for _, s := range w.samples {
-		if s.heap > 256<<10+s.written/4 {
+		each := (s.heap - w.idle) / s.calls
+		if each > 256<<10+s.written/4 {
 			broken("%d running calls hold %d KiB each, the API has written %d KiB to each",
-				s.calls, s.heap>>10, s.written>>10)
+				s.calls, each>>10, s.written>>10)
 		}
 	}
 }

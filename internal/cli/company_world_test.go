@@ -59,6 +59,7 @@ type world struct {
 	errors   []error                  // of these
 
 	samples   []sample
+	idle      int64 // memory without calls
 	gauges    map[string]float64 // of all replicas, when all has ended
 	began     time.Time
 	virtual   time.Duration
@@ -112,7 +113,10 @@ type reply struct {
 }
 
 // sample is the memory of running calls.
-type sample struct{ calls, written, heap int64 } // bytes of each call
+type sample struct {
+	calls, written int64 // bytes for each
+	heap           int64 // of all
+}
 
 type lockedBuffer struct {
 	sync.Mutex
@@ -373,6 +377,7 @@ func (w *world) run(t *testing.T) {
 	}
 	w.start()
 	w.start()
+	w.idle = heap()
 
 	sampling, stop := context.WithCancel(t.Context())
 	go w.sample(sampling)
@@ -401,6 +406,7 @@ func (w *world) run(t *testing.T) {
 	happen.Wait()
 	w.virtual = time.Since(w.began)
 	time.Sleep(2 * callTime) // what is not waited for ends, too
+	w.idle = min(w.idle, heap())
 	for _, rep := range w.replicas {
 		w.scrape(rep)
 		rep.stop()
@@ -413,11 +419,7 @@ func (w *world) run(t *testing.T) {
 
 // sample measures the memory of running calls while much is written to them.
 func (w *world) sample(ctx context.Context) {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what the last run has left in pools
-	runtime.ReadMemStats(&m)
-	base, most := int64(m.HeapAlloc), int64(0)
+	most := int64(0)
 	for sleepContext(ctx, 2*time.Second) {
 		calls, written := int64(0), int64(0)
 		w.locked(func() {
@@ -430,10 +432,17 @@ func (w *world) sample(ctx context.Context) {
 		}
 		most = written
 		synctest.Wait() // until nothing is on its way
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		w.samples = append(w.samples, sample{calls, written / calls, (int64(m.HeapAlloc) - base) / calls})
+		w.samples = append(w.samples, sample{calls, written / calls, heap()})
 	}
+}
+
+// heap is the memory in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // of pools, too
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // sleepContext reports whether ctx has not ended by then.
