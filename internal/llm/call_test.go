@@ -100,3 +100,20 @@ func TestWaitUntilTurn(t *testing.T) {
 		})
 	}
 }
+
+// A turn that comes as the call gives up waiting is not left for the next attempt, which waits as long
+// as the API asks for.
+func TestWaitUntilMeetsTurn(t *testing.T) {
+	const wait = 10 * time.Second
+	for range 40 { // select takes either
+		synctest.Test(t, func(t *testing.T) {
+			refuse := answer(429, rateLimited, "Retry-After", "10")
+			cl, api := newClient(3, refuse, refuse, answer(200, finished))
+			_, err := cl.Create(t.Context(), &call.Call{WaitUntil: time.Now().Add(wait)}, question())
+			wantEqual(t, "gives up waiting", errors.Is(err, call.ErrWaiting), true)
+			for i, at := range api.at[1:] {
+				wantEqual(t, "wait", at.Sub(api.at[i]), wait)
+			}
+		})
+	}
+}

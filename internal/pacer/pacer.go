@@ -70,7 +70,7 @@ type Ticket struct {
 	pacer  *Pacer
 	person string
 	number int           // in the order of the first waits of all calls; 0: the call has not waited
-	turn   chan struct{} // receives a value when the request may be sent
+	turn   chan struct{} // of the last wait; closed when its request may be sent
 	last   bool          // the next request is the last one
 
 	pause time.Duration // after the last refusal that named no time
@@ -87,7 +87,7 @@ func New() *Pacer {
 
 // Ticket returns a ticket for a call of a person.
 func (p *Pacer) Ticket(person string) *Ticket {
-	return &Ticket{pacer: p, person: person, turn: make(chan struct{}, 1)}
+	return &Ticket{pacer: p, person: person}
 }
 
 // Waiting returns how many calls wait.
@@ -101,7 +101,8 @@ func (p *Pacer) Waiting() int {
 // gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
-// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError.
+// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. It returns nil
+// if the turn comes as ctx ends: the turn is taken, and a caller that does not use it calls Ended.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	t.enter(last)
 	select {
@@ -193,6 +194,7 @@ func (t *Ticket) enter(last bool) {
 	defer p.unlock()
 
 	t.last = last
+	t.turn = make(chan struct{})
 	owner := p.people[t.person]
 	if owner == nil {
 		t.sendLocked()
@@ -268,7 +270,7 @@ func (t *Ticket) sendLocked() {
 	sent := t.pacer.now()
 	t.sent = sent
 	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
-	t.turn <- struct{}{}
+	close(t.turn)
 }
 
 // Accepted notes that the request was answered with a 2xx.

@@ -154,6 +154,36 @@ func TestRace(t *testing.T) {
 	}
 }
 
+// A turn that comes as the wait ends is not left for the next wait. A request that fails after it
+// does not lock the pacer.
+func TestTurnAsWaitEnds(t *testing.T) {
+	for range 40 { // select takes either
+		synctest.Test(t, func(t *testing.T) {
+			p := New()
+			ticket := p.Ticket("alice")
+			_ = ticket.Wait(t.Context(), false, nil)
+			ticket.Refused(5 * time.Second)
+
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			err := ticket.Wait(ctx, false, nil)
+			if err != nil {
+				compare.Equal(t, "waiting calls", p.Waiting(), 0)
+				return
+			}
+			ticket.Ended()
+
+			time.Sleep(time.Second)
+			go func() { _ = ticket.Wait(t.Context(), false, nil) }()
+			synctest.Wait()
+			if !p.mu.TryLock() {
+				t.Fatal("the pacer is locked")
+			}
+			p.mu.Unlock()
+		})
+	}
+}
+
 // A person is forgotten after a minute.
 func TestForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
