@@ -103,6 +103,7 @@ type job struct {
 	repeats    bool // the deltas, after their item
 	hidden     bool // no GET finds it
 	spoiled    bool // it cannot be continued
+	failed     bool // for the API, too
 	left       time.Time
 	cancelled  time.Time
 	reported   bool // its end has arrived
@@ -319,19 +320,22 @@ func (x *exchange) create(name string, background bool) {
 // fetch answers requests about a response in the background.
 func (x *exchange) fetch(id string, cancels bool) {
 	x.get = true
-	var cancelled bool
+	var cancelled, failed bool
 	x.locked(func() {
 		x.job = x.jobs[id]
 		if x.job != nil && cancels && !x.ended() {
 			x.cancelled = time.Now()
 		}
 		cancelled = x.job != nil && !x.cancelled.IsZero()
+		failed = x.job != nil && x.failed
 	})
 	switch {
 	case x.job == nil || x.hidden && !cancels:
 		x.refuse(404, "", "", "Response with id '"+id+"' not found.")
 	case cancelled:
 		x.object("cancelled")
+	case failed:
+		x.object("failed")
 	case cancels:
 		x.refuse(400, "", "", "Cannot cancel a completed response.")
 	case x.stream:
@@ -438,6 +442,7 @@ func (x *exchange) spoil(b *strings.Builder, data string) {
 			`{"code":"server_error","message":"x"}}}` + "\n\n")
 	}
 	x.locked(func() {
+		x.failed = x.failed || x.fails
 		x.spoiled = x.fails || x.hidden || x.cut(x.job) == 0 || !x.background && !x.ends
 	})
 }
