@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // promises are what the documentation promises, in its words, and what each means for a company that has
@@ -17,20 +21,35 @@ var promises = []struct {
 	{"end", "A call has one deadline, `request.timeout_ms`, retries included.", (*world).checkEnd},
 	{"answered", "returns what the call would have returned", (*world).checkAnswered},
 	{"kept", "any server with the same secret answers for it by asking the API", (*world).checkKept},
-	{"once", "Never retried", (*world).checkOnce},
-	{"wait", "The wait that the API names is honoured", (*world).checkWait},
-	{"failed", "Retried, up to `request.max_retries` times", (*world).checkFailed},
+	{"once", "**Never retried**: other 4xx, an exhausted quota, a timeout", (*world).checkOnce},
+	{"wait", "**The wait that the API names** is honoured", (*world).checkWait},
+	{"failed", "**Retried**, up to `request.max_retries` times", (*world).checkFailed},
 	{"others", "One event changes no other person's call.", (*world).checkOthers},
 	{"delayed", "Calls go out at once until the API refuses a request of that person", (*world).checkDelayed},
 	{"billed", "counts its outcome and tokens", (*world).checkBilled},
-	{"limit", "each of the R replicas counts for itself until it works", (*world).checkLimit},
-	{"memory", "what is kept for a call has a bound for the call", (*world).checkMemory},
-	{"work", "what is kept for a call has a bound for the call", (*world).checkWork},
+	{"limit", "a person may use up to R times N more", (*world).checkLimit},
+	{"memory", "**Bounds**: an API answer may be", (*world).checkMemory},
+	{"work", "**Bounds**: an API answer may be", (*world).checkWork},
 	{"left", "Every goroutine has an owner and ends", (*world).checkLeft},
 	{"access", "a change is in force when a second read, a second later, agrees", (*world).checkAccess},
-	{"cancelled", "A call that ends early cancels its response at the API", (*world).checkCancelled},
+	{"cancelled", "**A call that ends early** cancels its response at the API", (*world).checkCancelled},
 	{"drained", "calls in flight finish for up to `--drain`", (*world).checkDrained},
 	{"secret", "redacted from errors and logs", (*world).checkSecret},
+}
+
+// TestPromises finds each promise in the documentation.
+func TestPromises(t *testing.T) {
+	text := ""
+	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md"} {
+		data, err := os.ReadFile("../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += strings.Join(strings.Fields(string(data)), " ")
+	}
+	for _, p := range promises {
+		compare.Contains(t, p.name, text, p.says)
+	}
 }
 
 type report = func(format string, args ...any)
