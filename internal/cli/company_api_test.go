@@ -133,7 +133,8 @@ func (x *exchange) refuse(status int, code, param, message string) {
 	x.done = true
 	x.w.Header().Set("Content-Type", "application/json")
 	x.w.WriteHeader(status)
-	fmt.Fprintf(x.w, `{"error":{"message":%q,"type":"x","code":%q,"param":%q}}`, message, code, param)
+	fmt.Fprintf(x.w, `{"error":{"message":%q,"type":"x","code":%q,"param":%q}}`,
+		message, code, param)
 }
 
 // refused answers as a trouble says, unless it does not.
@@ -186,8 +187,8 @@ func (j *job) object(status string) string {
 	if status == "completed" {
 		output = j.item()
 	}
-	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,"model":"gpt-5.2",`+
-		`"output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
+	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,`+
+		`"model":"gpt-5.2","output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
 		j.id, status, j.background, output, j.tokens-int64(j.deltas), j.deltas, j.tokens)
 }
 
@@ -205,8 +206,8 @@ func (j *job) event(i int) (name, data string) {
 	case 0:
 		name, data = "created", `,"response":`+j.object("in_progress")
 	case 1:
-		name, data = "output_item.added", place+
-			`,"item":{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}`
+		name, data = "output_item.added", place+`,"item":{"type":"message","id":"msg_1",`+
+			`"role":"assistant","status":"in_progress","content":[]}`
 	case 4 + j.deltas:
 		name, data = "output_item.done", place+`,"item":`+j.item()
 	case j.events() - 1:
@@ -221,7 +222,8 @@ func (j *job) event(i int) (name, data string) {
 		fallthrough
 	default:
 		name = "output_text.delta"
-		data = place + `,"delta":"` + text + `","logprobs":[],"obfuscation":"` + strings.Repeat("x", 50) + `"`
+		data = place + `,"delta":"` + text + `","logprobs":[],"obfuscation":"0123456789012345678901` +
+			`2345678901234567890123456789"`
 	}
 	name = "response." + name
 	return name, fmt.Sprintf(`{"type":%q,"sequence_number":%d%s}`, name, i, data)
