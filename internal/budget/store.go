@@ -42,6 +42,9 @@ var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
 // is repeated: an error does not say whether the script ran.
 type Store struct {
+	// Dial connects. It may be replaced before SetURL.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 	roots   func(context.Context) (*x509.CertPool, error)
 	log     *slog.Logger
 	url     atomic.Pointer[url.URL]
@@ -56,6 +59,7 @@ func NewStore(
 	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
 ) *Store {
 	s := &Store{
+		Dial:  new(net.Dialer).DialContext,
 		roots: roots,
 		log:   log,
 		uses:  make(chan struct{}, maxUses),
@@ -99,7 +103,7 @@ func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
 	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		conn, err := s.Dial(ctx, network, address)
 		if err == nil && secure {
 			conn, err = s.secure(ctx, conn, u.Hostname())
 		}

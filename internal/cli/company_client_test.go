@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// habits are those of a client program.
+type habits struct {
+	fresh bool // a connection for each request
+	slow  bool // reads a line a second
+	tasks bool // the protocol of 2026-07-28, with tasks
+	stdio bool // a process of its own
+}
+
+// programs are the client programs of people.
+var programs = map[string]habits{
+	"":                {},
+	"new connections": {fresh: true},
+	"slow":            {slow: true},
+	"tasks":           {fresh: true, tasks: true},
+	"stdio":           {stdio: true},
+	"stdio and tasks": {stdio: true, tasks: true},
+}
+
+// client is a program of a person.
+type client struct {
+	*world
+	*crowd
+	habits
+	number int // of the last message
+	http   http.Client
+	stdin  io.Writer
+	stdout chan string // lines
+}
+
+func newClient(w *world, who *crowd, r *rand.Rand) *client {
+	c := &client{world: w, crowd: who, habits: programs[who.client]}
+	c.http.Transport = &http.Transport{
+		DisableKeepAlives: c.fresh,
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return w.network.dialer("")(ctx, network, w.route(r))
+		},
+	}
+	return c
+}
+
+// run asks the questions of a client, one after the other.
+func (c *client) run() {
+	defer c.http.CloseIdleConnections()
+	if c.stdio {
+		defer c.process()()
+	}
+	for range c.asks {
+		q := &question{crowd: c.crowd, start: time.Now()}
+		c.locked(func() {
+			q.name = fmt.Sprintf("q%dz", len(c.questions))
+			c.questions[q.name] = q
+		})
+		c.ask(q)
+		q.took = time.Since(q.start)
+		time.Sleep(c.every)
+	}
+}
+
+// process starts a process for stdio. EOF ends it.
+func (c *client) process() (end func()) {
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	c.stdin, c.stdout = in, make(chan string)
+	done := make(chan struct{})
+	go func() {
+		c.program(c.t.Context(), "stdio", stdin, stdout, "--stdio")
+		_ = stdin.Close()
+		_ = stdout.Close()
+		close(done)
+	}()
+	go func() {
+		lines := bufio.NewReader(out)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				close(c.stdout)
+				return
+			}
+			c.stdout <- line
+		}
+	}()
+	if !c.tasks {
+		c.send(c.t.Context(), "initialize", `"protocolVersion":"2025-06-18","capabilities":{},`+
+			`"clientInfo":{"name":"a","version":"1"}`, "", "")
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	return func() {
+		began := time.Now()
+		_ = in.Close()
+		for range c.stdout {
+		}
+		<-done
+		c.locked(func() { c.ended["stdio"] = max(c.ended["stdio"], time.Since(began)) })
+	}
+}
+
+// send sends a request with these params, and returns its response. name is that of a tool or the
+// id of a task, and trace that of a call.
+func (c *client) send(ctx context.Context, method, params, name, trace string) reply {
+	meta := `"traceparent":"` + trace + `"`
+	if c.token {
+		meta += `,"progressToken":"p"`
+	}
+	if c.tasks {
+		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":` +
+			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+	}
+	c.number++
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{%s}}}`,
+		c.number, method, params, meta)
+	if c.stdio {
+		return c.sendLine(ctx, message)
+	}
+
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp",
+		strings.NewReader(message))
+	req.Header.Set("Authorization", "Bearer "+c.bearer(c.crowd))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if c.tasks {
+		req.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+		req.Header.Set("Mcp-Method", method)
+		req.Header.Set("Mcp-Name", name)
+	}
+	r := reply{at: time.Now(), person: c.person}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		r.err = err
+		return r
+	}
+	defer resp.Body.Close()
+	r.status = resp.StatusCode
+	c.locked(func() { c.replies = append(c.replies, r) })
+	lines := bufio.NewReader(resp.Body)
+	for r.err == nil {
+		var line string
+		line, r.err = lines.ReadString('\n')
+		data := strings.TrimPrefix(line, "data: ")
+		switch {
+		case r.status != 200:
+			r.text += line
+		case gjson.Get(data, "id").Int() == int64(c.number):
+			r.text, r.err = data, nil
+			return r
+		case c.slow && line != "\n":
+			time.Sleep(time.Second)
+		}
+	}
+	if r.text != "" {
+		r.err = nil
+	}
+	return r
+}
+
+// sendLine is send over stdio.
+func (c *client) sendLine(ctx context.Context, message string) reply {
+	fmt.Fprintln(c.stdin, message)
+	for {
+		select {
+		case line, ok := <-c.stdout:
+			switch {
+			case !ok:
+				return reply{err: io.EOF}
+			case gjson.Get(line, "id").Int() == int64(c.number):
+				return reply{status: 200, text: line}
+			}
+		case <-ctx.Done():
+			fmt.Fprintf(c.stdin, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+				`"params":{"requestId":%d}}`+"\n", c.number)
+			return reply{err: ctx.Err()}
+		}
+	}
+}
+
+// request asks a question, or for its answer.
+func (c *client) request(ctx context.Context, q *question) reply {
+	switch {
+	case q.id != "" && c.tasks:
+		return c.send(ctx, "tasks/get", `"taskId":"`+q.id+`"`, q.id, "")
+	case q.id != "":
+		return c.send(ctx, "tools/call", `"name":"answer_result","arguments":{"id":"`+q.id+`"}`,
+			"answer_result", "")
+	}
+	a := &attempt{question: q, start: time.Now()}
+	var trace string
+	c.locked(func() {
+		trace = fmt.Sprintf("00-%032x-%016x-01", len(c.attempts)+1, 1)
+		c.attempts[trace] = a
+		q.attempts = append(q.attempts, a)
+	})
+	tool := "answer"
+	if c.tasks {
+		tool = "answer_detailed"
+	}
+	r := c.send(ctx, "tools/call", `"name":"`+tool+`","arguments":{"query":"`+q.name+` please"}`,
+		tool, trace)
+	a.end = time.Now()
+	return r
+}
+
+// ask asks a question until it is answered, as an agent does.
+func (c *client) ask(q *question) {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 4*callTime)
+	defer cancel()
+	stays, leave := ctx, cancel
+	if c.leaves > 0 {
+		stays, leave = context.WithTimeout(ctx, c.leaves)
+	}
+	defer leave()
+	for {
+		r := c.request(stays, q)
+		if stays.Err() != nil && ctx.Err() == nil && !q.read(r) {
+			q.left = q.start.Add(c.leaves)
+			q.stopped = q.id == "" || c.tasks && c.back == 0
+			if q.stopped && q.id != "" {
+				c.send(ctx, "tasks/cancel", `"taskId":"`+q.id+`"`, q.id, "")
+			}
+			if q.stopped {
+				return
+			}
+			time.Sleep(c.back)
+			stays = ctx
+			continue
+		}
+		wait := q.next(r)
+		if wait < 0 {
+			return
+		}
+		sleepContext(stays, wait)
+		if ctx.Err() != nil {
+			q.never = true
+			return
+		}
+	}
+}
+
+// read reads the answer, if it is there.
+func (q *question) read(r reply) bool {
+	q.answered = strings.Contains(r.text, "END:"+q.name)
+	return q.answered
+}
+
+// next returns how long a client waits after a response until it goes on with the question, below 0
+// if that is over.
+func (q *question) next(r reply) time.Duration {
+	result := gjson.Get(r.text, "result")
+	late := gjson.Parse(result.Get("content.0.text").Str)
+	switch {
+	case q.read(r):
+		return -1
+	case r.err != nil && len(q.broken) < 20:
+		q.broken = append(q.broken, r.err.Error())
+		return time.Second
+	case r.err == nil && r.status != 200 && len(q.refused) < 100:
+		q.refused = append(q.refused, fmt.Sprint(r.status, " ", r.text))
+		return time.Second
+	case late.Get("status").Str == "waiting":
+		q.last().waiting = true
+		return 0
+	case late.Get("status").Str == "working":
+		q.id = late.Get("id").Str
+		return 0
+	case result.Get("status").Str == "working":
+		q.id = result.Get("taskId").Str
+		return 5 * time.Second
+	}
+	q.text = fmt.Sprint(r.text, r.err)
+	return -1
+}
