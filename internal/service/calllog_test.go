@@ -8,6 +8,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -28,7 +29,7 @@ func TestKeyInCallLog(t *testing.T) {
 				Advisor:  advice.Advisor{Redactor: r},
 				Redactor: r,
 			}
-			s.CallLog()(server.Ended{Call: &call.Call{}, Err: err})
+			s.CallLog(&logging.Limiter{})(server.Ended{Call: &call.Call{}, Err: err})
 			if strings.Contains(log.String(), key[:4]) {
 				t.Fatalf("after %d characters: %s", n, &log)
 			}
