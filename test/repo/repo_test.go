@@ -131,7 +131,8 @@ var update = flag.Bool("update", false, "write versions and descriptions into th
 // The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and states
 // of such errors, and an error of the protocol.
 func TestErrorKinds(t *testing.T) {
-	exceptions := []string{"TunnelError", "QueuedError", "ErrRunning", "ErrUnknown", "unknownTool"}
+	exceptions := []string{"TunnelError", "QueuedError", "RootsError", "ErrRunning", "ErrUnknown",
+		"unknownTool"}
 	const named = `(?m)^func \((?:\w+ )?\*?(\w+)\) `
 
 	for _, pkg := range []string{"call", "llm", "answer", "tasks", "server"} {
