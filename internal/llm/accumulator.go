@@ -1,19 +1,20 @@
 package llm
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
@@ -186,9 +187,15 @@ const detailTime = 2 * time.Second
 //
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
 // item is complete and the last one is an answer. One that runs in the background is asked for.
-func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call.Response, error) {
-	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
-		data := stream.Event().Data
+func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
+	var memory bytes.Buffer // of each event
+	var broken error
+	for ctx.Err() == nil { // the buffer may have more
+		var data []byte
+		data, broken = readEvent(stream, &memory)
+		if broken != nil {
+			break
+		}
 		a.size += len(data)
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
 			a.endSoon()
@@ -208,7 +215,10 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 		}
 	}
 
-	err := cmp.Or(stream.Err(), ctx.Err())
+	if broken == io.EOF {
+		broken = nil
+	}
+	err := cmp.Or(broken, ctx.Err())
 	over := err == nil || !a.end.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
@@ -217,6 +227,38 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
+}
+
+// readEvent reads the data of the next event of a stream, which is valid until the memory is used
+// again (https://html.spec.whatwg.org/multipage/server-sent-events.html). The payload says all that
+// the name of the event does. At the end of a stream, the blank line after an event may be missing.
+func readEvent(stream *bufio.Reader, memory *bytes.Buffer) ([]byte, error) {
+	memory.Reset()
+	for {
+		start := memory.Len()
+		err := bufio.ErrBufferFull
+		for err == bufio.ErrBufferFull {
+			var part []byte
+			part, err = stream.ReadSlice('\n')
+			memory.Write(part)
+		}
+		line := memory.Bytes()[start:]
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		memory.Truncate(start)
+
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if string(name) == "data" {
+			memory.Write(bytes.TrimPrefix(value, []byte(" ")))
+			memory.WriteByte('\n')
+		}
+		over := len(line) == 0 && err == nil || err == io.EOF
+		switch {
+		case over && memory.Len() > 0:
+			return memory.Bytes(), nil
+		case err != nil:
+			return nil, err
+		}
+	}
 }
 
 // handleEvent handles one event. It returns a response or an error when the event ends the stream.
