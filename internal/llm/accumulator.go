@@ -171,6 +171,7 @@ func (ev *streamEvent) readPlain(data string) bool {
 			text(&ev.Refusal)
 		case "annotation", "part", "item", "response", "error":
 			plain = false
+		case "logprobs", "obfuscation":
 		default:
 			plain = strings.Trim(name.Str, "abcdefghijklmnopqrstuvwxyz_") == ""
 		}
@@ -732,6 +733,11 @@ func (a *accumulator) addDelta(b *block, text string) {
 		return
 	}
 
+	b.sent.WriteString(text)
+	if a.call.Sink == nil {
+		return // before memory is taken for each of many
+	}
+
 	delta := call.BlockDelta{Index: b.Index}
 	switch b.Kind {
 	case call.BlockText:
@@ -741,7 +747,6 @@ func (a *accumulator) addDelta(b *block, text string) {
 	case call.BlockToolUse:
 		delta.InputJSON = text
 	}
-	b.sent.WriteString(text)
 	a.call.Send(delta)
 }
 
