@@ -106,7 +106,7 @@ func (c *client) process() (end func()) {
 		for range c.stdout {
 		}
 		<-done
-		c.locked(func() { c.ended["stdio"] = max(c.ended["stdio"], time.Since(began)) })
+		c.locked(func() { c.slowest = max(c.slowest, time.Since(began)) })
 	}
 }
 

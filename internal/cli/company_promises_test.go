@@ -88,7 +88,7 @@ func (q *question) patience() time.Duration {
 	answer := q.latency + time.Duration(2*q.deltas/max(1, q.batch)+6)*q.pace
 	sum := answer
 	for _, t := range q.troubles {
-		each := q.latency + t.wait + troubles[t.kind].late + 8*time.Second
+		each := q.latency + t.wait + troubles[t.kind].late + 8*s
 		if troubles[t.kind].cut != nil {
 			each += answer
 		}
@@ -134,15 +134,16 @@ func (q *question) faults() (n int) {
 
 func (w *world) checkEnd(broken report) {
 	for _, a := range w.attempts {
-		if took := a.end.Sub(a.start); took > callTime+5*time.Second && a.client != "slow" {
+		took := a.end.Sub(a.start)
+		if took > callTime+5*s && a.client != "slow" {
 			broken("%s: a call took %v", a.name, took)
 		}
 		if a.never {
 			broken("%s has no end", a.name)
 		}
 	}
-	if took := w.ended["stdio"]; took > 2*time.Second {
-		broken("a process ends %v after EOF", took)
+	if w.slowest > 2*s {
+		broken("a process ends %v after EOF", w.slowest)
 	}
 }
 
@@ -237,7 +238,7 @@ func (w *world) checkDelayed(broken report) {
 		if smooth && free && q.client != "slow" {
 			j := q.last().jobs[0]
 			want := q.latency + j.end().Sub(j.start)
-			if q.took > want+12*time.Second {
+			if q.took > want+12*s {
 				broken("%s takes %v, the API %v", q.name, q.took, want)
 			}
 		}

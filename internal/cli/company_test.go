@@ -118,7 +118,7 @@ func settingOf(seed uint64) setting {
 	return c
 }
 
-var zeroField = regexp.MustCompile(`\b\w+:(0|""|false|\[\]\w+\(nil\)|plan\{\})(, )?`)
+var zeroField = regexp.MustCompile(`\b\w+:(0|""|false|\[\]\w+(\(nil\)|\{\})|plan\{\})(, )?`)
 
 // String returns the setting as known has it.
 func (c setting) String() string {
