@@ -88,6 +88,7 @@ type question struct {
 	stopped  bool      // it wants no answer any more
 	answered bool
 	never    bool // it had no end
+	stolen   bool // by another person
 	broken   []string
 	refused  []string
 	text     string // of the error
