@@ -41,7 +41,7 @@ type Config struct {
 	OpenAI        OpenAI        `yaml:"openai" doc:"How to reach the OpenAI API."`
 	Request       Request       `yaml:"request" doc:"Limits of one tools/call and additions to its request."`
 	Responses     Responses     `yaml:"responses" doc:"How the Responses API is used."`
-	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section answer_detailed uses high effort and verbosity, and answer_quick low. With it they take every key that they leave out from answer."`
+	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section each has an effort and a verbosity of its own. With it the others take every key that they leave out from answer."`
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`
@@ -189,8 +189,9 @@ type (
 // profileOf describes the profile of a tool as if it were a field of a struct. Its tags have the
 // variables of its keys (spec §5.4). The profiles of the other tools inherit from the first.
 func profileOf(tool call.Tool) reflect.StructField {
-	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s."`,
-		tool.Name, tool.Variable)
+	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s. `+
+		`Without model_profiles its effort is %[3]s and its verbosity %[4]s."`,
+		tool.Name, tool.Variable, tool.Effort, tool.Verbosity)
 	if tool == call.Tools[0] {
 		tags += fmt.Sprintf(` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`+
 			` default:"{model: gpt-5.2, reasoning_effort: %s, verbosity: %s}"`,

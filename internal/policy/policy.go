@@ -11,6 +11,9 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Revision is the date of the last change of the built-in policy and the product version at that
@@ -21,7 +24,12 @@ const Revision = "2026-11-21 v1.3.0"
 const SourceFile = "file"
 
 //go:embed policy.md
-var builtin string
+var source string
+
+// builtin is policy.md with the names of the tools.
+var builtin = strings.Replace(source, "TOOLS", text.Enumerate(names, " and "), 1)
+
+var names = call.OfTools(func(t call.Tool) string { return "`" + t.Name + "`" })
 
 // Load returns the instructions for policy.system: the built-in text, or with source "file" the
 // text that read returns for path: in its place, or before it (prepend) or after it (append).

@@ -17,6 +17,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // page is a Markdown file with its fenced blocks cut out.
@@ -127,6 +128,32 @@ func checkBlocks(t *testing.T, checks map[string]func(*testing.T, string), patte
 				check(t, b.text)
 			})
 		}
+	}
+}
+
+// Examples with the profiles of tools have all of them. -update adds what a new one lacks.
+func TestProfiles(t *testing.T) {
+	for _, name := range files(t, everywhere...) {
+		t.Run(name, func(t *testing.T) {
+			text := read(t, name)
+			want := text
+			for i, tool := range call.Tools[1:] {
+				row := regexp.MustCompile("(?m)^  " + call.Tools[i].Name + ": {.*}\n(?:  " + tool.Name + ": )?")
+				want = row.ReplaceAllStringFunc(want, func(found string) string {
+					if strings.HasSuffix(found, "\n") {
+						found += fmt.Sprintf("  %s: { reasoning_effort: %s, verbosity: %s }\n",
+							tool.Name, tool.Effort, tool.Verbosity)
+					}
+					return found
+				})
+			}
+			if *update {
+				write(t, name, want)
+				return
+			}
+
+			compare.Equal(t, "profiles (-update adds them)", text, want)
+		})
 	}
 }
 
