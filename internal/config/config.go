@@ -100,14 +100,19 @@ type Derived struct {
 	usedFlags     []string
 }
 
-// The sections of the file.
+// The sections of the file. An embedded struct has the fields of a struct of the package that uses
+// them, as System, Profile, Defaults and Location have: a conversion copies it.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
-		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
-		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
-		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
-		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
+		API
+		Headers map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+	}
+
+	API struct {
+		BaseURL      string `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
+		Organization string `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
+		Project      string `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
 	}
 
 	Request struct {
@@ -137,10 +142,14 @@ type (
 	}
 
 	Policy struct {
-		MaxCitations    int    `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
-		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
-		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
+		Rules
+		Timezone string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		System   System `yaml:"system" doc:"The instructions that are sent with every question."`
+	}
+
+	Rules struct {
+		MaxCitations    int `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		RequeryAttempts int `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
 	}
 
 	System struct {
@@ -150,13 +159,17 @@ type (
 	}
 
 	Search struct {
+		WebSearch
+		Defaults     Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		UserLocation Location `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
+	}
+
+	WebSearch struct {
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
 		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
-		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
-		UserLocation   Location       `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
 	}
 
 	Defaults struct {
