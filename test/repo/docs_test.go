@@ -217,6 +217,14 @@ func TestFlagsAndKeys(t *testing.T) {
 		c.InitDefaultHelpFlag()
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
 	}
+	reference := readAll(t, "docs/reference/*.md")
+	serve, _, _ := root.Find([]string{"serve"})
+	serve.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(reference, "--"+f.Name) && f.Name != "help" {
+			t.Errorf("docs/reference does not have --%s of serve", f.Name)
+		}
+	})
+
 	keys := read(t, "docs/reference/config-reference.md")
 	for _, p := range pages(t, everywhere...) {
 		t.Run(p.name, func(t *testing.T) {
