@@ -13,7 +13,7 @@ export const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 export const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
 export const WEATHER = 'What is the weather in Tokyo today?'; // answered with one
 const schema = JSON.parse(readFileSync(new URL('../../config/config.schema.json', import.meta.url)));
-const TOOLS = Object.keys(schema.properties.model_profiles.properties); // in their order
+const TOOLS = Object.keys(schema.properties.model_profiles.properties);
 
 export const binary = resolve(process.argv[2]);
 export const home = mkdtempSync(join(tmpdir(), 'mcp-clients-')); // empty
