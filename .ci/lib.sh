@@ -5,7 +5,7 @@ exec </dev/null
 
 # A developer's key or settings must not turn a test into a real request.
 unset OPENAI_API_KEY OPENAI_BASE_URL OPENAI_ORG_ID OPENAI_PROJECT_ID OPENAI_RESPONSES_MCP_BINARY
-unset MODEL_ANSWER MODEL_DETAILED MODEL_QUICK ANSWER_EFFORT ANSWER_VERBOSITY DEBUG MCP_LINE_MODE
+unset "${!MODEL_@}" ANSWER_EFFORT ANSWER_VERBOSITY DEBUG MCP_LINE_MODE
 
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT

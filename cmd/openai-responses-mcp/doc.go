@@ -12,9 +12,8 @@
 //	                 serveFlags.serve and app.serveStdio say what a process is made of
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
-//	internal/server  answers calls of the tools answer, answer_detailed and answer_quick, reports
-//	                 progress, returns errors; internal/tasks has the calls that outlive their
-//	                 request
+//	internal/server  answers calls of the tools (call.Tools), reports progress, returns errors;
+//	                 internal/tasks has the calls that outlive their request
 //	internal/answer  checks the arguments, makes a request from the question and an answer with
 //	                 citations from the response; internal/policy has the instructions to the model
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into

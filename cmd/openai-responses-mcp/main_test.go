@@ -242,7 +242,7 @@ func (s *script) requests(args []string) {
 }
 
 func (s *script) body(args []string) {
-	text, _ := policy.Load("builtin", "", "", nil)
+	text, _ := policy.Load(policy.System{}, nil)
 	encoded, _ := json.Marshal(text)
 	instructions := strings.Trim(string(encoded), `"`)
 

@@ -33,16 +33,22 @@ type Options struct {
 		ctx context.Context, c *call.Call, id, model string, include []string,
 	) (*call.Response, error)
 
-	Instructions    string             // sent unchanged
-	Profiles        map[string]Profile // by tool name, with inheritance resolved
-	MaxCitations    int                // 0: 3
-	RequeryAttempts int                // further requests for an answer without text or sources
-	Defaults        Defaults
-	Search          Search
-	ExtraBody       map[string]any // merged into the request body
-	Stream          string         // "false": plain calls; else streams
-	Location        *time.Location // of all dates; nil: UTC
-	Logger          *slog.Logger   // nil: discard
+	Instructions string             // sent unchanged
+	Profiles     map[string]Profile // by tool name, with inheritance resolved
+	Rules
+	Defaults     Defaults
+	Search       Search
+	UserLocation *Location      // nil: not sent
+	ExtraBody    map[string]any // merged into the request body
+	Stream       string         // "false": plain calls; else streams
+	Location     *time.Location // of all dates; nil: UTC
+	Logger       *slog.Logger   // nil: discard
+}
+
+// Rules are rules for answers.
+type Rules struct {
+	MaxCitations    int // 0: 3
+	RequeryAttempts int // further requests for an answer without text or sources
 }
 
 // Answerer answers questions. It is safe for concurrent use.

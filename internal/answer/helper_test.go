@@ -47,10 +47,10 @@ func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 		MaxRetries: 1,
 	})
 	return New(Options{
-		Create:          client.Create,
-		Get:             client.Get,
-		Profiles:        map[string]Profile{"answer": {Model: "gpt-5.2"}},
-		RequeryAttempts: requeries,
+		Create:   client.Create,
+		Get:      client.Get,
+		Profiles: map[string]Profile{"answer": {Model: "gpt-5.2"}},
+		Rules:    Rules{RequeryAttempts: requeries},
 		Search: Search{
 			BlockedDomains: []string{"bad.example"},
 			Extra: map[string]any{

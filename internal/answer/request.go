@@ -24,7 +24,6 @@ type Search struct {
 	EnforceDomains bool           // search the domains of the question only
 	BlockedDomains []string       // never searched or cited, subdomains included
 	ContextSize    string         // low, medium or high
-	UserLocation   *Location      // nil: not sent
 	Required       bool           // search before every answer
 	Extra          map[string]any // other members of the tool
 }
@@ -146,11 +145,11 @@ func (a *Answerer) tool(q Question) map[string]any {
 	if s.ContextSize != "" {
 		t["search_context_size"] = s.ContextSize
 	}
-	if s.UserLocation != nil {
+	if a.o.UserLocation != nil {
 		t["user_location"] = struct {
 			*Location
 			Type string `json:"type"`
-		}{s.UserLocation, "approximate"}
+		}{a.o.UserLocation, "approximate"}
 	}
 
 	return t

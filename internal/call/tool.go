@@ -5,6 +5,7 @@ type Tool struct {
 	Name        string
 	Title       string
 	Description string // for models
+	For         string // what to use it for, in the instructions of the server
 	Flag        string // of the command ask; "" for the tool that it uses without a flag
 	Variable    string // with the model of the profile
 	Task        bool   // a call can be a task
@@ -22,6 +23,7 @@ var Tools = []Tool{
 		Name:        DefaultTool,
 		Title:       "Answer with web search",
 		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
+		For:         "most questions",
 		Variable:    "MODEL_ANSWER",
 		Effort:      "medium",
 		Verbosity:   "medium",
@@ -30,6 +32,7 @@ var Tools = []Tool{
 		Name:        "answer_detailed",
 		Title:       "Research in depth with web search",
 		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
+		For:         "research and comparisons, which takes longer",
 		Flag:        "detailed",
 		Variable:    "MODEL_DETAILED",
 		Task:        true,
@@ -40,9 +43,18 @@ var Tools = []Tool{
 		Name:        "answer_quick",
 		Title:       "Quick answer with web search",
 		Description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
+		For:         "simple lookups",
 		Flag:        "quick",
 		Variable:    "MODEL_QUICK",
 		Effort:      "low",
 		Verbosity:   "low",
 	},
+}
+
+// OfTools returns what of says about each tool, in the order of Tools.
+func OfTools(of func(Tool) string) (all []string) {
+	for _, tool := range Tools {
+		all = append(all, of(tool))
+	}
+	return all
 }

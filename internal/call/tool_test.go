@@ -2,11 +2,15 @@ package call
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
-// Each tool has all of its words. Only the first has no flag.
+// Each tool has all of its words. Only the first has no flag. They are in the order of tools/list.
 func TestTools(t *testing.T) {
+	if !slices.IsSorted(OfTools(func(t Tool) string { return t.Name })) {
+		t.Error("the tools are not sorted by name")
+	}
 	for i, tool := range Tools {
 		for field, value := range reflect.ValueOf(tool).Fields() {
 			empty := i == 0 && field.Name == "Flag"

@@ -316,8 +316,8 @@ func (v *valkey) set(late time.Duration, full bool) func() {
 // issuerKey is the key of the issuer.
 var issuerKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 
-// issuer serves its metadata and its key.
-func issuer(w http.ResponseWriter, _ *http.Request) {
+// serveIssuer serves the metadata of the issuer and its key.
+func serveIssuer(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"issuer":   "http://" + issuerAddress,
 		"jwks_uri": "http://" + issuerAddress,
@@ -374,7 +374,7 @@ func (w *world) run(t *testing.T) {
 	for address, serve := range map[string]func(net.Listener){
 		storeAddress:  w.store.serve,
 		apiAddress:    serve(&w.api),
-		issuerAddress: serve(http.HandlerFunc(issuer)),
+		issuerAddress: serve(http.HandlerFunc(serveIssuer)),
 	} {
 		ln := w.network.listen(address)
 		defer ln.Close()

@@ -95,7 +95,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"`ADDRESS` of its own for GET /metrics, which then needs no token")
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
 	flags.IntVar(&f.maxCalls, "max-calls", 256,
-		"`N` calls run at once, at most 10000; as many again wait")
+		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
 	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
 	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+

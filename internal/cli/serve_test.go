@@ -1,15 +1,27 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/spf13/pflag"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -120,18 +132,23 @@ func TestListenHint(t *testing.T) {
 
 // The line of the start has the limits that there are, in decimal.
 func TestLoggedLimits(t *testing.T) {
+	const configured = " max_calls=256 calls_per_hour=3 tokens_per_day=4\n"
 	for args, want := range map[string]string{
-		"":                     " max_calls=256\n",
-		"--max-calls 0100":     " max_calls=100\n",
-		"--calls-per-hour 020": " max_calls=256 calls_per_hour=20\n",
-		"--tokens-per-day 7 --tokens-per-day-of-all 9": " max_calls=256 tokens_per_day=7 " +
-			"tokens_per_day_of_all=9\n",
+		"":                     configured,
+		"--max-calls 0100":     " max_calls=100 calls_per_hour=3 tokens_per_day=4\n",
+		"--calls-per-hour 020": " max_calls=256 calls_per_hour=20 tokens_per_day=4\n",
+		"--tokens-per-day 7 --tokens-per-day-of-all 9": " max_calls=256 calls_per_hour=3 " +
+			"tokens_per_day=7 tokens_per_day_of_all=9\n",
+		"--calls-per-hour 0": " max_calls=256 tokens_per_day=4\n", // no limit
+		"--tokens-per-day 0": " max_calls=256 calls_per_hour=3\n",
+		"--tokens-per-day-of-all 0 --max-calls-per-user 0": configured,
 	} {
 		t.Run(args, func(t *testing.T) {
 			all := strings.Fields(serve + "--notice 0s --drain 0s " + args)
-			_, _, stderr := run(ended(t), nil, nil, all...)
+			env := []string{"CALLS_PER_HOUR=3", "TOKENS_PER_DAY=4"}
+			_, _, stderr := run(ended(t), env, nil, all...)
 
-			compare.Contains(t, "stderr", stderr, want)
+			compare.Contains(t, "stderr", stderr, " drain=0s"+want)
 		})
 	}
 }
@@ -186,4 +203,172 @@ func TestServeJSON(t *testing.T) {
 			compare.Contains(t, "stderr", stderr.String(), row[4])
 		})
 	}
+}
+
+// effects has for each flag of serve a value that changes what the server does, the other flags, with
+// and without it, and variables.
+var effects = map[string][3]string{
+	"http":                  {"127.0.0.1:0", "--offline"},
+	"metrics":               {"127.0.0.1:0", serving},
+	"path":                  {"/team", serving},
+	"max-calls":             {"7", serving},
+	"max-calls-per-user":    {"7", serving},
+	"calls-per-hour":        {"1", serving},
+	"tokens-per-day":        {"1", serving},
+	"tokens-per-day-of-all": {"1", serving},
+	"notice":                {"1ms", "--http 127.0.0.1:0 --offline --drain 0s --notice 0s"},
+	"drain":                 {"1m", "--http 127.0.0.1:0 --offline --notice 0s"},
+	"log-format":            {"json", serving},
+	"allowed-host":          {"mcp.example.com", serving},
+	"trusted-proxy":         {"127.0.0.1", serving},
+	"allow-anonymous":       {"true", "--http 0.0.0.0:0 --offline --notice 0s", "MCP_HTTP_TOKENS="},
+	"public-url":            {publicURL, serving + " --oauth-issuer ISSUER"},
+	"oauth-issuer":          {"ISSUER", serving + " --public-url " + publicURL},
+	"oauth-audience":        {"api", signingIn},
+	"oauth-scope":           {"mcp", signingIn},
+	"oauth-user":            {"email", signingIn + " --oauth-audience api"},
+	"config":                {"FILE", serving},
+	"model":                 {"gpt-6", strings.Replace(serving, " --offline", "", 1)},
+	"offline":               {"true", strings.Replace(serving, " --offline", "", 1)},
+	"debug":                 {"true", serving},
+	"help":                  {"true", serving},
+}
+
+const (
+	publicURL = "https://mcp.example.com/mcp"
+	serving   = "--http 127.0.0.1:0 --offline --notice 0s --drain 0s"
+	signingIn = serving + " --oauth-issuer ISSUER --public-url " + publicURL
+)
+
+// Each flag of serve changes what the server does: a session with a value differs from one without it.
+func TestEveryFlagHasAnEffect(t *testing.T) {
+	issuer := newIssuer(t)
+	file := writeFile(t, "request: {timeout_ms: 1000}")
+	values := strings.NewReplacer("ISSUER", issuer.URL, "FILE", file)
+	c, _, _ := Command().Find([]string{"serve"})
+	c.InitDefaultHelpFlag()
+	without := map[[2]string]string{} // sessions, by the other flags and variables
+
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		t.Run(f.Name, func(t *testing.T) {
+			row, listed := effects[f.Name]
+			if !listed {
+				t.Fatal("effects has no value of it that changes what the server does")
+			}
+			if _, number := f.Value.(checked); number && f.NoOptDefVal == "" {
+				checkStart(t, nil, "serve --"+f.Name+"=-1", `"-1" for --`+f.Name+": must be ")
+			}
+			others, env := values.Replace(row[1]), row[2]
+			base := [2]string{others, env}
+			if without[base] == "" {
+				without[base] = session(t, issuer, env, others)
+				again := session(t, issuer, env, others)
+				compare.Equal(t, "session with the same flags", again, without[base])
+			}
+
+			flag := values.Replace("--" + f.Name + "=" + row[0])
+			if session(t, issuer, env, others+" "+flag) == without[base] {
+				t.Errorf("%s changes nothing in:\n%s", flag, without[base])
+			}
+		})
+	})
+}
+
+// issuer is where people sign in, with the token of one of them.
+type issuer struct{ URL, Token string }
+
+// newIssuer starts an issuer, where alice signs in.
+func newIssuer(t *testing.T) (i issuer) {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{ // metadata, and keys
+			"issuer":   i.URL,
+			"jwks_uri": i.URL,
+			"keys":     []jose.JSONWebKey{{Key: key.Public()}},
+		})
+	}))
+	t.Cleanup(s.Close)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.URL = s.URL
+	i.Token, err = jwt.Signed(signer).Claims(map[string]any{
+		"iss": i.URL, "sub": "alice", "email": "alice@example.com", "aud": "api",
+		"exp": time.Now().Add(time.Hour).Unix(),
+	}).Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+var (
+	at = regexp.MustCompile(`serving MCP on http://[^:]*(:\d+)`)
+	// varies matches what varies between sessions with the same flags.
+	varies = regexp.MustCompile(`:\d{4,5}\b|\d{4}-\d\d-\d\dT[^ "]*|_0ff11e[0-9a-f]{10}|` +
+		`elapsed_ms\D+\d+|(call_id|seconds)\W+[^ ,}]+`)
+)
+
+// session runs serve, with a few requests if it starts. It returns what can be seen of them and of the
+// log, in a fixed order.
+func session(t *testing.T, i issuer, env, flags string) string {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	log, stderr := io.Pipe()
+	go func() {
+		environ := []string{"MCP_HTTP_TOKENS=bob:0123456789abcdef", "OPENAI_API_KEY=sk-one",
+			"OPENAI_BASE_URL=http://127.0.0.1:9", "OPENAI_MAX_RETRIES=0", env}
+		code := Run(ctx, strings.Fields("serve "+flags), environ, nil, stderr, stderr)
+		fmt.Fprintln(stderr, "exit code", code)
+		stderr.Close()
+	}()
+
+	var seen []string
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		seen = append(seen, lines.Text())
+		m := at.FindStringSubmatch(lines.Text())
+		if m != nil {
+			seen = append(seen, i.ask(t, "http://127.0.0.1"+m[1])...)
+			end()
+		}
+	}
+	for n, line := range seen {
+		seen[n] = varies.ReplaceAllString(line, "…")
+	}
+	slices.Sort(seen)
+	return strings.Join(seen, "\n")
+}
+
+// ask sends requests to a server, and returns its responses.
+func (i issuer) ask(t *testing.T, server string) (seen []string) {
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+		`"params":{"name":"answer","arguments":{"query":"x"}}}`
+	for _, r := range [][4]string{ // method, path, Host and token
+		{"POST", "/mcp", "", "0123456789abcdef"},
+		{"POST", "/mcp", "", i.Token},
+		{"GET", "/mcp", "mcp.example.com", "0123456789abcdef"},
+		{"GET", "/.well-known/oauth-protected-resource", "", "0123456789abcdef"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), r[0], server+r[1], strings.NewReader(call))
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		req.Host = r[2]
+		req.Header.Set("Authorization", "Bearer "+r[3])
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		req.Header.Set("X-Forwarded-For", "192.0.2.1")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		seen = append(seen, fmt.Sprint(r[:3], res.Status, res.Header["Www-Authenticate"], string(body)))
+	}
+	return seen
 }

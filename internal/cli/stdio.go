@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
@@ -30,6 +32,7 @@ type serverFlags struct {
 // serverCommand is the program without a command: --stdio, --show-config and --version.
 func (a *app) serverCommand() *cobra.Command {
 	f := &serverFlags{app: a}
+	models := call.OfTools(func(t call.Tool) string { return t.Variable })
 	c := &cobra.Command{
 		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
 		Short: "web-searched, cited answers for MCP clients",
@@ -41,8 +44,8 @@ Environment:
     OPENAI_API_KEY_FILE  a file that contains the key instead, read again when it
                          changes; without both, the key that login has stored
     OPENAI_BASE_URL      the API, for a compatible server or a gateway
-    MODEL_ANSWER, MODEL_DETAILED, MODEL_QUICK
-                         the models of the three tools
+    ` + strings.Join(models, ", ") + `
+                         the models of the tools
     DEBUG                1 logs to stderr, a path such as ./debug.log to a file, too
     HTTPS_PROXY          the proxy for requests
     NO_PROXY             hosts that are reached without the proxy

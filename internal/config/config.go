@@ -41,7 +41,7 @@ type Config struct {
 	OpenAI        OpenAI        `yaml:"openai" doc:"How to reach the OpenAI API."`
 	Request       Request       `yaml:"request" doc:"Limits of one tools/call and additions to its request."`
 	Responses     Responses     `yaml:"responses" doc:"How the Responses API is used."`
-	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section answer_detailed uses high effort and verbosity, and answer_quick low. With it they take every key that they leave out from answer."`
+	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section each has an effort and a verbosity of its own. With it the others take every key that they leave out from answer."`
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`
@@ -100,14 +100,19 @@ type Derived struct {
 	usedFlags     []string
 }
 
-// The sections of the file.
+// The sections of the file. An embedded struct has the fields of a struct of the package that uses
+// them, as System, Profile, Defaults and Location have: a conversion copies it.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
-		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
-		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
-		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
-		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
+		API
+		Headers map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+	}
+
+	API struct {
+		BaseURL      string `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
+		Organization string `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
+		Project      string `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
 	}
 
 	Request struct {
@@ -137,10 +142,14 @@ type (
 	}
 
 	Policy struct {
-		MaxCitations    int    `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
-		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
-		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
+		Rules
+		Timezone string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		System   System `yaml:"system" doc:"The instructions that are sent with every question."`
+	}
+
+	Rules struct {
+		MaxCitations    int `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		RequeryAttempts int `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
 	}
 
 	System struct {
@@ -150,13 +159,17 @@ type (
 	}
 
 	Search struct {
+		WebSearch
+		Defaults     Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		UserLocation Location `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
+	}
+
+	WebSearch struct {
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
 		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
-		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
-		UserLocation   Location       `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
 	}
 
 	Defaults struct {
@@ -189,8 +202,9 @@ type (
 // profileOf describes the profile of a tool as if it were a field of a struct. Its tags have the
 // variables of its keys (spec §5.4). The profiles of the other tools inherit from the first.
 func profileOf(tool call.Tool) reflect.StructField {
-	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s."`,
-		tool.Name, tool.Variable)
+	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s. `+
+		`Without model_profiles its effort is %[3]s and its verbosity %[4]s."`,
+		tool.Name, tool.Variable, tool.Effort, tool.Verbosity)
 	if tool == call.Tools[0] {
 		tags += fmt.Sprintf(` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`+
 			` default:"{model: gpt-5.2, reasoning_effort: %s, verbosity: %s}"`,

@@ -18,6 +18,7 @@ import (
 	"github.com/tidwall/sjson"
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -168,10 +169,8 @@ func TestReference(t *testing.T) {
 		switch {
 		case f.section():
 			section = f.key
-			if !repeats {
-				title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
-				tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
-			}
+			title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
+			tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
 		case f.key != join(section, f.Tag.Get("yaml")):
 			t.Errorf("%s is listed under %s", f.key, section)
 		case !repeats || f.Tag.Get("yaml") == "model":
@@ -223,6 +222,17 @@ func keyRow(f field) string {
 // there are in comments.
 func TestExample(t *testing.T) {
 	example := read(t, exampleFile)
+	for i, tool := range call.Tools[2:] { // its profile is like that of the tool before it
+		last := call.Tools[i+1]
+		profile := regexp.MustCompile(`  ` + last.Name + ":\n(?:    .*\n)+").FindString(example)
+		next := strings.NewReplacer(last.Name, tool.Name, last.Variable, tool.Variable,
+			"effort: "+last.Effort, "effort: "+tool.Effort,
+			"verbosity: "+last.Verbosity, "verbosity: "+tool.Verbosity).Replace(profile)
+		if !strings.Contains(example, "\n  "+tool.Name+":\n") {
+			example = strings.Replace(example, profile, profile+next, 1)
+		}
+	}
+	golden(t, exampleFile, example)
 	if !strings.HasPrefix(example, "# yaml-language-server: $schema="+schemaID+"\n") {
 		t.Errorf("the first line of %s does not name %s", exampleFile, schemaID)
 	}

@@ -54,6 +54,11 @@ func fields(section field) (list []field) {
 		return list
 	}
 	for member, value := range section.value.Fields() {
+		if member.Anonymous && value.Kind() == reflect.Struct { // its members are the section's
+			part := section
+			part.value = value
+			list = append(list, fields(part)...)
+		}
 		add(member, value)
 	}
 	return list

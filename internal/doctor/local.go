@@ -58,7 +58,7 @@ func configCheck(cfg *config.Config) Check {
 }
 
 func policyCheck(system config.System) Check {
-	_, problem := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
+	_, problem := policy.Load(policy.System(system), config.ReadFile)
 	switch {
 	case problem != "":
 		return fail(problem, "correct policy.system.path: a readable file of UTF-8 text")

@@ -142,7 +142,7 @@ func newClient(retries int, steps ...step) (*Client, *scripted) {
 func newClientOf(url string, api http.RoundTripper, retries int, log io.Writer) *Client {
 	level := &slog.HandlerOptions{Level: slog.LevelDebug}
 	return New(Options{
-		BaseURL:    url,
+		API:        API{BaseURL: url},
 		APIKey:     testKey,
 		MaxRetries: retries,
 		Redactor:   redact.New(testKey),

@@ -150,12 +150,12 @@ func TestUnknownTokens(t *testing.T) {
 				io.WriteString(w, tt.Body)
 			}))
 			c := &call.Call{}
-			client := New(Options{BaseURL: s.URL, APIKey: testKey})
+			client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
 			compare.Equal(t, "unknown", c.Unknown, tt.Want)
 
 			s.Close()
-			client = New(Options{BaseURL: s.URL, APIKey: testKey}) // without idle connections
+			client = New(Options{API: API{BaseURL: s.URL}, APIKey: testKey}) // without idle connections
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
 			compare.Equal(t, "unknown without a server", c.Unknown, tt.Want)
 		})

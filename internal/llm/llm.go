@@ -39,14 +39,12 @@ const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Client.
 type Options struct {
-	BaseURL      string            // a URL, with or without a trailing slash; "": OpenAI's
-	APIKey       string            // sent as a bearer token, until SetKey replaces it
-	Organization string            // OpenAI-Organization header; "": none
-	Project      string            // OpenAI-Project header; "": none
-	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
-	UserAgent    string
-	HTTPClient   *http.Client // nil: NewHTTPClient(nil)
-	MaxRetries   int          // attempts after the first one
+	API
+	APIKey     string            // sent as a bearer token, until SetKey replaces it
+	Headers    map[string]string // replace others; Authorization or api-key replaces the bearer token
+	UserAgent  string
+	HTTPClient *http.Client // nil: NewHTTPClient(nil)
+	MaxRetries int          // attempts after the first one
 
 	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
 	// several in a row have shown that the next ones would, too. 0: each call asks the API.
@@ -55,6 +53,13 @@ type Options struct {
 	Store    bool             // lets the API keep the response
 	Logger   *slog.Logger     // nil: discard
 	Redactor *redact.Redactor // for errors and the log, with the key and the secret headers
+}
+
+// API is where requests go, and who pays for them.
+type API struct {
+	BaseURL      string // a URL, with or without a trailing slash; "": OpenAI's
+	Organization string // OpenAI-Organization header; "": none
+	Project      string // OpenAI-Project header; "": none
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.

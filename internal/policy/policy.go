@@ -11,6 +11,9 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Revision is the date of the last change of the built-in policy and the product version at that
@@ -21,19 +24,31 @@ const Revision = "2026-11-21 v1.3.0"
 const SourceFile = "file"
 
 //go:embed policy.md
-var builtin string
+var source string
 
-// Load returns the instructions for policy.system: the built-in text, or with source "file" the
-// text that read returns for path: in its place, or before it (prepend) or after it (append).
+// builtin is policy.md with the names of the tools.
+var builtin = strings.Replace(source, "TOOLS", text.Enumerate(names, " and "), 1)
+
+var names = call.OfTools(func(t call.Tool) string { return "`" + t.Name + "`" })
+
+// System is policy.system of the configuration.
+type System struct {
+	Source string
+	Path   string
+	Merge  string // where the text of the file goes: replace, prepend or append
+}
+
+// Load returns the instructions: the built-in text, or with source "file" the text that read returns
+// for the path: in its place, or before or after it.
 //
 // A file that cannot be used does not stop the server: Load then returns the built-in text and a
 // warning of one line, which is otherwise empty.
-func Load(source, path, mode string, read func(string) ([]byte, error)) (text, warning string) {
-	if source != SourceFile {
+func Load(s System, read func(string) ([]byte, error)) (text, warning string) {
+	if s.Source != SourceFile {
 		return builtin, ""
 	}
 
-	data, err := read(path)
+	data, err := read(s.Path)
 	user := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a BOM
 	switch {
 	case err != nil:
@@ -44,11 +59,11 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 	}
 	if err != nil {
 		warning = fmt.Sprintf("reading policy %q: %v; using the built-in policy (%s)",
-			path, err, Revision)
+			s.Path, err, Revision)
 		return builtin, warning
 	}
 
-	switch mode {
+	switch s.Merge {
 	case "prepend":
 		return strings.TrimSpace(user) + "\n\n" + builtin, ""
 	case "append":

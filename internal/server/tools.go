@@ -3,22 +3,31 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-const instructions = "Answers questions with current information from the web.\n" +
-	"Use answer for most questions, answer_quick for simple lookups, and answer_detailed for " +
-	"research and comparisons, which takes longer.\n" +
+// instructions tell models how to use the tools.
+var instructions = "Answers questions with current information from the web.\n" +
+	"Use " + text.Enumerate(uses(), ", and ") + ".\n" +
 	"The result is a JSON object: answer is the text, citations lists the sources with URL and " +
 	"date, and used_search says whether the web was searched. The date, published_at, is today's " +
 	"if a page has none. Name the sources when you use the answer."
 
-// instructions tell models how to use the tools.
+// uses says what each tool is for. The slowest is the last.
+func uses() []string {
+	all := call.OfTools(func(t call.Tool) string { return t.Name + " for " + t.For })
+	slices.Reverse(all[1:])
+	return all
+}
+
+// instructions are those for a server with o.
 func (o Options) instructions() string {
 	if o.Detach.Within > 0 {
 		return instructions + lateInstructions

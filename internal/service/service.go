@@ -102,8 +102,7 @@ func New(o Options) (*Service, error) {
 	connect := o.connect(cfg, log)
 	client := connect(cfg.APIKey, cfg.Request.MaxRetries)
 	byTool := profiles(cfg)
-	system := cfg.Policy.System
-	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
+	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
 		Config:   o.Config,
@@ -134,18 +133,16 @@ func (o Options) connect(
 ) func(key string, retries int) *llm.Client {
 	return func(key string, retries int) *llm.Client {
 		return llm.New(llm.Options{
-			BaseURL:      cfg.OpenAI.BaseURL,
-			Organization: cfg.OpenAI.Organization,
-			Project:      cfg.OpenAI.Project,
-			APIKey:       key,
-			Headers:      cfg.SentHeaders,
-			Store:        cfg.Responses.Store,
-			MaxRetries:   retries,
-			RefusalTime:  o.RefusalTime,
-			HTTPClient:   llm.NewHTTPClient(o.Dial),
-			UserAgent:    version.Name + "/" + version.String(),
-			Logger:       log,
-			Redactor:     o.Redactor,
+			API:         llm.API(cfg.OpenAI.API),
+			APIKey:      key,
+			Headers:     cfg.SentHeaders,
+			Store:       cfg.Responses.Store,
+			MaxRetries:  retries,
+			RefusalTime: o.RefusalTime,
+			HTTPClient:  llm.NewHTTPClient(o.Dial),
+			UserAgent:   version.Name + "/" + version.String(),
+			Logger:      log,
+			Redactor:    o.Redactor,
 		})
 	}
 }
@@ -159,18 +156,18 @@ func newAnswerer(
 	log *slog.Logger,
 ) *answer.Answerer {
 	return answer.New(answer.Options{
-		Create:          client.Create,
-		Get:             client.Get,
-		Instructions:    instructions,
-		Profiles:        byTool,
-		MaxCitations:    cfg.Policy.MaxCitations,
-		RequeryAttempts: cfg.Policy.RequeryAttempts,
-		Defaults:        answer.Defaults(cfg.Search.Defaults),
-		Search:          search(cfg),
-		ExtraBody:       cfg.Request.ExtraBody,
-		Stream:          cfg.Responses.Stream,
-		Location:        cfg.Location,
-		Logger:          log,
+		Create:       client.Create,
+		Get:          client.Get,
+		Instructions: instructions,
+		Profiles:     byTool,
+		Rules:        answer.Rules(cfg.Policy.Rules),
+		Defaults:     answer.Defaults(cfg.Search.Defaults),
+		Search:       answer.Search(cfg.Search.WebSearch),
+		UserLocation: location(cfg),
+		ExtraBody:    cfg.Request.ExtraBody,
+		Stream:       cfg.Responses.Stream,
+		Location:     cfg.Location,
+		Logger:       log,
 	})
 }
 
@@ -195,22 +192,12 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 	return byTool
 }
 
-// search are the settings of the web search tool.
-func search(cfg *config.Config) answer.Search {
-	s := cfg.Search
-	var location *answer.Location // nil is not sent, an empty one is
-	if cfg.Origin("search.user_location") != "" {
-		location = new(answer.Location(s.UserLocation))
+// location is search.user_location. nil is not sent, an empty one is.
+func location(cfg *config.Config) *answer.Location {
+	if cfg.Origin("search.user_location") == "" {
+		return nil
 	}
-
-	return answer.Search{
-		EnforceDomains: s.EnforceDomains,
-		BlockedDomains: s.BlockedDomains,
-		Required:       s.Required,
-		ContextSize:    s.ContextSize,
-		UserLocation:   location,
-		Extra:          s.Extra,
-	}
+	return new(answer.Location(cfg.Search.UserLocation))
 }
 
 // warnings are those of loading the configuration, and what shows when it is used.

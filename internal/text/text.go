@@ -86,6 +86,12 @@ func List(s string) []string {
 	return strings.FieldsFunc(strings.TrimPrefix(s, "\ufeff"), separates)
 }
 
+// Enumerate joins words with commas, and the last one with a word of its own, such as " and ".
+func Enumerate(words []string, and string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + and + words[last]
+}
+
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
 // sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
 // lists are not host names.

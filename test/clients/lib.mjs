@@ -1,6 +1,6 @@
 // What run.mjs and http.mjs share: the server, and the tests of a client over any transport.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -12,7 +12,8 @@ import { LIMIT, test } from '../runner.mjs';
 export const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 export const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
 export const WEATHER = 'What is the weather in Tokyo today?'; // answered with one
-const TOOLS = ['answer', 'answer_detailed', 'answer_quick'];
+const schema = JSON.parse(readFileSync(new URL('../../config/config.schema.json', import.meta.url)));
+const TOOLS = Object.keys(schema.properties.model_profiles.properties);
 
 export const binary = resolve(process.argv[2]);
 export const home = mkdtempSync(join(tmpdir(), 'mcp-clients-')); // empty

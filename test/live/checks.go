@@ -153,7 +153,7 @@ func (s *session) answer(o answer.Options, background bool) string {
 	client := llm.New(s.api)
 	o.Create = client.Create
 	o.Get = client.Get
-	o.Instructions, _ = policy.Load("", "", "", nil)
+	o.Instructions, _ = policy.Load(policy.System{}, nil)
 	o.Profiles = map[string]answer.Profile{"live": {
 		Model:           s.model,
 		ReasoningEffort: "low",

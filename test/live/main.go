@@ -84,7 +84,7 @@ type session struct {
 func newSession(base, key, model string) *session {
 	s := &session{model: model, base: llm.NewHTTPClient(nil).Transport}
 	s.api = llm.Options{
-		BaseURL:    strings.TrimSuffix(base, "/"),
+		API:        llm.API{BaseURL: strings.TrimSuffix(base, "/")},
 		APIKey:     key,
 		HTTPClient: &http.Client{Transport: s, Timeout: maxRequest},
 	}

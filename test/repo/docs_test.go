@@ -17,6 +17,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // page is a Markdown file with its fenced blocks cut out.
@@ -130,6 +131,32 @@ func checkBlocks(t *testing.T, checks map[string]func(*testing.T, string), patte
 	}
 }
 
+// Examples with the profiles of tools have all of them. -update adds what a new one lacks.
+func TestProfiles(t *testing.T) {
+	for _, name := range files(t, everywhere...) {
+		t.Run(name, func(t *testing.T) {
+			text := read(t, name)
+			want := text
+			for i, tool := range call.Tools[1:] {
+				row := regexp.MustCompile("(?m)^  " + call.Tools[i].Name + ": {.*}\n(?:  " + tool.Name + ": )?")
+				want = row.ReplaceAllStringFunc(want, func(found string) string {
+					if strings.HasSuffix(found, "\n") {
+						found += fmt.Sprintf("  %s: { reasoning_effort: %s, verbosity: %s }\n",
+							tool.Name, tool.Effort, tool.Verbosity)
+					}
+					return found
+				})
+			}
+			if *update {
+				write(t, name, want)
+				return
+			}
+
+			compare.Equal(t, "profiles (-update adds them)", text, want)
+		})
+	}
+}
+
 // JSON blocks are one or more values, YAML blocks are configurations.
 func TestBlocks(t *testing.T) {
 	checkBlocks(t, map[string]func(*testing.T, string){
@@ -190,6 +217,14 @@ func TestFlagsAndKeys(t *testing.T) {
 		c.InitDefaultHelpFlag()
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
 	}
+	reference := readAll(t, "docs/reference/*.md")
+	serve, _, _ := root.Find([]string{"serve"})
+	serve.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(reference, "--"+f.Name) && f.Name != "help" {
+			t.Errorf("docs/reference does not have --%s of serve", f.Name)
+		}
+	})
+
 	keys := read(t, "docs/reference/config-reference.md")
 	for _, p := range pages(t, everywhere...) {
 		t.Run(p.name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func checkImport(t *testing.T, rank map[string]int, pkg, imported string) {
 	}
 }
 
-var update = flag.Bool("update", false, "write versions and descriptions into the manifests")
+var update = flag.Bool("update", false, "write versions, descriptions and profiles into manifests and pages")
 
 // The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and states
 // of such errors, and an error of the protocol.
