@@ -23,7 +23,7 @@ import (
 
 const (
 	maxEvent = 8 << 20 // bytes of one event of a stream
-	maxPlain = 8 << 10 // bytes of an event that readPlain reads, which has few levels, too
+	maxPlain = 8 << 10 // bytes of a plain event; they bound its levels, too
 )
 
 // itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The
@@ -42,7 +42,7 @@ type accumulator struct {
 	call *call.Call
 	log  func([]byte) // writes what came back to the debug log
 
-	event streamEvent // the one that is handled, in the memory of all
+	event streamEvent // the current one
 
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
@@ -76,7 +76,7 @@ type block struct {
 	call.BlockStart
 	open  bool
 	sent  strings.Builder // all deltas
-	whole string          // replaces sent once an event has the complete text; it shares its memory
+	whole string          // replaces sent once an event has the complete text
 
 	annotations []json.RawMessage
 }
@@ -124,8 +124,8 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
-// decode is call.Decode for an event. It takes a third of the time for one that is plain, as nearly
-// all events are.
+// decode replaces an event with what call.Decode reads of data. Nearly all events are plain, and it
+// reads these in a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
 	plain := len(data) <= maxPlain && utf8.Valid(data) && gjson.ValidBytes(data)
@@ -136,8 +136,8 @@ func (ev *streamEvent) decode(data []byte) error {
 	return call.Decode(data, ev)
 }
 
-// readPlain reads an event that has a text at most, and reports whether it has. It reads what
-// encoding/json would, which also takes names in other cases.
+// readPlain reads an event, and reports whether it has texts and numbers only. encoding/json reads
+// the same. It takes member names in any case, so a name with other letters is not plain.
 func (ev *streamEvent) readPlain(data string) bool {
 	plain := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {
@@ -190,11 +190,11 @@ const detailTime = 2 * time.Second
 // item is complete and the last one is an answer. One that runs in the background is asked for.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
 	var memory bytes.Buffer // of each event
-	var broken error
-	for ctx.Err() == nil { // the buffer may have more
+	var err error
+	for ctx.Err() == nil { // the buffer may hold more events
 		var data []byte
-		data, broken = readEvent(stream, &memory)
-		if broken != nil {
+		data, err = readEvent(stream, &memory)
+		if data == nil {
 			break
 		}
 		a.size += len(data)
@@ -216,10 +216,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 		}
 	}
 
-	if broken == io.EOF {
-		broken = nil
-	}
-	err := cmp.Or(broken, ctx.Err())
+	err = cmp.Or(err, ctx.Err())
 	over := err == nil || !a.end.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
@@ -230,15 +227,16 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
 }
 
-// readEvent reads the data of the next event of a stream, which is valid until the memory is used
-// again (https://html.spec.whatwg.org/multipage/server-sent-events.html). The payload says all that
-// the name of the event does. At the end of a stream, the blank line after an event may be missing.
+// readEvent reads the data of the next event of a stream into memory, which the next call uses again
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). The name of the event is not
+// read: the payload has the type. The blank line after the last event may be missing. At the end of
+// the stream, data and error are nil.
 func readEvent(stream *bufio.Reader, memory *bytes.Buffer) ([]byte, error) {
 	memory.Reset()
 	for {
 		start := memory.Len()
 		err := bufio.ErrBufferFull
-		for err == bufio.ErrBufferFull {
+		for errors.Is(err, bufio.ErrBufferFull) {
 			var part []byte
 			part, err = stream.ReadSlice('\n')
 			memory.Write(part)
@@ -252,10 +250,13 @@ func readEvent(stream *bufio.Reader, memory *bytes.Buffer) ([]byte, error) {
 			memory.Write(bytes.TrimPrefix(value, []byte(" ")))
 			memory.WriteByte('\n')
 		}
-		over := len(line) == 0 && err == nil || err == io.EOF
+		end := errors.Is(err, io.EOF)
+		over := end || err == nil && len(line) == 0
 		switch {
 		case over && memory.Len() > 0:
 			return memory.Bytes(), nil
+		case end:
+			return nil, nil
 		case err != nil:
 			return nil, err
 		}
@@ -302,7 +303,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 // final returns the response of an event that ends a stream. Its own status says how it ended, unless
 // it has none or says what is true of any end: then the name of the event does.
 func (ev *streamEvent) final() *call.Response {
-	r := ev.Response // which the next event replaces
+	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true
 	switch r.Status {
 	case "incomplete", "failed", "cancelled":
@@ -735,7 +736,7 @@ func (a *accumulator) addDelta(b *block, text string) {
 
 	b.sent.WriteString(text)
 	if a.call.Sink == nil {
-		return // before memory is taken for each of many
+		return // a delta for the sink takes memory
 	}
 
 	delta := call.BlockDelta{Index: b.Index}
