@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"log/slog"
+	"net"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -40,6 +41,9 @@ var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
 // is repeated: an error does not say whether the script ran.
 type Store struct {
+	// Dial connects; nil: redigo does. Set it before SetURL.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 	roots   func() *x509.CertPool
 	log     *slog.Logger
 	url     atomic.Pointer[url.URL]
@@ -92,9 +96,14 @@ func (s *Store) renew(pool *redis.Pool) bool {
 // dial connects until ctx ends.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
 	end, _ := ctx.Deadline()
-	return redis.DialURLContext(ctx, s.url.Load().String(),
+	options := []redis.DialOption{
 		redis.DialTLSHandshakeTimeout(time.Until(end)),
-		redis.DialTLSConfig(&tls.Config{RootCAs: s.roots()}))
+		redis.DialTLSConfig(&tls.Config{RootCAs: s.roots()}),
+	}
+	if s.Dial != nil {
+		options = append(options, redis.DialContextFunc(s.Dial))
+	}
+	return redis.DialURLContext(ctx, s.url.Load().String(), options...)
 }
 
 // outcome says whether the store has run the script.

@@ -19,6 +19,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"strings"
 	"syscall"
 
@@ -51,6 +52,10 @@ type app struct {
 	stderr    io.Writer
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
 	logFormat func() string    // of the lines on stderr: prepare sets it for serve, "" is text
+
+	// What serve listens on, and what connects: tests have a network in memory.
+	listen func(address string) (net.Listener, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: package net
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -66,6 +71,7 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		stderr:    stderr,
 		redactor:  redact.New(),
 		logFormat: func() string { return "" },
+		listen:    listen,
 	}
 	return a.report(ctx, a.run(ctx, args))
 }
@@ -198,6 +204,7 @@ func (a *app) connect(
 		Stderr:      a.stderr,
 		Redactor:    a.redactor,
 		Getenv:      a.variable,
+		Dial:        a.dial,
 	})
 	if err == nil && f.offline {
 		a.note("offline: answers are samples from the built-in fake API")

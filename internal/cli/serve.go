@@ -140,14 +140,14 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 	if problem != "" {
 		return usageError(seeHelp(c), "%s", problem)
 	}
-	ln, err := listen(f.http)
+	ln, err := f.app.listen(f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var metricsListener net.Listener // nil: /metrics is on the other one
 	if f.metrics != "" {
-		metricsListener, err = listen(f.metrics)
+		metricsListener, err = f.app.listen(f.metrics)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func TestConnect(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := NewHTTPClient().Transport.(*transport)
+			tr := NewHTTPClient(nil).Transport.(*transport)
 			tr.roots.Do(func() {}) // the test's own roots stay
 			tr.TLSClientConfig.RootCAs = x509.NewCertPool()
 			if tt.root != nil {

@@ -45,7 +45,7 @@ type Options struct {
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
 	UserAgent    string
-	HTTPClient   *http.Client // nil: NewHTTPClient()
+	HTTPClient   *http.Client // nil: NewHTTPClient(nil)
 	MaxRetries   int          // attempts after the first one
 
 	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
@@ -81,7 +81,7 @@ func New(o Options) *Client {
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
 	address := cmp.Or(strings.TrimSpace(o.BaseURL), defaultBaseURL)
 	base, query, _ := strings.Cut(address, "?")
-	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient())
+	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient(nil))
 	httpClient.CheckRedirect = checkRedirect
 
 	cl := &Client{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -17,8 +18,14 @@ import (
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
 // environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
 // (an image made from scratch). It bounds connecting; the context bounds the wait for a response.
-func NewHTTPClient() *http.Client {
+// dial connects; nil: package net does.
+func NewHTTPClient(
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
+	if dial != nil {
+		base.DialContext = dial
+	}
 	base.OnProxyConnectResponse = checkTunnel
 	base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	base.MaxIdleConns = 256

@@ -16,7 +16,7 @@ import (
 // overPipe returns a client of HTTP/2 without TLS, and the other end of its only connection.
 func overPipe() (cl *Client, server net.Conn) {
 	client, server := net.Pipe()
-	tr := NewHTTPClient().Transport.(*transport)
+	tr := NewHTTPClient(nil).Transport.(*transport)
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		return client, nil
 	}

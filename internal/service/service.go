@@ -11,10 +11,12 @@ package service
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"slices"
 	"time"
@@ -43,6 +45,9 @@ type Options struct {
 	Stderr      io.Writer        // gets the log
 	Redactor    *redact.Redactor // gets the secrets of the configuration
 	Getenv      func(name string) string
+
+	// Dial connects to the API and to the store; nil: package net does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Service is what answers questions.
@@ -64,6 +69,7 @@ type Service struct {
 	// configuration.
 	Connect func(key string) *llm.Client
 
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	baseURL string
 	keys    *keyring
 	close   []func()
@@ -115,6 +121,7 @@ func New(o Options) (*Service, error) {
 		Connect: func(key string) *llm.Client {
 			return connect(cmp.Or(key, cfg.APIKey), 0)
 		},
+		dial:    o.Dial,
 		baseURL: cfg.OpenAI.BaseURL,
 		keys:    newKeyring(cfg.APIKey),
 		close:   []func(){closeAPI, closeLog},
@@ -135,6 +142,7 @@ func (o Options) connect(
 			Store:        cfg.Responses.Store,
 			MaxRetries:   retries,
 			RefusalTime:  o.RefusalTime,
+			HTTPClient:   llm.NewHTTPClient(o.Dial),
 			UserAgent:    version.Name + "/" + version.String(),
 			Logger:       log,
 			Redactor:     o.Redactor,

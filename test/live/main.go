@@ -82,7 +82,7 @@ type session struct {
 }
 
 func newSession(base, key, model string) *session {
-	s := &session{model: model, base: llm.NewHTTPClient().Transport}
+	s := &session{model: model, base: llm.NewHTTPClient(nil).Transport}
 	s.api = llm.Options{
 		BaseURL:    strings.TrimSuffix(base, "/"),
 		APIKey:     key,

@@ -1,0 +1,426 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// plan is what the API does with a question.
+type plan struct {
+	latency  time.Duration // until the first byte
+	deltas   int           // of the answer
+	batch    int           // deltas at a time
+	pace     time.Duration // between two batches
+	tokens   int64         // with a token for each delta
+	troubles []trouble
+}
+
+// trouble is a row of troubles, that of so many requests, after those of the troubles before it.
+type trouble struct {
+	kind  string
+	times int
+	wait  time.Duration // that the API names
+}
+
+// troubles are what may go wrong with a request to the API. What is sent is in the names of the refusals.
+var troubles = map[string]func(*exchange, trouble){
+	"429":                                   refused,
+	"429 Retry-After: SECONDS":              refused,
+	"429 Retry-After: UNITS":                refused,
+	"429 Retry-After: DATE":                 refused,
+	"429 Retry-After-Ms: MS":                refused,
+	"429 x-ms-retry-after-ms: MS":           refused,
+	"429 x-ratelimit-reset-requests: UNITS": refused,
+	"429 Please try again in UNITS.":        refused,
+	"503":                                   refused,
+	"503 after a minute":                    func(x *exchange, t trouble) { time.Sleep(time.Minute); refused(x, t) },
+	"500 key KEY":                           refused,
+	"cut at the start":                      func(x *exchange, _ trouble) { x.cut = 0 },
+	"cut when it has a name":                func(x *exchange, _ trouble) { x.cut = 1 },
+	"cut in the text":                       func(x *exchange, _ trouble) { x.cut = 3 + x.job.deltas/2 },
+	"cut in a line":                         func(x *exchange, _ trouble) { x.cut, x.half = 3+x.job.deltas/2, true },
+	"cut before the end":                    func(x *exchange, _ trouble) { x.cut = x.job.events() - 1 },
+	"no end":                                func(x *exchange, _ trouble) { x.cut, x.eof = x.job.events()-1, true },
+	"failed":                                func(x *exchange, _ trouble) { x.cut, x.fails = 3+x.job.deltas/2, true },
+	"deltas again":                          func(x *exchange, _ trouble) { x.job.again = true },
+	"no names":                              func(x *exchange, _ trouble) { x.sends = func(int) bool { return false } },
+	"some names":                            func(x *exchange, _ trouble) { x.sends = func(i int) bool { return i%3 > 0 } },
+	"no stream":                             func(x *exchange, _ trouble) { x.plain = true },
+	"stream refused":                        streamRefused,
+	"no GET":                                func(x *exchange, _ trouble) { x.job.lost = true },
+}
+
+// api is a Responses API in a bubble, with a ledger.
+type api struct {
+	rate float64 // requests a second; 0: any
+
+	mu        sync.Mutex // guards all below and what it points to
+	bucket    float64    // of the rate limit
+	filled    time.Time
+	questions map[string]*question
+	attempts  map[string]*attempt // by traceparent
+	jobs      map[string]*job     // in the background, by id
+	open      map[*job]int        // bytes written on open connections
+	bytes     int64
+	requests  int
+}
+
+// job is a response.
+type job struct {
+	*question
+	id         string
+	start      time.Time
+	background bool
+	named      bool // its first event was sent
+	again      bool // the deltas are sent again after their item
+	lost       bool // no GET finds it
+	spoiled    bool // it cannot be continued
+	left       time.Time
+	cancelled  time.Time
+	reported   bool // its end has arrived
+}
+
+func (a *api) locked(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+}
+
+// exchange is a request to the API.
+type exchange struct {
+	*api
+	*job
+	attempt *attempt
+	w       http.ResponseWriter
+	r       *http.Request
+	get     bool
+	stream  bool // that is asked for
+	done    bool // refused
+
+	cut              int // the event that is not sent
+	half, eof, fails bool
+	plain            bool
+	sends            func(event int) bool // its name
+}
+
+func (x *exchange) refuse(status int, code, param, message string) {
+	x.done = true
+	x.w.Header().Set("Content-Type", "application/json")
+	x.w.WriteHeader(status)
+	fmt.Fprintf(x.w, `{"error":{"message":%q,"type":"x","code":%q,"param":%q}}`, message, code, param)
+}
+
+// refused answers with the status and the words of a trouble.
+func refused(x *exchange, t trouble) {
+	if x.get {
+		return
+	}
+	at := time.Now().Add(t.wait)
+	words := strings.NewReplacer(
+		"SECONDS", fmt.Sprint(t.wait.Seconds()),
+		"UNITS", t.wait.String(),
+		"DATE", at.Add(time.Second-1).UTC().Format(http.TimeFormat),
+		"MS", fmt.Sprint(t.wait.Milliseconds()),
+		"KEY", x.r.Header.Get("Authorization"),
+	).Replace(t.kind[3:])
+	header, value, ok := strings.Cut(words, ": ")
+	if ok {
+		x.w.Header().Set(strings.TrimSpace(header), value)
+		x.w.Header().Set("X-Ratelimit-Remaining-Requests", "0")
+	}
+	status, code := 429, "rate_limit_exceeded"
+	if t.kind[0] == '5' {
+		status, code = 503, ""
+	} else if words != "" {
+		x.locked(func() { x.attempt.notBefore = at })
+	}
+	x.refuse(status, code, "", "Limit or overload."+words)
+}
+
+func streamRefused(x *exchange, _ trouble) {
+	if x.stream && !x.get {
+		x.refuse(400, "unsupported_parameter", "stream", "stream is not supported")
+	}
+}
+
+func (j *job) events() int {
+	if j.again {
+		return 2*j.deltas + 6
+	}
+	return j.deltas + 6
+}
+
+// until returns how long it takes until an event exists.
+func (j *job) until(i int) time.Duration {
+	return time.Until(j.start.Add(time.Duration(i/max(1, j.batch)) * j.pace))
+}
+
+func (j *job) ended() bool { return j.until(j.events()-1) <= 0 }
+
+func (j *job) object(status string) string {
+	output := ""
+	if status == "completed" {
+		output = j.item()
+	}
+	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,"model":"gpt-5.2",`+
+		`"output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
+		j.id, status, j.background, output, j.tokens-int64(j.deltas), j.deltas, j.tokens)
+}
+
+func (j *job) item() string {
+	text := "A:" + j.name + strings.Repeat(" word", j.deltas) + " END:" + j.name
+	return fmt.Sprintf(`{"type":"message","id":"msg_1","role":"assistant","status":"completed",`+
+		`"content":[{"type":"output_text","text":%q,"annotations":[]}]}`, text)
+}
+
+// event returns the type and the data of an event.
+func (j *job) event(i int) (name, data string) {
+	const place = `,"item_id":"msg_1","output_index":0,"content_index":0`
+	text := " word"
+	switch i {
+	case 0:
+		name, data = "created", `,"response":`+j.object("in_progress")
+	case 1:
+		name, data = "output_item.added", place+
+			`,"item":{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}`
+	case 4 + j.deltas:
+		name, data = "output_item.done", place+`,"item":`+j.item()
+	case j.events() - 1:
+		name, data = "completed", `,"response":`+j.object("completed")
+	case 2:
+		text = "A:" + j.name
+		fallthrough
+	case 3 + j.deltas:
+		if i > 2 {
+			text = " END:" + j.name
+		}
+		fallthrough
+	default:
+		name = "output_text.delta"
+		data = place + `,"delta":"` + text + `","logprobs":[],"obfuscation":"` + strings.Repeat("x", 50) + `"`
+	}
+	name = "response." + name
+	return name, fmt.Sprintf(`{"type":%q,"sequence_number":%d%s}`, name, i, data)
+}
+
+var questionName = regexp.MustCompile(`\bq\d+z\b`)
+
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	x := &exchange{api: a, w: w, r: r, cut: -1, sends: func(int) bool { return true }}
+	a.mu.Lock()
+	a.requests++
+	a.mu.Unlock()
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses") {
+		x.stream = gjson.GetBytes(body, "stream").Bool()
+		x.create(questionName.FindString(string(body)), gjson.GetBytes(body, "background").Bool())
+		return
+	}
+	_, id, _ := strings.Cut(r.URL.Path, "/responses/")
+	id, cancels := strings.CutSuffix(id, "/cancel")
+	x.stream = r.URL.Query().Get("stream") == "true"
+	x.fetch(id, cancels)
+}
+
+// try applies the troubles of the question to the next request.
+func (x *exchange) try() {
+	var n int
+	x.locked(func() { n, x.tries = x.tries, x.tries+1 })
+	for _, t := range x.plan.troubles {
+		if 0 <= n && n < t.times {
+			troubles[t.kind](x, t)
+		}
+		n -= t.times
+	}
+}
+
+// create answers POST /responses.
+func (x *exchange) create(name string, background bool) {
+	x.locked(func() {
+		q := x.questions[name]
+		x.job = &job{
+			question:   q,
+			id:         fmt.Sprintf("resp_%s_%d", name, q.posts),
+			background: background,
+		}
+		q.posts++
+		x.attempt = x.attempts[x.r.Header.Get("Traceparent")]
+		x.attempt.early = max(x.attempt.early, time.Until(x.attempt.notBefore))
+		x.attempt.posts++
+		x.attempt.key = x.r.Header.Get("Authorization")
+	})
+	select {
+	case <-time.After(x.latency):
+	case <-x.r.Context().Done():
+		return
+	}
+	wait := x.take()
+	if wait > 0 {
+		refused(x, trouble{"429 Retry-After: SECONDS", 1, wait})
+		return
+	}
+	x.try()
+	if x.done {
+		return
+	}
+
+	x.locked(func() {
+		x.start = time.Now()
+		x.attempt.jobs = append(x.attempt.jobs, x.job)
+		if background {
+			x.jobs[x.id] = x.job
+		}
+	})
+	switch {
+	case x.stream && !x.plain:
+		x.write(0)
+	case background:
+		x.object("in_progress")
+	default:
+		select {
+		case <-time.After(x.until(x.events() - 1)):
+			x.object("completed")
+		case <-x.r.Context().Done():
+			x.leave()
+		}
+	}
+}
+
+// fetch answers requests about a response in the background.
+func (x *exchange) fetch(id string, cancels bool) {
+	x.get = true
+	var cancelled bool
+	x.locked(func() {
+		x.job = x.jobs[id]
+		if x.job != nil && cancels && !x.ended() {
+			x.cancelled = time.Now()
+		}
+		cancelled = x.job != nil && !x.cancelled.IsZero()
+	})
+	switch {
+	case x.job == nil || x.lost && !cancels:
+		x.refuse(404, "", "", "Response with id '"+id+"' not found.")
+	case cancelled:
+		x.object("cancelled")
+	case cancels:
+		x.refuse(400, "", "", "Cannot cancel a completed response.")
+	case x.stream:
+		x.try()
+		after, _ := strconv.Atoi(x.r.URL.Query().Get("starting_after"))
+		x.write(after + 1)
+	case x.ended():
+		x.object("completed")
+	default:
+		x.object("in_progress")
+	}
+}
+
+func (x *exchange) object(status string) {
+	x.w.Header().Set("Content-Type", "application/json")
+	n, err := io.WriteString(x.w, x.job.object(status))
+	err = errors.Join(err, http.NewResponseController(x.w).Flush())
+	x.locked(func() {
+		x.bytes += int64(n)
+		x.job.named = true
+		x.reported = x.reported || status == "completed" && err == nil
+	})
+}
+
+// leave notes that nothing reads the response any more.
+func (x *exchange) leave() { x.locked(func() { x.left = time.Now() }) }
+
+// take takes a request of the rate limit, and returns how long it takes until there is one.
+func (a *api) take() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.rate == 0 {
+		return 0
+	}
+	a.bucket = min(2, a.bucket+a.rate*time.Since(a.filled).Seconds())
+	a.filled = time.Now()
+	if a.bucket >= 1-1e-9 {
+		a.bucket--
+		return 0
+	}
+	return time.Duration(math.Ceil((1-a.bucket)/a.rate)) * time.Second
+}
+
+// write sends the events of a response from one on, each batch when it exists.
+func (x *exchange) write(from int) {
+	j := x.job
+	x.locked(func() { x.open[j] += 0 })
+	defer x.locked(func() { delete(x.open, j) })
+	x.w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(x.w)
+	_ = control.Flush()
+	var b strings.Builder
+	flush := func() error {
+		_, err := io.WriteString(x.w, b.String())
+		err = errors.Join(err, control.Flush(), x.r.Context().Err())
+		x.locked(func() {
+			x.bytes += int64(b.Len())
+			x.open[j] += b.Len()
+		})
+		b.Reset()
+		return err
+	}
+
+	for i := from; i < j.events(); i++ {
+		wait := j.until(i)
+		if wait > 0 || b.Len() > 16<<10 {
+			err := flush()
+			select {
+			case <-time.After(wait):
+			case <-x.r.Context().Done():
+			}
+			if err != nil || x.r.Context().Err() != nil {
+				x.leave()
+				return
+			}
+		}
+		name, data := j.event(i)
+		if x.cut >= 0 && i >= x.cut {
+			x.spoil(&b, data)
+			_ = flush()
+			if x.eof {
+				return
+			}
+			panic(http.ErrAbortHandler)
+		}
+		if x.sends(i) {
+			b.WriteString("event: " + name + "\n")
+		}
+		b.WriteString("data: " + data + "\n\n")
+		x.locked(func() { j.named = true })
+	}
+	if flush() == nil {
+		x.locked(func() { j.reported = true })
+	}
+}
+
+// spoil ends the stream in place of an event.
+func (x *exchange) spoil(b *strings.Builder, data string) {
+	switch {
+	case x.half:
+		b.WriteString("data: " + data[:len(data)/2])
+	case x.fails:
+		b.WriteString(`data: {"type":"response.failed","response":{"status":"failed","error":` +
+			`{"code":"server_error","message":"x"}}}` + "\n\n")
+	}
+	x.locked(func() {
+		x.spoiled = x.fails || x.lost || x.cut == 0 || !x.background && !x.eof
+	})
+}

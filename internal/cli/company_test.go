@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"regexp"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const callTime = 300 * time.Second // request.timeout_ms
+
+// setting is what a company is and what goes wrong. Its zero value is a company without people.
+type setting struct {
+	background bool
+	plain      bool          // no streams
+	within     time.Duration // server.answer_within_ms; 0: no late answers
+	limit      int64         // --tokens-per-day; 0: none
+	rate       float64       // requests a second that the API accepts; 0: all
+	crowds     []crowd
+	happens    []happening
+}
+
+// crowd is a person with clients that ask questions of one kind.
+type crowd struct {
+	person  string
+	client  string // a row of programs
+	signsIn bool   // at the issuer, in place of a static token
+	clients int
+	asks    int // questions of a client
+	every   time.Duration
+	token   bool          // progress tokens
+	leaves  time.Duration // from a question until its client leaves; 0: never
+	back    time.Duration // until the client asks for the late answer
+	plan
+}
+
+// happening is a row of happenings. It ends by itself if it lasts.
+type happening struct {
+	what      string
+	at, lasts time.Duration
+}
+
+var names = []string{"alice", "bobby", "carol", "david"}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+func row[T any](r *rand.Rand, of map[string]T) string {
+	return pick(r, slices.Sorted(maps.Keys(of))...)
+}
+
+// settingOf draws the setting of a seed. Nearly all times are one of two or their sum: what coincides finds
+// most.
+func settingOf(seed uint64) setting {
+	const s = time.Second
+	r := rand.New(rand.NewPCG(seed, 0))
+	a, b := pick(r, s/2, s, 2*s, 5*s), pick(r, s/2, s, 2*s, 5*s)
+	round := func() time.Duration { return pick(r, a, b, a, b, a+b) }
+	maybe := func() time.Duration { return pick(r, 0, round()) }
+	c := setting{
+		background: r.IntN(2) == 0,
+		plain:      r.IntN(8) == 0,
+		limit:      pick[int64](r, 0, 1_000_000),
+		rate:       pick(r, 0, 0, 0, 1, 2.0),
+	}
+	if r.IntN(3) > 0 {
+		c.within = max(s, round())
+	}
+	for range pick(r, 0, 0, 1, 1, 2) {
+		c.happens = append(c.happens, happening{row(r, happenings), s + round(), 10 * round()})
+	}
+	for i := range 1 + r.IntN(len(names)) {
+		who := crowd{
+			person:  names[i],
+			client:  pick(r, "", "", row(r, programs)),
+			signsIn: r.IntN(4) == 0,
+			clients: pick(r, 1, 2, 4, 8, 20),
+			asks:    pick(r, 1, 2, 3),
+			every:   maybe(),
+			token:   r.IntN(2) == 0,
+			plan: plan{
+				latency: maybe(),
+				deltas:  pick(r, 1, 20, 200, 200, 200, 8000),
+				pace:    round(),
+				tokens:  pick[int64](r, 5000, 30_000, 300_000),
+			},
+		}
+		who.batch = max(1, who.deltas/pick(r, 5, 10, 20))
+		who.tokens += int64(who.deltas)
+		if who.deltas > 1000 {
+			who.clients = min(who.clients, 4) // takes long
+		}
+		if r.IntN(4) == 0 {
+			who.leaves, who.back = round(), maybe()
+		}
+		for range pick(r, 0, 1, 1, 2) { // more of them hide each other
+			who.troubles = append(who.troubles, trouble{row(r, troubles), pick(r, 1, 1, 2, 3, 9), maybe()})
+		}
+		c.crowds = append(c.crowds, who)
+	}
+	return c
+}
+
+var zeroField = regexp.MustCompile(`\b\w+:(0|""|false|\[\]\w+\(nil\)|plan\{\})(, )?`)
+
+// String returns the setting as known has it.
+func (c setting) String() string {
+	type plain setting
+	s := strings.ReplaceAll(fmt.Sprintf("%#v", plain(c)), "cli.", "")
+	s = strings.Replace(s, "plain{", "setting{", 1)
+	s = zeroField.ReplaceAllString(s, "")
+	return strings.ReplaceAll(s, ", }", "}")
+}
+
+// simulate runs a setting in a bubble, and returns the promises that are broken, with their messages.
+func simulate(t *testing.T, c setting) (w *world, broken map[string][]string) {
+	w = newWorld(t, c)
+	// A goroutine that waits for a Mutex stops the time of the bubble.
+	stuck := time.AfterFunc(time.Minute, func() {
+		fmt.Fprintf(os.Stderr, "promise end: %s hangs\n%v\n", t.Name(), c)
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+		os.Exit(3)
+	})
+	defer stuck.Stop()
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	func() {
+		defer func() { w.left = recover() }() // a goroutine that does not end
+		synctest.Test(t, w.run)
+	}()
+	runtime.ReadMemStats(&after)
+	w.allocated = int64(after.TotalAlloc - before.TotalAlloc)
+
+	broken = map[string][]string{}
+	for _, p := range promises {
+		p.check(w, func(format string, args ...any) {
+			broken[p.name] = append(broken[p.name], fmt.Sprintf(format, args...))
+		})
+	}
+	return w, broken
+}
+
+// simpler are the ways to make a setting simpler.
+func simpler(c setting) (all []setting) {
+	add := func(change func(*setting)) {
+		s := c
+		s.crowds = slices.Clone(c.crowds)
+		s.happens = slices.Clone(c.happens)
+		change(&s)
+		if !reflect.DeepEqual(s, c) {
+			all = append(all, s)
+		}
+	}
+	for i := range c.happens {
+		add(func(s *setting) { s.happens = slices.Delete(s.happens, i, i+1) })
+	}
+	for i, who := range c.crowds {
+		each := func(change func(*crowd)) { add(func(s *setting) { change(&s.crowds[i]) }) }
+		if len(c.crowds) > 1 {
+			add(func(s *setting) { s.crowds = slices.Delete(s.crowds, i, i+1) })
+		}
+		for k := range who.troubles {
+			each(func(w *crowd) { w.troubles = slices.Delete(slices.Clone(w.troubles), k, k+1) })
+		}
+		each(func(w *crowd) { w.clients = (w.clients + 1) / 2 })
+		each(func(w *crowd) { w.asks = 1 })
+		each(func(w *crowd) { w.client = "" })
+		each(func(w *crowd) { w.signsIn = false })
+		each(func(w *crowd) { w.token = false })
+		each(func(w *crowd) { w.leaves, w.back = 0, 0 })
+		each(func(w *crowd) { w.every = 0 })
+		each(func(w *crowd) { w.deltas, w.batch = min(w.deltas, 20), 4 })
+		each(func(w *crowd) { w.latency = 0 })
+	}
+	add(func(s *setting) { s.plain = false })
+	add(func(s *setting) { s.rate = 0 })
+	add(func(s *setting) { s.limit = 0 })
+	add(func(s *setting) { s.within, s.background = 0, false })
+	return all
+}
+
+// shrink returns a simpler setting that breaks a promise in one of a few runs.
+func shrink(t *testing.T, c setting, name string) setting {
+	for _, s := range simpler(c) {
+		for range 4 {
+			_, broken := simulate(t, s)
+			if len(broken[name]) > 0 {
+				return shrink(t, s, name)
+			}
+		}
+	}
+	return c
+}
+
+var shrinks = flag.Bool("shrink", false, "TestCompany prints the simplest setting that fails")
+
+// keeps fails the test for each promise that a setting breaks.
+func keeps(t *testing.T, c setting) {
+	w, broken := simulate(t, c)
+	t.Log(w)
+	for name, list := range broken {
+		t.Errorf("promise %s: %s: %s (and %d more)\n%v", name, strings.TrimPrefix(t.Name(), "TestCompany/"),
+			list[0], len(list)-1, c)
+		if *shrinks {
+			t.Errorf("simplest for %s:\n%v", name, shrink(t, c, name))
+		}
+	}
+}
+
+// TestCompany runs the whole program as a company uses it. TEST_SEEDS is how many settings are drawn.
+func TestCompany(t *testing.T) {
+	for _, k := range known {
+		t.Run("known/"+k.name, func(t *testing.T) {
+			for range 4 { // the order within one instant is not the same in all runs
+				keeps(t, k.setting)
+			}
+		})
+	}
+	seeds, err := strconv.Atoi(os.Getenv("TEST_SEEDS"))
+	if err != nil {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprintf("seed=%d", seed+1), func(t *testing.T) { keeps(t, settingOf(uint64(seed+1))) })
+	}
+}
