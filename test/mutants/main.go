@@ -94,7 +94,7 @@ func (m mutant) try(dir string, seeds int) (found string, err error) {
 	return fmt.Sprintf("seed %s (%s)", seed, strings.Join(broken, ", ")), nil
 }
 
-var brokenPromise = regexp.MustCompile(`\bpromise (\w+): seed=(\d+)\b`)
+var brokenPromise = regexp.MustCompile(`\bpromise (\w+): (?:TestCompany/)?seed=(\d+)\b`)
 
 // brokenPromises returns the first seed that breaks promises, and their names.
 func brokenPromises(out string) (seed string, names []string) {
@@ -139,7 +139,8 @@ func (m mutant) build(dir, program string) error {
 		return err
 	}
 
-	cmd := exec.Command("go", "test", "-c", "-overlay", file, "-o", program, "./internal/cli")
+	cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-overlay", file,
+		"-o", program, "./internal/cli")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
