@@ -83,7 +83,7 @@ func (m mutant) try(dir string, seeds int) (found string, err error) {
 	seed, broken := brokenPromises(string(out))
 	switch {
 	case m.promise == "" && err != nil, err != nil && seed == "":
-		return "", fmt.Errorf("%w\n%s", err, out)
+		return "", fmt.Errorf("%w\n%s", err, out[:min(len(out), 4000)])
 	case m.promise == "":
 		return "no promise is broken", nil
 	case seed == "":
