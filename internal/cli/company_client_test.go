@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -246,12 +245,16 @@ func (c *client) ask(q *question) {
 		case stays.Err() != nil:
 			q.left = time.Now()
 			stays = ctx
-			if q.id == "" {
+			q.stopped = q.id == "" || c.tasks && c.back == 0
+			if q.stopped && q.id != "" {
+				_, _, _ = c.send(ctx, "tasks/cancel", c.params(fmt.Sprintf(`"taskId":%q`, q.id), ""), q.id)
+			}
+			if q.stopped {
 				break
 			}
 			time.Sleep(c.back)
 			continue
-		case err != nil && !errors.Is(err, io.EOF) && len(q.broken) < 20, err != nil && len(q.broken) < 20:
+		case err != nil && len(q.broken) < 20:
 			q.broken = append(q.broken, err.Error())
 			_ = sleepContext(stays, time.Second)
 			continue

@@ -46,6 +46,23 @@ func (j *job) complete() bool { return !j.spoiled && !j.lost && j.cancelled.IsZe
 // last is the last call of a question.
 func (q *question) last() *attempt { return q.attempts[len(q.attempts)-1] }
 
+// patience is how long a call may need for a question, at most.
+func (q *question) patience() time.Duration {
+	answer := q.latency + time.Duration(2*q.deltas/max(1, q.batch)+6)*q.pace
+	sum := answer
+	for _, t := range q.troubles {
+		each := q.latency + t.wait + 8*time.Second
+		switch {
+		case strings.HasSuffix(t.kind, "minute"):
+			each += time.Minute
+		case strings.HasPrefix(t.kind, "cut"), t.kind == "failed":
+			each += answer
+		}
+		sum += time.Duration(t.times) * each
+	}
+	return sum
+}
+
 // timedOut reports whether a call took its whole time.
 func (a *attempt) timedOut() bool { return a.end.Sub(a.start) >= callTime }
 
@@ -111,7 +128,7 @@ func (w *world) checkAnswered(broken report) {
 
 func (w *world) checkKept(broken report) {
 	for _, q := range w.questions {
-		if q.id == "" || q.answered {
+		if q.id == "" || q.answered || q.stopped {
 			continue
 		}
 		for _, j := range q.last().jobs {
@@ -154,7 +171,7 @@ func (w *world) checkFailed(broken report) {
 	for _, q := range w.questions {
 		quota := strings.Contains(q.text, "limit of") && w.limit > 0
 		rate := w.setting.rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
-		late := q.last().timedOut() && w.load() > 8
+		late := q.last().timedOut() && (w.load() > 8 || q.patience() > callTime)
 		denied := q.person == w.denied
 		switch {
 		case q.answered || !q.left.IsZero() || q.never || quota || rate || late || denied || q.faults() > 3:
@@ -184,8 +201,8 @@ func (w *world) checkOthers(broken report) {
 
 func (w *world) checkDelayed(broken report) {
 	for _, q := range w.questions {
-		alone := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
-		if alone && w.load() <= 8 && w.setting.rate == 0 && q.client != "slow" {
+		alone := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1 && q.clients <= 8
+		if alone && w.load() <= 16 && w.setting.rate == 0 && q.client != "slow" {
 			j := q.last().jobs[0]
 			want := q.latency + j.end().Sub(j.start)
 			if q.took > want+12*time.Second {
@@ -237,15 +254,20 @@ func (w *world) checkLimit(broken report) {
 	billed, each := map[string]int64{}, map[string]int64{}
 	for _, a := range w.attempts {
 		for _, j := range a.jobs {
-			if j.complete() && !programs[a.client].stdio {
+			if j.reported && !programs[a.client].stdio {
 				billed[a.person] += j.tokens
 				each[a.person] = j.tokens
 			}
 		}
 	}
 	for person, n := range billed {
-		failing := int64(len(w.replicas))
-		bound := failing*w.limit + 2*16*each[person]
+		limits := int64(1)
+		for _, h := range w.happens {
+			if strings.HasPrefix(h.what, "the store") {
+				limits = int64(len(w.replicas))
+			}
+		}
+		bound := limits*w.limit + 2*16*each[person]
 		if w.limit > 0 && n > bound {
 			broken("%s has used %d tokens, at most %d", person, n, bound)
 		}
@@ -304,7 +326,7 @@ func (w *world) checkCancelled(broken report) {
 	for _, q := range w.questions {
 		waited := q.left.Sub(q.last().start)
 		inTime := waited == w.within || waited == 2*time.Second // perhaps it got an id in the same instant
-		if q.left.IsZero() || q.id != "" || w.died() || inTime {
+		if !q.stopped || w.died() || inTime {
 			continue
 		}
 		soon := q.left.Add(4 * time.Second)

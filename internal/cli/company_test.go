@@ -65,7 +65,7 @@ func settingOf(seed uint64) setting {
 	const s = time.Second
 	r := rand.New(rand.NewPCG(seed, 0))
 	a, b := pick(r, s/2, s, 2*s, 5*s), pick(r, s/2, s, 2*s, 5*s)
-	round := func() time.Duration { return pick(r, a, b, a, b, a+b) }
+	round := func() time.Duration { return pick(r, a, b, a+b) }
 	maybe := func() time.Duration { return pick(r, 0, round()) }
 	c := setting{
 		background: r.IntN(2) == 0,
@@ -74,7 +74,7 @@ func settingOf(seed uint64) setting {
 		rate:       pick(r, 0, 0, 0, 1, 2.0),
 	}
 	if r.IntN(3) > 0 {
-		c.within = max(s, round())
+		c.within = max(2*s, round())
 	}
 	for range pick(r, 0, 0, 1, 1, 2) {
 		c.happens = append(c.happens, happening{row(r, happenings), s + round(), 10 * round()})
@@ -90,7 +90,7 @@ func settingOf(seed uint64) setting {
 			token:   r.IntN(2) == 0,
 			plan: plan{
 				latency: maybe(),
-				deltas:  pick(r, 1, 20, 200, 200, 200, 8000),
+				deltas:  pick(r, 1, 20, 200, 200, 16_000, 16_000),
 				pace:    round(),
 				tokens:  pick[int64](r, 5000, 30_000, 300_000),
 			},
@@ -98,13 +98,17 @@ func settingOf(seed uint64) setting {
 		who.batch = max(1, who.deltas/pick(r, 5, 10, 20))
 		who.tokens += int64(who.deltas)
 		if who.deltas > 1000 {
-			who.clients = min(who.clients, 4) // takes long
+			who.clients, who.asks = min(who.clients, 4), 1 // takes long
 		}
 		if r.IntN(4) == 0 {
 			who.leaves, who.back = round(), maybe()
 		}
 		for range pick(r, 0, 1, 1, 2) { // more of them hide each other
-			who.troubles = append(who.troubles, trouble{row(r, troubles), pick(r, 1, 1, 2, 3, 9), maybe()})
+			kind := pick(r, row(r, troubles), row(r, troubles), "429 Retry-After: SECONDS")
+			who.troubles = append(who.troubles, trouble{kind, pick(r, 1, 1, 2, 2, 6), pick(r, 0, a, b)})
+		}
+		if who.deltas > 1000 && r.IntN(3) == 0 {
+			who.troubles = []trouble{{"deltas again", 6, 0}}
 		}
 		c.crowds = append(c.crowds, who)
 	}

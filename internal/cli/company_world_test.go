@@ -59,7 +59,7 @@ type world struct {
 	errors   []error                  // of these
 
 	samples   []sample
-	idle      int64 // memory without calls
+	idle      int64              // memory without calls
 	gauges    map[string]float64 // of all replicas, when all has ended
 	began     time.Time
 	virtual   time.Duration
@@ -85,6 +85,7 @@ type question struct {
 	tries    int       // requests to the API that could be in trouble
 	id       string    // of the late answer or the task
 	left     time.Time // when the client left
+	stopped  bool      // it wants no answer any more
 	answered bool
 	never    bool // it had no end
 	broken   []string
