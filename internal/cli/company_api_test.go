@@ -32,33 +32,51 @@ type trouble struct {
 	wait  time.Duration // that the API names
 }
 
-// troubles are what may go wrong with a request to the API. What is sent is in the names of the refusals.
-var troubles = map[string]func(*exchange, trouble){
-	"429":                                   refused,
-	"429 Retry-After: SECONDS":              refused,
-	"429 Retry-After: UNITS":                refused,
-	"429 Retry-After: DATE":                 refused,
-	"429 Retry-After-Ms: MS":                refused,
-	"429 x-ms-retry-after-ms: MS":           refused,
-	"429 x-ratelimit-reset-requests: UNITS": refused,
-	"429 Please try again in UNITS.":        refused,
-	"503":                                   refused,
-	"503 after a minute":                    func(x *exchange, t trouble) { time.Sleep(time.Minute); refused(x, t) },
-	"500 key KEY":                           refused,
-	"cut at the start":                      func(x *exchange, _ trouble) { x.cut = 0 },
-	"cut when it has a name":                func(x *exchange, _ trouble) { x.cut = 1 },
-	"cut in the text":                       func(x *exchange, _ trouble) { x.cut = 3 + x.job.deltas/2 },
-	"cut in a line":                         func(x *exchange, _ trouble) { x.cut, x.half = 3+x.job.deltas/2, true },
-	"cut before the end":                    func(x *exchange, _ trouble) { x.cut = x.job.events() - 1 },
-	"no end":                                func(x *exchange, _ trouble) { x.cut, x.eof = x.job.events()-1, true },
-	"failed":                                func(x *exchange, _ trouble) { x.cut, x.fails = 3+x.job.deltas/2, true },
-	"deltas again":                          func(x *exchange, _ trouble) { x.job.again = true },
-	"no names":                              func(x *exchange, _ trouble) { x.sends = func(int) bool { return false } },
-	"some names":                            func(x *exchange, _ trouble) { x.sends = func(i int) bool { return i%3 > 0 } },
-	"no stream":                             func(x *exchange, _ trouble) { x.plain = true },
-	"stream refused":                        streamRefused,
-	"no GET":                                func(x *exchange, _ trouble) { x.job.lost = true },
+// troubles are what may go wrong with a request to the API. The name of a refusal has what it says.
+var troubles = map[string]effect{
+	"429":                                   {status: 429},
+	"429 Retry-After: SECONDS":              {status: 429},
+	"429 Retry-After: UNITS":                {status: 429},
+	"429 Retry-After: DATE":                 {status: 429},
+	"429 Retry-After-Ms: MS":                {status: 429},
+	"429 x-ms-retry-after-ms: MS":           {status: 429},
+	"429 x-ratelimit-reset-requests: UNITS": {status: 429},
+	"429 Please try again in UNITS.":        {status: 429},
+	"503":                                   {status: 503},
+	"503 after a minute":                    {status: 503, late: time.Minute},
+	"500 with the key KEY":                  {status: 500},
+	"400 stream is not supported":           {status: 400},
+	"cut at the start":                      {cut: func(*job) int { return 0 }},
+	"cut when it has a name":                {cut: func(*job) int { return 1 }},
+	"cut in the text":                       {cut: middle},
+	"cut in a line":                         {cut: middle, half: true},
+	"cut before the end":                    {cut: last},
+	"failed":                                {cut: middle, fails: true},
+	"no end":                                {cut: last, ends: true},
+	"no names":                              {unnamed: 1},
+	"some names":                            {unnamed: 3},
+	"no stream":                             {plain: true},
+	"deltas again":                          {again: true},
+	"no GET":                                {lost: true},
 }
+
+// effect is what a trouble does.
+type effect struct {
+	status  int           // of a refusal
+	late    time.Duration // until then
+	cut     func(*job) int
+	half    bool // the event at the cut is sent in part,
+	fails   bool // is a failure,
+	ends    bool // or the stream ends well
+	unnamed int  // each so many events have no name
+	plain   bool // an object in place of a stream
+	again   bool // the deltas come again after their item
+	lost    bool // no GET finds the response
+}
+
+func middle(j *job) int { return 3 + j.deltas/2 }
+
+func last(j *job) int { return j.events() - 1 }
 
 // api is a Responses API in a bubble, with a ledger.
 type api struct {
@@ -82,8 +100,8 @@ type job struct {
 	start      time.Time
 	background bool
 	named      bool // its first event was sent
-	again      bool // the deltas are sent again after their item
-	lost       bool // no GET finds it
+	repeats    bool // the deltas, after their item
+	hidden     bool // no GET finds it
 	spoiled    bool // it cannot be continued
 	left       time.Time
 	cancelled  time.Time
@@ -100,6 +118,7 @@ func (a *api) locked(f func()) {
 type exchange struct {
 	*api
 	*job
+	effect
 	attempt *attempt
 	w       http.ResponseWriter
 	r       *http.Request
@@ -107,10 +126,6 @@ type exchange struct {
 	stream  bool // that is asked for
 	done    bool // refused
 
-	cut              int // the event that is not sent
-	half, eof, fails bool
-	plain            bool
-	sends            func(event int) bool // its name
 }
 
 func (x *exchange) refuse(status int, code, param, message string) {
@@ -120,9 +135,9 @@ func (x *exchange) refuse(status int, code, param, message string) {
 	fmt.Fprintf(x.w, `{"error":{"message":%q,"type":"x","code":%q,"param":%q}}`, message, code, param)
 }
 
-// refused answers with the status and the words of a trouble.
-func refused(x *exchange, t trouble) {
-	if x.get {
+// refused answers as a trouble says, unless it does not.
+func (x *exchange) refused(t trouble) {
+	if x.status == 0 || x.get || x.status == 400 && !x.stream {
 		return
 	}
 	at := time.Now().Add(t.wait)
@@ -138,23 +153,21 @@ func refused(x *exchange, t trouble) {
 		x.w.Header().Set(strings.TrimSpace(header), value)
 		x.w.Header().Set("X-Ratelimit-Remaining-Requests", "0")
 	}
-	status, code := 429, "rate_limit_exceeded"
-	if t.kind[0] == '5' {
-		status, code = 503, ""
-	} else if words != "" {
-		x.locked(func() { x.attempt.notBefore = at })
+	code, param := "", ""
+	switch x.status {
+	case 429:
+		code = "rate_limit_exceeded"
+		if words != "" {
+			x.locked(func() { x.attempt.notBefore = at })
+		}
+	case 400:
+		code, param = "unsupported_parameter", "stream"
 	}
-	x.refuse(status, code, "", "Limit or overload."+words)
-}
-
-func streamRefused(x *exchange, _ trouble) {
-	if x.stream && !x.get {
-		x.refuse(400, "unsupported_parameter", "stream", "stream is not supported")
-	}
+	x.refuse(x.status, code, param, "Limit or overload."+words)
 }
 
 func (j *job) events() int {
-	if j.again {
+	if j.repeats {
 		return 2*j.deltas + 6
 	}
 	return j.deltas + 6
@@ -220,7 +233,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	x := &exchange{api: a, w: w, r: r, cut: -1, sends: func(int) bool { return true }}
+	x := &exchange{api: a, w: w, r: r}
 	a.mu.Lock()
 	a.requests++
 	a.mu.Unlock()
@@ -241,7 +254,9 @@ func (x *exchange) try() {
 	x.locked(func() { n, x.tries = x.tries, x.tries+1 })
 	for _, t := range x.plan.troubles {
 		if 0 <= n && n < t.times {
-			troubles[t.kind](x, t)
+			x.effect = troubles[t.kind]
+			time.Sleep(x.late)
+			x.refused(t)
 		}
 		n -= t.times
 	}
@@ -269,7 +284,8 @@ func (x *exchange) create(name string, background bool) {
 	}
 	wait := x.take()
 	if wait > 0 {
-		refused(x, trouble{"429 Retry-After: SECONDS", 1, wait})
+		x.status = 429
+		x.refused(trouble{"429 Retry-After: SECONDS", 1, wait})
 		return
 	}
 	x.try()
@@ -279,6 +295,7 @@ func (x *exchange) create(name string, background bool) {
 
 	x.locked(func() {
 		x.start = time.Now()
+		x.repeats, x.hidden = x.again, x.lost
 		x.attempt.jobs = append(x.attempt.jobs, x.job)
 		if background {
 			x.jobs[x.id] = x.job
@@ -311,7 +328,7 @@ func (x *exchange) fetch(id string, cancels bool) {
 		cancelled = x.job != nil && !x.cancelled.IsZero()
 	})
 	switch {
-	case x.job == nil || x.lost && !cancels:
+	case x.job == nil || x.hidden && !cancels:
 		x.refuse(404, "", "", "Response with id '"+id+"' not found.")
 	case cancelled:
 		x.object("cancelled")
@@ -392,15 +409,15 @@ func (x *exchange) write(from int) {
 			}
 		}
 		name, data := j.event(i)
-		if x.cut >= 0 && i >= x.cut {
+		if x.cut != nil && i >= x.cut(j) {
 			x.spoil(&b, data)
 			_ = flush()
-			if x.eof {
+			if x.ends {
 				return
 			}
 			panic(http.ErrAbortHandler)
 		}
-		if x.sends(i) {
+		if x.unnamed == 0 || i%x.unnamed > 0 {
 			b.WriteString("event: " + name + "\n")
 		}
 		b.WriteString("data: " + data + "\n\n")
@@ -421,6 +438,6 @@ func (x *exchange) spoil(b *strings.Builder, data string) {
 			`{"code":"server_error","message":"x"}}}` + "\n\n")
 	}
 	x.locked(func() {
-		x.spoiled = x.fails || x.lost || x.cut == 0 || !x.background && !x.eof
+		x.spoiled = x.fails || x.hidden || x.cut(x.job) == 0 || !x.background && !x.ends
 	})
 }

@@ -243,7 +243,7 @@ func (c *client) ask(q *question) {
 		case stays.Err() != nil && strings.Contains(r.Raw, "END:"+q.name):
 			q.answered = true
 		case stays.Err() != nil:
-			q.left = time.Now()
+			q.left = q.start.Add(c.leaves)
 			stays = ctx
 			q.stopped = q.id == "" || c.tasks && c.back == 0
 			if q.stopped && q.id != "" {

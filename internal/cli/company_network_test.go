@@ -31,13 +31,7 @@ type host struct {
 // pipe is one end of a connection. owner is the host that made it.
 type pipe struct {
 	net.Conn
-	owner  string
-	number int
-}
-
-// RemoteAddr is different for each connection.
-func (p *pipe) RemoteAddr() net.Addr {
-	return &net.TCPAddr{IP: net.IPv4(10, 0, byte(p.number>>8), byte(p.number)), Port: 1024}
+	owner string
 }
 
 func (n *network) listen(address string) *host {
@@ -65,8 +59,8 @@ func (n *network) dialer(owner string) func(context.Context, string, string) (ne
 			return nil, errRefused
 		}
 		here, there := net.Pipe()
-		near := &pipe{here, owner, len(n.pipes)}
-		far := &pipe{there, address, len(n.pipes)}
+		near := &pipe{here, owner}
+		far := &pipe{there, address}
 		n.pipes = append(n.pipes, near, far)
 		silent := h.silent
 		n.mu.Unlock()
@@ -85,24 +79,19 @@ func (n *network) dialer(owner string) func(context.Context, string, string) (ne
 	}
 }
 
-// set changes a host. All its connections end.
+// set changes a host; "": all. Its connections end.
 func (n *network) set(address string, down, silent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hosts[address].down, n.hosts[address].silent = down, silent
-	for _, p := range n.pipes {
-		if p.owner == address {
-			_ = p.Close()
+	for name, h := range n.hosts {
+		if name == address {
+			h.down, h.silent = down, silent
 		}
 	}
-}
-
-// end ends all connections.
-func (n *network) end() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	for _, p := range n.pipes {
-		_ = p.Close()
+		if p.owner == address || address == "" {
+			_ = p.Close()
+		}
 	}
 }
 
@@ -120,7 +109,7 @@ func (h *host) Close() error {
 	return nil
 }
 
-func (h *host) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 1, 1, 1), Port: 8080} }
+func (h *host) Addr() net.Addr { return &net.TCPAddr{Port: 8080} }
 
 // valkey is the store of the limits. It does what take.lua does.
 type valkey struct {

@@ -41,7 +41,7 @@ func (j *job) end() time.Time {
 }
 
 // complete reports whether the API has the whole answer in the end.
-func (j *job) complete() bool { return !j.spoiled && !j.lost && j.cancelled.IsZero() }
+func (j *job) complete() bool { return !j.spoiled && !j.hidden && j.cancelled.IsZero() }
 
 // last is the last call of a question.
 func (q *question) last() *attempt { return q.attempts[len(q.attempts)-1] }
@@ -51,11 +51,8 @@ func (q *question) patience() time.Duration {
 	answer := q.latency + time.Duration(2*q.deltas/max(1, q.batch)+6)*q.pace
 	sum := answer
 	for _, t := range q.troubles {
-		each := q.latency + t.wait + 8*time.Second
-		switch {
-		case strings.HasSuffix(t.kind, "minute"):
-			each += time.Minute
-		case strings.HasPrefix(t.kind, "cut"), t.kind == "failed":
+		each := q.latency + t.wait + troubles[t.kind].late + 8*time.Second
+		if troubles[t.kind].cut != nil {
 			each += answer
 		}
 		sum += time.Duration(t.times) * each
@@ -66,14 +63,12 @@ func (q *question) patience() time.Duration {
 // timedOut reports whether a call took its whole time.
 func (a *attempt) timedOut() bool { return a.end.Sub(a.start) >= callTime }
 
-// died reports whether a replica has died.
-func (w *world) died() bool {
-	return slices.ContainsFunc(w.replicas, func(r *replica) bool { return !r.dead.IsZero() })
+// happened reports whether something happened whose name begins so.
+func (w *world) happened(what string) bool {
+	return slices.ContainsFunc(w.happens, func(h happening) bool { return strings.HasPrefix(h.what, what) })
 }
 
-func (w *world) drained() bool {
-	return slices.ContainsFunc(w.replicas, func(r *replica) bool { return !r.draining.IsZero() })
-}
+func (w *world) died() bool { return w.happened("a replica dies") }
 
 // load is how many questions may run at once.
 func (w *world) load() (n int) {
@@ -90,9 +85,8 @@ func (w *world) load() (n int) {
 // faults is how many requests of a question fail.
 func (q *question) faults() (n int) {
 	for _, t := range q.troubles {
-		harmless := strings.HasPrefix(t.kind, "no ") || strings.HasPrefix(t.kind, "some ") ||
-			t.kind == "deltas again" || t.kind == "stream refused"
-		if !harmless {
+		e := troubles[t.kind]
+		if e.status > 400 || e.cut != nil && !e.ends {
 			n += t.times
 		}
 	}
@@ -143,7 +137,7 @@ func (w *world) checkOnce(broken report) {
 	for _, a := range w.attempts {
 		most := 1
 		for _, j := range a.jobs {
-			if j.spoiled || j.lost {
+			if j.spoiled || j.hidden {
 				most++
 			}
 		}
@@ -188,7 +182,7 @@ func (w *world) checkOthers(broken report) {
 				broken("%s: the client is told of %s", q.name, name)
 			}
 		}
-		few := q.clients <= 8 && w.load() <= 32 && q.person != w.denied && !w.drained()
+		few := q.clients <= 8 && w.load() <= 32 && q.person != w.denied && !w.happened("a replica drains")
 		if few && len(q.refused) > 0 {
 			broken("%s of a person with %d clients is refused: %.200s", q.name, q.clients, q.refused[0])
 		}
@@ -238,14 +232,14 @@ func (w *world) checkBilled(broken report) {
 			}
 		}
 		sum += logged[trace]
-		cut := w.died() || w.drained() && a.id != "" || !a.left.IsZero() || a.timedOut()
+		cut := w.died() || w.happened("a replica drains") && a.id != "" || !a.left.IsZero() || a.timedOut()
 		if logged[trace] > billed || logged[trace] < reported && !cut {
 			broken("%s: %d tokens are counted, the API has billed %d and reported %d",
 				a.name, logged[trace], billed, reported)
 		}
 	}
 	counted := int64(w.gauges["tokens_total of both kinds"])
-	if counted != sum && !w.died() && !w.drained() {
+	if counted != sum && !w.died() && !w.happened("a replica drains") {
 		broken("%d tokens are in the metrics, %d in the log", counted, sum)
 	}
 }
@@ -262,10 +256,8 @@ func (w *world) checkLimit(broken report) {
 	}
 	for person, n := range billed {
 		limits := int64(1)
-		for _, h := range w.happens {
-			if strings.HasPrefix(h.what, "the store") {
-				limits = int64(len(w.replicas))
-			}
+		if w.happened("the store") {
+			limits = int64(len(w.replicas))
 		}
 		bound := limits*w.limit + 2*16*each[person]
 		if w.limit > 0 && n > bound {
@@ -275,11 +267,17 @@ func (w *world) checkLimit(broken report) {
 }
 
 func (w *world) checkMemory(broken report) {
+	processes := int64(0)
+	for _, who := range w.crowds {
+		if programs[who.client].stdio {
+			processes += int64(who.clients)
+		}
+	}
 	for _, s := range w.samples {
-		each := (s.heap - w.idle) / s.calls
-		if each > 256<<10+s.written/4 {
-			broken("%d running calls hold %d KiB each, the API has written %d KiB to each",
-				s.calls, each>>10, s.written>>10)
+		held := s.heap - w.idle
+		if held > (2+processes)<<20+s.calls*(256<<10+s.written/4) {
+			broken("%d running calls hold %d KiB, the API has written %d KiB to each",
+				s.calls, held>>10, s.written>>10)
 		}
 	}
 }

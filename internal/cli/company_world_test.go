@@ -415,7 +415,7 @@ func (w *world) run(t *testing.T) {
 	for _, rep := range w.replicas {
 		<-rep.done
 	}
-	w.network.end()
+	w.network.set("", true, false)
 }
 
 // sample measures the memory of running calls while much is written to them.
@@ -428,7 +428,7 @@ func (w *world) sample(ctx context.Context) {
 				calls, written = calls+1, written+int64(n)
 			}
 		})
-		if written < 1<<20 || written/calls < 300<<10 || written < most*5/4 {
+		if written < 1<<20 || written/calls < 700<<10 || written < most*5/4 {
 			continue
 		}
 		most = written
