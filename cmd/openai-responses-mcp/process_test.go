@@ -4,10 +4,13 @@ package main
 
 import (
 	"bufio"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -31,6 +34,45 @@ func TestSignalWithFullPipe(t *testing.T) {
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	c.stdout = http.NoBody // exit reads nothing, so that the pipe stays full
 	c.exit(0)
+}
+
+// A pipe of root certificates that is not written takes no call longer than its time, and the error
+// names it. Once it is written, calls work.
+func TestRootsPipe(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "darwin" {
+		t.Skip("SSL_CERT_FILE is not read there")
+	}
+	api, err := apitest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewTLSServer(api)
+	defer server.Close()
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "roots.pem")
+	err = unix.Mkfifo(pipe, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c := start(t, program(dir, "--stdio", "SSL_CERT_FILE="+pipe, "OPENAI_API_KEY="+key,
+		"OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_API_TIMEOUT=3000")).begin()
+	for i := range 256 {
+		c.line(ask(fmt.Sprint(i), "x"))
+	}
+	for i := range 256 {
+		compare.Contains(t, "result", c.want(fmt.Sprint(i)).raw, "correct SSL_CERT_FILE: reading "+pipe)
+	}
+
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	err = os.WriteFile(pipe, pem.EncodeToMemory(block), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.line(ask("1", "x"))
+	compare.Contains(t, "result", c.want("1").raw, "resolved_model")
+	c.eof()
 }
 
 // Another process that has the same pipes may make them non-blocking. Neither reading from an empty

@@ -19,6 +19,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -44,6 +45,7 @@ type Advisor struct {
 	Proxy     string             // variable of the proxy
 	GOOS      string             // decides where root certificates are
 	RootsFile string             // value of SSL_CERT_FILE, which is read for a hint
+	Redactor  *redact.Redactor   // of texts that are cut
 }
 
 // Setting is a value of the configuration and its origin.
@@ -57,7 +59,7 @@ type Setting struct {
 // hint comes before what the API said, so that truncation removes only the latter.
 func (v Advisor) Explain(tool string, err error) string {
 	problem, hint, message := v.explain(tool, err)
-	return text.Truncate(sentence(problem, hint, message), maxExplain)
+	return v.Redactor.Truncate(sentence(problem, hint, message), maxExplain)
 }
 
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
@@ -104,6 +106,7 @@ func general(err error) string {
 	kind := call.KindOf(err)
 	_, timedOut := errors.AsType[answer.TimeoutError](err)
 	_, queued := errors.AsType[call.QueuedError](err)
+	_, unread := errors.AsType[call.RootsError](err)
 	e, fromAPI := errors.AsType[*call.Error](err)
 	tunnel, tunneled := errors.AsType[call.TunnelError](err)
 	switch {
@@ -113,6 +116,8 @@ func general(err error) string {
 		return "no_text " + err.Error()
 	case timedOut && queued:
 		return "late queued"
+	case timedOut && unread:
+		return "late roots"
 	case timedOut:
 		return "late"
 	case errors.Is(err, answer.ErrGone):

@@ -3,12 +3,14 @@ package advice
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -60,6 +62,14 @@ func TestQuestion(t *testing.T) {
 			"timed out after 1 s, waiting for the rate limit with 12 calls ahead",
 			"ask fewer questions at once, or " + raise,
 		},
+		timeout(answer.TimeoutError(time.Second), call.RootsError("ca.pem")): {
+			"timed out after 1 s, reading root certificates",
+			"correct SSL_CERT_FILE: reading ca.pem does not end",
+		},
+		timeout(call.RootsError("ca.pem")): {
+			"timed out, reading root certificates",
+			"correct SSL_CERT_FILE: reading ca.pem does not end",
+		},
 		answer.ErrGone: {
 			"the API does not have the answer any more",
 			"it keeps answers for about ten minutes, with responses.store: true for longer",
@@ -78,7 +88,7 @@ func TestExplainWait(t *testing.T) {
 			e.Attempts = 4
 			e.RetryAfter = 14036 * time.Millisecond
 			v := Advisor{BaseURL: Setting{Value: "https://a.example/v1"}, Streams: true}
-			for _, got := range []string{v.Explain("answer", e), ExplainToCaller("answer", e)} {
+			for _, got := range []string{v.Explain("answer", e), v.ExplainToCaller("answer", e)} {
 				if !strings.Contains(got, "after 4 attempts: try again in 14 s") {
 					t.Errorf("got %q, want the time to wait", got)
 				}
@@ -99,5 +109,29 @@ func TestExplain(t *testing.T) {
 			got := Advisor{}.Explain("answer", refused(call.KindServer, 503, message))
 			compare.Equal(t, "Explain", got, want)
 		})
+	}
+}
+
+// No part of a key is left where a line is cut. The server redacts whole ones.
+func TestKeyAcrossTheEndOfALine(t *testing.T) {
+	const key = "0f3c9a77b1de42Q8w2Xr5Tn1BzHn4Vs8Ec2Ra7Lm6Pk9Yd3Wq5"
+	v := Advisor{Redactor: redact.New(key)}
+	for n := range 200 {
+		said := strings.Repeat("x", n) + key
+		for _, err := range []error{
+			errors.New(said),
+			call.KindNoText.Errorf("incomplete: %s", said),
+			&call.Error{Kind: call.KindConnection, Err: &net.DNSError{Name: said}},
+		} {
+			problem, _ := v.Advise("answer", err)
+			lines := v.Explain("answer", err) + v.ExplainToCaller("answer", err)
+			ofDNS := errors.As(err, new(*net.DNSError))
+			if ofDNS {
+				lines += problem // which is cut
+			}
+			if strings.Contains(strings.ReplaceAll(lines, key, ""), key[:4]) {
+				t.Fatalf("after %d characters: %s", n, lines)
+			}
+		}
 	}
 }

@@ -14,10 +14,10 @@ const tellOperator = "tell the operator of this server"
 
 // ExplainToCaller is Explain for people who share a server and cannot change it. It says what they can
 // do, and names no setting, path or address of the server.
-func ExplainToCaller(_ string, err error) string {
+func (v Advisor) ExplainToCaller(_ string, err error) string {
 	kind := call.KindOf(err)
 	name := kind.Label()
-	if kind == call.KindNoText { // which says why
+	if kind == call.KindNoText || errors.As(err, new(call.RootsError)) { // which say why
 		name = general(err)
 	}
 	w := find(name)
@@ -45,5 +45,5 @@ func ExplainToCaller(_ string, err error) string {
 		hint = tellOperator
 	}
 	hint = waitOr(cmp.Or(hint, tellOperator), e)
-	return text.Truncate(sentence(problem, hint, message), maxExplain)
+	return v.Redactor.Truncate(sentence(problem, hint, message), maxExplain)
 }

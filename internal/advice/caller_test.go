@@ -29,7 +29,7 @@ func TestCallers(t *testing.T) {
 			if kind == call.KindFailed {
 				err = &call.Error{Kind: kind, Message: "Your question was flagged."}
 			}
-			got := ExplainToCaller("answer", err)
+			got := Advisor{}.ExplainToCaller("answer", err)
 			for word := range strings.FieldsSeq(private) {
 				ofServer := strings.Contains(got, word)
 				known := kind == call.KindArguments || kind == call.KindLimited || kind == call.KindInternal
@@ -44,7 +44,9 @@ func TestCallers(t *testing.T) {
 // What people can do themselves.
 func TestOwnMistakes(t *testing.T) {
 	queued := errors.Join(answer.TimeoutError(time.Minute), call.QueuedError(3))
+	unread := errors.Join(answer.TimeoutError(time.Minute), call.RootsError("ca.pem"))
 	errs := map[error]string{
+		&call.Error{Kind: call.KindTimeout, Err: unread}: "timed out after 60 s: " + tellOperator,
 		&call.Error{Kind: call.KindTimeout, Err: queued}: "timed out after 60 s: " +
 			"ask for less, or fewer questions at once",
 		answer.ErrGone:     "the API does not have the answer any more",
@@ -55,7 +57,7 @@ func TestOwnMistakes(t *testing.T) {
 	}
 	for err, want := range errs {
 		t.Run(want, func(t *testing.T) {
-			compare.Equal(t, "text", ExplainToCaller("answer", err), want)
+			compare.Equal(t, "text", Advisor{}.ExplainToCaller("answer", err), want)
 		})
 	}
 }

@@ -70,6 +70,10 @@ func (v Advisor) roots() string {
 	case v.RootsFile == "":
 		return " without roots"
 	}
+	info, err := os.Stat(v.RootsFile)
+	if err == nil && !info.Mode().IsRegular() { // a pipe, which was read once
+		return ""
+	}
 	pem, _ := os.ReadFile(v.RootsFile) // Go ignores such a file without an error
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return " with bad roots"

@@ -16,7 +16,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // words are the texts for an error. The words with $ in them are the keys of values.
@@ -51,6 +50,8 @@ func (v Advisor) detail(e *call.Error) string {
 		return v.connection(e)
 	case e.Kind == call.KindParameter:
 		return e.Param
+	case errors.As(e, new(call.RootsError)):
+		return "roots"
 	case e.Status/100 == 3:
 		return "redirect"
 	case errors.Is(e, call.ErrWebPage):
@@ -65,6 +66,7 @@ func (v Advisor) detail(e *call.Error) string {
 func (v Advisor) values(tool string, err error, e *call.Error) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)
+	unread, _ := errors.AsType[call.RootsError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
 	dns = cmp.Or(dns, &net.DNSError{})
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
@@ -79,7 +81,7 @@ func (v Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"AHEAD":     strconv.Itoa(int(queued)),
 		"WAIT":      waitOr("wait a little, or raise request.max_retries", e),
 		"LATER":     waitOr("try again later", e),
-		"NAME":      strconv.Quote(text.Truncate(dns.Name, 60)),
+		"NAME":      strconv.Quote(v.Redactor.Truncate(dns.Name, 60)),
 		"VALIDITY": certificate.NotBefore.Format(time.DateOnly) + " to " +
 			certificate.NotAfter.Format(time.DateOnly),
 		"TODAY":    time.Now().Format(time.DateOnly),
@@ -93,6 +95,7 @@ func (v Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"PROXY":    v.Proxy,
 		"PLAIN":    v.orPlain(e),
 		"ROOTS":    v.RootsFile,
+		"UNREAD":   string(unread),
 		"VERIFY":   VerifyPage,
 	}
 }

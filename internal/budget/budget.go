@@ -1,9 +1,10 @@
 // Package budget bounds the calls and tokens of people, over all replicas where there is a store.
 //
-//	budget.go  Budget: what a call takes, and how that is corrected at its end
-//	memory.go  the buckets of this process
-//	store.go   the buckets of Valkey or Redis, which replicas share
-//	take.lua   the script that changes those
+//	budget.go   Budget: what a call takes, and how that is corrected at its end
+//	memory.go   the buckets of this process
+//	store.go    the buckets of Valkey or Redis, which replicas share
+//	replies.go  the connection to it, which bounds replies
+//	take.lua    the script that changes those
 //
 // A limit is a quota: a bucket for each person that refills evenly in its period. What is taken is
 // measured in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe

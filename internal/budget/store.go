@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	_ "embed"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
@@ -41,10 +42,10 @@ var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
 // is repeated: an error does not say whether the script ran.
 type Store struct {
-	// Dial connects; nil: redigo does. Set it before SetURL.
+	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	roots   func() *x509.CertPool
+	roots   func(context.Context) (*x509.CertPool, error)
 	log     *slog.Logger
 	url     atomic.Pointer[url.URL]
 	pool    atomic.Pointer[redis.Pool]
@@ -54,8 +55,11 @@ type Store struct {
 
 // NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
 // system.
-func NewStore(roots func() *x509.CertPool, log *slog.Logger) *Store {
+func NewStore(
+	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
+) *Store {
 	s := &Store{
+		Dial:  new(net.Dialer).DialContext,
 		roots: roots,
 		log:   log,
 		uses:  make(chan struct{}, maxUses),
@@ -93,17 +97,38 @@ func (s *Store) renew(pool *redis.Pool) bool {
 	})
 }
 
-// dial connects until ctx ends.
+// dial connects until ctx ends. redigo sees no TLS: the check of replies is above it.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	end, _ := ctx.Deadline()
-	options := []redis.DialOption{
-		redis.DialTLSHandshakeTimeout(time.Until(end)),
-		redis.DialTLSConfig(&tls.Config{RootCAs: s.roots()}),
+	u := *s.url.Load()
+	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
+	u.Scheme = "redis"
+	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := s.Dial(ctx, network, address)
+		if err == nil && secure {
+			conn, err = s.secure(ctx, conn, u.Hostname())
+		}
+		return &replies{Conn: conn}, err
 	}
-	if s.Dial != nil {
-		options = append(options, redis.DialContextFunc(s.Dial))
+	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(connect))
+}
+
+// secure begins TLS on a connection, which it closes after an error.
+func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
+	roots, err := s.roots(ctx)
+	if err != nil {
+		_ = plain.Close()
+		return nil, err
 	}
-	return redis.DialURLContext(ctx, s.url.Load().String(), options...)
+	conn := tls.Client(plain, &tls.Config{
+		RootCAs:    roots,
+		ServerName: host,
+	})
+	err = conn.HandshakeContext(ctx)
+	if err != nil {
+		_ = plain.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return conn, nil
 }
 
 // outcome says whether the store has run the script.
@@ -162,20 +187,36 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	reply, err := redis.Int64s(takeScript.DoContext(ctx, conn, arguments(buckets)...))
-	if err == nil && len(reply) == 2 {
+	value, err := takeScript.DoContext(ctx, conn, arguments(buckets)...)
+	_, refuses := errors.AsType[redis.Error](err)
+	reply, err := redis.Int64s(value, err)
+	switch {
+	case err == nil && canGive(reply, buckets):
 		return int(reply[0]), reply[1], done
+	case err == nil:
+		err = fmt.Errorf("reading reply %v: the script cannot give it", reply)
 	}
 
 	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
 		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
 			"err", err)
 	}
-	_, refuses := errors.AsType[redis.Error](err)
 	if connected && !refuses {
 		return 0, 0, unsure
 	}
 	return 0, 0, unused
+}
+
+// canGive reports whether a reply can be that of take.lua.
+func canGive(reply []int64, buckets []bucket) bool {
+	if len(reply) != 2 {
+		return false
+	}
+	refused, wait := reply[0], reply[1]
+	if refused <= 0 || refused > int64(len(buckets)) {
+		return refused == 0 && wait == 0
+	}
+	return wait > 0 && wait <= 2*buckets[refused-1].period
 }
 
 // arguments are those of take.lua, the number of keys first.

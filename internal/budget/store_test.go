@@ -2,16 +2,21 @@ package budget
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -44,7 +49,7 @@ func (l *lines) count(part string) int {
 	return strings.Count(l.buf.String(), part)
 }
 
-func noRoots() *x509.CertPool { return nil }
+func noRoots(context.Context) (*x509.CertPool, error) { return nil, nil }
 
 // newReplica starts a replica whose store is at a URL.
 func newReplica(t *testing.T, url string, o Options) *replica {
@@ -145,6 +150,94 @@ func TestNotedLater(t *testing.T) {
 	_, refused := take(other.Budget, "alice")
 	compare.Equal(t, "error", refused,
 		"limit of 100000 tokens a day reached; a call is possible in 721 min")
+}
+
+// reply replies to each command of a connection with the same bytes, in parts of a size.
+func reply(conn net.Conn, said []byte, size int) {
+	defer conn.Close()
+	command := make([]byte, 1<<16)
+	for {
+		_, err := conn.Read(command)
+		if err != nil {
+			return
+		}
+		for part := range slices.Chunk(said, size) {
+			_, err = conn.Write(part)
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// A reply that the script cannot give is an error of the store, and takes no memory.
+func TestReplies(t *testing.T) {
+	buckets := New(Options{CallsPerHour: 4}).buckets("alice", 1, 0, false)
+	for i, row := range compare.Table(t, "replies", 2) {
+		for _, size := range []int{1, 1 << 30} {
+			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					client, server := net.Pipe()
+					said := []byte(row[1])
+					go reply(server, said, size)
+					r := idleReplica(t, "redis://store", Options{})
+					r.Store.pool.Store(&redis.Pool{Dial: func() (redis.Conn, error) {
+						return redis.NewConn(&replies{Conn: client}, 0, 0), nil
+					}})
+
+					var before, after runtime.MemStats
+					runtime.ReadMemStats(&before)
+					_, _, o := r.Store.take(buckets)
+					runtime.ReadMemStats(&after)
+					client.Close()
+					got := []string{unused: "unused", done: "done", unsure: "unsure"}[o]
+					compare.Equal(t, "outcome", got, row[0])
+					lines := r.log.count("err=") - r.log.count("err=<nil>")
+					compare.Equal(t, "lines with an error", lines, r.Store.Failing())
+					if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
+						t.Errorf("%d KiB are allocated", kib)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Replies are checked over TLS, too.
+func TestReplyTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil) // for its certificate
+	server.StartTLS()
+	defer server.Close()
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", server.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go reply(conn, []byte("*9\r\n"), 1)
+		}
+	}()
+
+	for _, scheme := range []string{"rediss", "valkeys"} {
+		r := idleReplica(t, scheme+"://"+ln.Addr().String(), Options{})
+		r.Store.roots = func(context.Context) (*x509.CertPool, error) {
+			pool := x509.NewCertPool()
+			pool.AddCert(server.Certificate())
+			return pool, nil
+		}
+		conn, err := r.Store.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.Do("PING")
+		compare.Contains(t, scheme+": error", fmt.Sprint(err), "not one of the script")
+		conn.Close()
+	}
 }
 
 // The store has pseudonyms and times, for at most two days. A new URL is used from then on.

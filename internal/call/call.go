@@ -53,6 +53,7 @@ type Call struct {
 
 	Input  []json.RawMessage // of the request, whose words an error may repeat
 	Blocks int               // that have started
+	Unread error             // a RootsError of the last request, which openai-go does not pass on
 }
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the

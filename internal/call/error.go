@@ -54,6 +54,14 @@ func (n QueuedError) Error() string {
 	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
 }
 
+// RootsError names what root certificates are read from, of a call that ended before they were read.
+// It is among the causes of a KindTimeout error.
+type RootsError string
+
+func (from RootsError) Error() string {
+	return "reading the root certificates of " + string(from) + " does not end"
+}
+
 // StatusName returns the name of an HTTP status.
 func StatusName(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))

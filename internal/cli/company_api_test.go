@@ -103,6 +103,7 @@ type job struct {
 	repeats    bool // the deltas, after their item
 	hidden     bool // no GET finds it
 	spoiled    bool // it cannot be continued
+	failed     bool // for the API, too
 	left       time.Time
 	cancelled  time.Time
 	reported   bool // its end has arrived
@@ -132,7 +133,8 @@ func (x *exchange) refuse(status int, code, param, message string) {
 	x.done = true
 	x.w.Header().Set("Content-Type", "application/json")
 	x.w.WriteHeader(status)
-	fmt.Fprintf(x.w, `{"error":{"message":%q,"type":"x","code":%q,"param":%q}}`, message, code, param)
+	fmt.Fprintf(x.w, `{"error":{"message":%q,"type":"x","code":%q,"param":%q}}`,
+		message, code, param)
 }
 
 // refused answers as a trouble says, unless it does not.
@@ -185,8 +187,8 @@ func (j *job) object(status string) string {
 	if status == "completed" {
 		output = j.item()
 	}
-	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,"model":"gpt-5.2",`+
-		`"output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
+	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,`+
+		`"model":"gpt-5.2","output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
 		j.id, status, j.background, output, j.tokens-int64(j.deltas), j.deltas, j.tokens)
 }
 
@@ -204,8 +206,8 @@ func (j *job) event(i int) (name, data string) {
 	case 0:
 		name, data = "created", `,"response":`+j.object("in_progress")
 	case 1:
-		name, data = "output_item.added", place+
-			`,"item":{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}`
+		name, data = "output_item.added", place+`,"item":{"type":"message","id":"msg_1",`+
+			`"role":"assistant","status":"in_progress","content":[]}`
 	case 4 + j.deltas:
 		name, data = "output_item.done", place+`,"item":`+j.item()
 	case j.events() - 1:
@@ -220,7 +222,8 @@ func (j *job) event(i int) (name, data string) {
 		fallthrough
 	default:
 		name = "output_text.delta"
-		data = place + `,"delta":"` + text + `","logprobs":[],"obfuscation":"` + strings.Repeat("x", 50) + `"`
+		data = place + `,"delta":"` + text + `","logprobs":[],"obfuscation":"0123456789012345678901` +
+			`2345678901234567890123456789"`
 	}
 	name = "response." + name
 	return name, fmt.Sprintf(`{"type":%q,"sequence_number":%d%s}`, name, i, data)
@@ -319,19 +322,22 @@ func (x *exchange) create(name string, background bool) {
 // fetch answers requests about a response in the background.
 func (x *exchange) fetch(id string, cancels bool) {
 	x.get = true
-	var cancelled bool
+	var cancelled, failed bool
 	x.locked(func() {
 		x.job = x.jobs[id]
 		if x.job != nil && cancels && !x.ended() {
 			x.cancelled = time.Now()
 		}
 		cancelled = x.job != nil && !x.cancelled.IsZero()
+		failed = x.job != nil && x.failed
 	})
 	switch {
 	case x.job == nil || x.hidden && !cancels:
 		x.refuse(404, "", "", "Response with id '"+id+"' not found.")
 	case cancelled:
 		x.object("cancelled")
+	case failed:
+		x.object("failed")
 	case cancels:
 		x.refuse(400, "", "", "Cannot cancel a completed response.")
 	case x.stream:
@@ -438,6 +444,7 @@ func (x *exchange) spoil(b *strings.Builder, data string) {
 			`{"code":"server_error","message":"x"}}}` + "\n\n")
 	}
 	x.locked(func() {
+		x.failed = x.failed || x.fails
 		x.spoiled = x.fails || x.hidden || x.cut(x.job) == 0 || !x.background && !x.ends
 	})
 }

@@ -96,8 +96,8 @@ func (c *client) process() (end func()) {
 		}
 	}()
 	if !c.tasks {
-		_, _, _ = c.send(c.t.Context(), "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},`+
-			`"clientInfo":{"name":"a","version":"1"}}`, "")
+		c.send(c.t.Context(), "initialize", `"protocolVersion":"2025-06-18","capabilities":{},`+
+			`"clientInfo":{"name":"a","version":"1"}`, "", "")
 		fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
 	return func() {
@@ -110,14 +110,27 @@ func (c *client) process() (end func()) {
 	}
 }
 
-// send sends a request, and returns its response.
-func (c *client) send(ctx context.Context, method, params, name string) (gjson.Result, int, error) {
+// send sends a request with these params, and returns its response. name is that of a tool or the
+// id of a task, and trace that of a call.
+func (c *client) send(ctx context.Context, method, params, name, trace string) reply {
+	meta := `"traceparent":"` + trace + `"`
+	if c.token {
+		meta += `,"progressToken":"p"`
+	}
+	if c.tasks {
+		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":` +
+			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+	}
 	c.number++
-	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.number, method, params)
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{%s}}}`,
+		c.number, method, params, meta)
 	if c.stdio {
 		return c.sendLine(ctx, message)
 	}
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(message))
+
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp",
+		strings.NewReader(message))
 	req.Header.Set("Authorization", "Bearer "+c.bearer(c.crowd))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
@@ -126,75 +139,65 @@ func (c *client) send(ctx context.Context, method, params, name string) (gjson.R
 		req.Header.Set("Mcp-Method", method)
 		req.Header.Set("Mcp-Name", name)
 	}
-	sent := time.Now()
+	r := reply{at: time.Now(), person: c.person}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return gjson.Result{}, 0, err
+		r.err = err
+		return r
 	}
 	defer resp.Body.Close()
-	r := reply{at: sent, person: c.person, status: resp.StatusCode}
-	if resp.StatusCode != 200 {
-		data, _ := io.ReadAll(resp.Body)
-		r.text = string(data)
-	}
+	r.status = resp.StatusCode
 	c.locked(func() { c.replies = append(c.replies, r) })
-	if r.text != "" {
-		return gjson.Result{Raw: r.text}, r.status, nil
-	}
 	lines := bufio.NewReader(resp.Body)
-	for {
-		line, err := lines.ReadString('\n')
+	for r.err == nil {
+		var line string
+		line, r.err = lines.ReadString('\n')
 		data := strings.TrimPrefix(line, "data: ")
-		if gjson.Get(data, "id").Int() == int64(c.number) {
-			return gjson.Parse(data), 200, nil
-		}
-		if err != nil {
-			return gjson.Result{}, 0, fmt.Errorf("no result: %w", err)
-		}
-		if c.slow && line != "\n" {
+		switch {
+		case r.status != 200:
+			r.text += line
+		case gjson.Get(data, "id").Int() == int64(c.number):
+			r.text, r.err = data, nil
+			return r
+		case c.slow && line != "\n":
 			time.Sleep(time.Second)
 		}
 	}
+	if r.text != "" {
+		r.err = nil
+	}
+	return r
 }
 
 // sendLine is send over stdio.
-func (c *client) sendLine(ctx context.Context, message string) (gjson.Result, int, error) {
+func (c *client) sendLine(ctx context.Context, message string) reply {
 	fmt.Fprintln(c.stdin, message)
 	for {
 		select {
 		case line, ok := <-c.stdout:
 			switch {
 			case !ok:
-				return gjson.Result{}, 0, io.EOF
+				return reply{err: io.EOF}
 			case gjson.Get(line, "id").Int() == int64(c.number):
-				return gjson.Parse(line), 200, nil
+				return reply{status: 200, text: line}
 			}
 		case <-ctx.Done():
-			fmt.Fprintf(c.stdin, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n",
-				c.number)
-			return gjson.Result{}, 0, ctx.Err()
+			fmt.Fprintf(c.stdin, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+				`"params":{"requestId":%d}}`+"\n", c.number)
+			return reply{err: ctx.Err()}
 		}
 	}
 }
 
-// params are those of a message about a question, with its trace.
-func (c *client) params(members, trace string) string {
-	meta := ""
-	if trace != "" {
-		meta += fmt.Sprintf(`,"traceparent":%q`, trace)
+// request asks a question, or for its answer.
+func (c *client) request(ctx context.Context, q *question) reply {
+	switch {
+	case q.id != "" && c.tasks:
+		return c.send(ctx, "tasks/get", `"taskId":"`+q.id+`"`, q.id, "")
+	case q.id != "":
+		return c.send(ctx, "tools/call", `"name":"answer_result","arguments":{"id":"`+q.id+`"}`,
+			"answer_result", "")
 	}
-	if c.token {
-		meta += `,"progressToken":"p"`
-	}
-	if c.tasks {
-		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` +
-			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
-	}
-	return fmt.Sprintf(`{%s,"_meta":{%s}}`, members, strings.TrimPrefix(meta, ","))
-}
-
-// call calls a tool with a question.
-func (c *client) call(ctx context.Context, q *question) (r gjson.Result, status int, err error) {
 	a := &attempt{question: q, start: time.Now()}
 	var trace string
 	c.locked(func() {
@@ -206,78 +209,78 @@ func (c *client) call(ctx context.Context, q *question) (r gjson.Result, status 
 	if c.tasks {
 		tool = "answer_detailed"
 	}
-	members := fmt.Sprintf(`"name":%q,"arguments":{"query":"%s please"}`, tool, q.name)
-	r, status, err = c.send(ctx, "tools/call", c.params(members, trace), tool)
+	r := c.send(ctx, "tools/call", `"name":"`+tool+`","arguments":{"query":"`+q.name+` please"}`,
+		tool, trace)
 	a.end = time.Now()
-	return r, status, err
+	return r
 }
 
 // ask asks a question until it is answered, as an agent does.
 func (c *client) ask(q *question) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 4*callTime)
 	defer cancel()
-	stays, leave := ctx, func() {}
+	stays, leave := ctx, cancel
 	if c.leaves > 0 {
 		stays, leave = context.WithTimeout(ctx, c.leaves)
-		defer leave()
 	}
-	result, poll := "answer_result", `"name":"answer_result","arguments":{"id":%q}`
+	defer leave()
 	for {
-		var r gjson.Result
-		var status int
-		var err error
-		switch {
-		case q.id == "":
-			r, status, err = c.call(stays, q)
-		case c.tasks:
-			_ = sleepContext(stays, 5*time.Second)
-			r, status, err = c.send(stays, "tasks/get", c.params(fmt.Sprintf(`"taskId":%q`, q.id), ""), q.id)
-		default:
-			r, status, err = c.send(stays, "tools/call", c.params(fmt.Sprintf(poll, q.id), ""), result)
-		}
-		content := gjson.Parse(r.Get("result.content.0.text").Str)
-		last := q.attempts[len(q.attempts)-1]
-		switch {
-		case ctx.Err() != nil:
-			q.never = true
-		case stays.Err() != nil && strings.Contains(r.Raw, "END:"+q.name):
-			q.answered = true
-		case stays.Err() != nil:
+		r := c.request(stays, q)
+		if stays.Err() != nil && ctx.Err() == nil && !q.read(r) {
 			q.left = q.start.Add(c.leaves)
-			stays = ctx
 			q.stopped = q.id == "" || c.tasks && c.back == 0
 			if q.stopped && q.id != "" {
-				_, _, _ = c.send(ctx, "tasks/cancel", c.params(fmt.Sprintf(`"taskId":%q`, q.id), ""), q.id)
+				c.send(ctx, "tasks/cancel", `"taskId":"`+q.id+`"`, q.id, "")
 			}
 			if q.stopped {
-				break
+				return
 			}
 			time.Sleep(c.back)
+			stays = ctx
 			continue
-		case err != nil && len(q.broken) < 20:
-			q.broken = append(q.broken, err.Error())
-			_ = sleepContext(stays, time.Second)
-			continue
-		case status != 200 && len(q.refused) < 100:
-			q.refused = append(q.refused, fmt.Sprint(status, " ", r.Raw))
-			_ = sleepContext(stays, time.Second)
-			continue
-		case content.Get("status").Str == "waiting":
-			last.result = "waiting"
-			continue
-		case content.Get("status").Str == "working":
-			q.id = content.Get("id").Str
-			continue
-		case r.Get("result.status").Str == "working":
-			q.id = r.Get("result.taskId").Str
-			continue
-		case strings.Contains(r.Raw, "END:"+q.name):
-			q.answered = true
 		}
-		q.text = r.Raw
-		if err != nil {
-			q.text += err.Error()
+		wait := q.next(r)
+		if wait < 0 {
+			return
 		}
-		return
+		sleepContext(stays, wait)
+		if ctx.Err() != nil {
+			q.never = true
+			return
+		}
 	}
+}
+
+// read reads the answer, if it is there.
+func (q *question) read(r reply) bool {
+	q.answered = strings.Contains(r.text, "END:"+q.name)
+	return q.answered
+}
+
+// next returns how long a client waits after a response until it goes on with the question, below 0
+// if that is over.
+func (q *question) next(r reply) time.Duration {
+	result := gjson.Get(r.text, "result")
+	late := gjson.Parse(result.Get("content.0.text").Str)
+	switch {
+	case q.read(r):
+		return -1
+	case r.err != nil && len(q.broken) < 20:
+		q.broken = append(q.broken, r.err.Error())
+		return time.Second
+	case r.err == nil && r.status != 200 && len(q.refused) < 100:
+		q.refused = append(q.refused, fmt.Sprint(r.status, " ", r.text))
+		return time.Second
+	case late.Get("status").Str == "waiting":
+		q.last().waiting = true
+		return 0
+	case late.Get("status").Str == "working":
+		q.id = late.Get("id").Str
+		return 0
+	case result.Get("status").Str == "working":
+		q.id = result.Get("taskId").Str
+		return 5 * time.Second
+	}
+	q.text = fmt.Sprint(r.text, r.err)
+	return -1
 }

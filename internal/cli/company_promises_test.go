@@ -1,39 +1,76 @@
 package cli
 
 import (
+	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// promises are what the documentation promises, in its words, and what each means for a company that has
-// ended. A mutant breaks each of them.
+// promises are what the documentation promises, in its words, and what each means for a company
+// that has ended. A mutant breaks each of them.
 var promises = []struct {
 	name, says string
-	check      func(w *world, broken func(format string, args ...any))
+	check      func(w *world, broken report)
 }{
-	{"end", "A call has one deadline, `request.timeout_ms`, retries included.", (*world).checkEnd},
-	{"answered", "returns what the call would have returned", (*world).checkAnswered},
-	{"kept", "any server with the same secret answers for it by asking the API", (*world).checkKept},
-	{"once", "Never retried", (*world).checkOnce},
-	{"wait", "The wait that the API names is honoured", (*world).checkWait},
-	{"failed", "Retried, up to `request.max_retries` times", (*world).checkFailed},
-	{"others", "One event changes no other person's call.", (*world).checkOthers},
-	{"delayed", "Calls go out at once until the API refuses a request of that person", (*world).checkDelayed},
-	{"billed", "counts its outcome and tokens", (*world).checkBilled},
-	{"limit", "each of the R replicas counts for itself until it works", (*world).checkLimit},
-	{"memory", "what is kept for a call has a bound for the call", (*world).checkMemory},
-	{"work", "what is kept for a call has a bound for the call", (*world).checkWork},
-	{"left", "Every goroutine has an owner and ends", (*world).checkLeft},
-	{"access", "a change is in force when a second read, a second later, agrees", (*world).checkAccess},
-	{"cancelled", "A call that ends early cancels its response at the API", (*world).checkCancelled},
-	{"drained", "calls in flight finish for up to `--drain`", (*world).checkDrained},
-	{"secret", "redacted from errors and logs", (*world).checkSecret},
+	{"end", "A call has one deadline, `request.timeout_ms`, retries included.",
+		(*world).checkEnd},
+	{"answered", "returns what the call would have returned",
+		(*world).checkAnswered},
+	{"kept", "any server with the same secret answers for it by asking the API",
+		(*world).checkKept},
+	{"once", "**Never retried**: other 4xx, an exhausted quota, a timeout",
+		(*world).checkOnce},
+	{"wait", "**The wait that the API names** is honoured",
+		(*world).checkWait},
+	{"failed", "**Retried**, up to `request.max_retries` times",
+		(*world).checkFailed},
+	{"others", "One event changes no other person's call.",
+		(*world).checkOthers},
+	{"delayed", "Calls go out at once until the API refuses a request of that person",
+		(*world).checkDelayed},
+	{"billed", "counts its outcome and tokens",
+		(*world).checkBilled},
+	{"limit", "a person may use up to R times N more",
+		(*world).checkLimit},
+	{"memory", "**Bounds**: an API answer may be",
+		(*world).checkMemory},
+	{"work", "**Bounds**: an API answer may be",
+		(*world).checkWork},
+	{"left", "Every goroutine has an owner and ends",
+		(*world).checkLeft},
+	{"access", "a change is in force when a second read, a second later, agrees",
+		(*world).checkAccess},
+	{"cancelled", "**A call that ends early** cancels its response at the API",
+		(*world).checkCancelled},
+	{"drained", "calls in flight finish for up to `--drain`",
+		(*world).checkDrained},
+	{"secret", "redacted from errors and logs",
+		(*world).checkSecret},
 }
 
-type report = func(format string, args ...any)
+// report notes how a promise was broken.
+type report func(format string, args ...any)
+
+// TestPromises finds each promise in the documentation.
+func TestPromises(t *testing.T) {
+	text := ""
+	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md"} {
+		data, err := os.ReadFile("../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += strings.Join(strings.Fields(string(data)), " ")
+	}
+	for _, p := range promises {
+		compare.Contains(t, p.name, text, p.says)
+	}
+}
 
 // end is when the last event of a response exists.
 func (j *job) end() time.Time {
@@ -65,7 +102,9 @@ func (a *attempt) timedOut() bool { return a.end.Sub(a.start) >= callTime }
 
 // happened reports whether something happened whose name begins so.
 func (w *world) happened(what string) bool {
-	return slices.ContainsFunc(w.happens, func(h happening) bool { return strings.HasPrefix(h.what, what) })
+	return slices.ContainsFunc(w.happens, func(h happening) bool {
+		return strings.HasPrefix(h.what, what)
+	})
 }
 
 func (w *world) died() bool { return w.happened("a replica dies") }
@@ -114,7 +153,7 @@ func (w *world) checkAnswered(broken report) {
 		}
 		for _, j := range q.last().jobs {
 			if j.reported && j.complete() {
-				broken("%s: the API wrote the answer, the client has %.300s %q", q.name, q.text, q.broken)
+				broken("%s: the API wrote it, the client has %.300s %q", q.name, q.text, q.broken)
 			}
 		}
 	}
@@ -127,7 +166,7 @@ func (w *world) checkKept(broken report) {
 		}
 		for _, j := range q.last().jobs {
 			if j.complete() && j.end().Sub(q.last().start) < callTime {
-				broken("%s: the API has the answer, the client with the id has %.300s", q.name, q.text)
+				broken("%s: the API has it, the client with the id has %.300s", q.name, q.text)
 			}
 		}
 	}
@@ -147,7 +186,7 @@ func (w *world) checkOnce(broken report) {
 		if a.posts > 5 {
 			broken("%s: %d requests for a call", a.name, a.posts)
 		}
-		if a.result == "waiting" && len(a.jobs) > 0 {
+		if a.waiting && len(a.jobs) > 0 {
 			broken("%s: the client of a paid call is told that nothing was paid", a.name)
 		}
 	}
@@ -166,10 +205,8 @@ func (w *world) checkFailed(broken report) {
 		quota := strings.Contains(q.text, "limit of") && w.limit > 0
 		rate := w.setting.rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
 		late := q.last().timedOut() && (w.load() > 8 || q.patience() > callTime)
-		denied := q.person == w.denied
-		switch {
-		case q.answered || !q.left.IsZero() || q.never || quota || rate || late || denied || q.faults() > 3:
-		default:
+		others := quota || rate || late || q.person == w.denied
+		if !q.answered && q.left.IsZero() && !q.never && !others && q.faults() <= 3 {
 			broken("%s fails without a reason: %.300s %q %q", q.name, q.text, q.broken, q.refused)
 		}
 	}
@@ -182,21 +219,22 @@ func (w *world) checkOthers(broken report) {
 				broken("%s: the client is told of %s", q.name, name)
 			}
 		}
-		few := q.clients <= 8 && w.load() <= 32 && q.person != w.denied && !w.happened("a replica drains")
-		if few && len(q.refused) > 0 {
-			broken("%s of a person with %d clients is refused: %.200s", q.name, q.clients, q.refused[0])
+		few := q.clients <= 8 && w.load() <= 32
+		if few && len(q.refused) > 0 && q.person != w.denied && !w.happened("a replica drains") {
+			broken("%s, one of %d clients, is refused: %.200s", q.name, q.clients, q.refused[0])
 		}
 		used := int64(q.clients*q.asks) * (q.tokens + 20_000)
 		if strings.Contains(q.text, "limit of") && used < w.limit {
-			broken("%s is refused, but its person uses at most %d tokens: %.200s", q.name, used, q.text)
+			broken("%s is refused, its person uses at most %d tokens: %.200s", q.name, used, q.text)
 		}
 	}
 }
 
 func (w *world) checkDelayed(broken report) {
 	for _, q := range w.questions {
-		alone := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1 && q.clients <= 8
-		if alone && w.load() <= 16 && w.setting.rate == 0 && q.client != "slow" {
+		smooth := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
+		free := q.clients <= 8 && w.load() <= 16 && w.setting.rate == 0
+		if smooth && free && q.client != "slow" {
 			j := q.last().jobs[0]
 			want := q.latency + j.end().Sub(j.start)
 			if q.took > want+12*time.Second {
@@ -212,7 +250,8 @@ func (w *world) logged() map[string]int64 {
 	for line := range strings.Lines(w.log.String()) {
 		l := gjson.Parse(line)
 		if l.Get("msg").Str == "call" {
-			tokens[l.Get("traceparent").Str] += l.Get("input_tokens").Int() + l.Get("output_tokens").Int()
+			n := l.Get("input_tokens").Int() + l.Get("output_tokens").Int()
+			tokens[l.Get("traceparent").Str] += n
 		}
 	}
 	return tokens
@@ -232,7 +271,8 @@ func (w *world) checkBilled(broken report) {
 			}
 		}
 		sum += logged[trace]
-		cut := w.died() || w.happened("a replica drains") && a.id != "" || !a.left.IsZero() || a.timedOut()
+		ended := w.died() || w.happened("a replica drains") && a.id != "" // before the answer
+		cut := ended || !a.left.IsZero() || a.timedOut()
 		if logged[trace] > billed || logged[trace] < reported && !cut {
 			broken("%s: %d tokens are counted, the API has billed %d and reported %d",
 				a.name, logged[trace], billed, reported)
@@ -283,7 +323,8 @@ func (w *world) checkMemory(broken report) {
 }
 
 func (w *world) checkWork(broken report) {
-	most := 40<<20 + int64(len(w.replies)+len(w.attempts))*(2500<<10) + int64(w.requests)*(300<<10) + 16*w.bytes
+	requests := int64(len(w.replies) + len(w.attempts))
+	most := 40<<20 + requests*(2500<<10) + int64(w.requests)*(300<<10) + 16*w.bytes
 	if w.allocated > most {
 		broken("%d MiB are allocated for %d requests and %d KiB of the API", w.allocated>>20,
 			len(w.replies), w.bytes>>10)
@@ -303,13 +344,20 @@ func (w *world) checkLeft(broken report) {
 
 func (w *world) checkAccess(broken report) {
 	for _, r := range w.replies {
-		denied := r.person == w.denied && r.at.After(w.from.Add(rereadTime)) && (w.to.IsZero() || r.at.Before(w.to))
-		allowed := r.person != w.denied || r.at.Before(w.from) || !w.to.IsZero() && r.at.After(w.to.Add(rereadTime))
+		to := w.to
+		if to.IsZero() {
+			to = r.at.Add(s)
+		}
+		denied := r.at.After(w.from.Add(rereadTime)) && r.at.Before(to)
+		allowed := r.at.Before(w.from) || r.at.After(to.Add(rereadTime))
+		if r.person != w.denied {
+			denied, allowed = false, true
+		}
 		switch {
 		case r.status == 401 != (r.person == former):
 			broken("a request with the token of %s gets %d", r.person, r.status)
 		case denied && r.status != 403, allowed && r.status == 403:
-			broken("%s, denied from %v to %v, gets %d at %v", r.person, w.from, w.to, r.status, r.at)
+			broken("%s, denied from %v to %v, gets %d at %v", r.person, w.from, to, r.status, r.at)
 		}
 	}
 	for _, a := range w.attempts {
@@ -323,7 +371,7 @@ func (w *world) checkAccess(broken report) {
 func (w *world) checkCancelled(broken report) {
 	for _, q := range w.questions {
 		waited := q.left.Sub(q.last().start)
-		inTime := waited == w.within || waited == 2*time.Second // perhaps it got an id in the same instant
+		inTime := waited == w.within || waited == 2*s // perhaps it got an id in the same instant
 		if !q.stopped || w.died() || inTime {
 			continue
 		}

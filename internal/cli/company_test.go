@@ -18,7 +18,10 @@ import (
 	"time"
 )
 
-const callTime = 300 * time.Second // request.timeout_ms
+const (
+	s        = time.Second
+	callTime = 300 * s // request.timeout_ms
+)
 
 // setting is what a company is and what goes wrong. Its zero value is a company without people.
 type setting struct {
@@ -59,10 +62,9 @@ func row[T any](r *rand.Rand, of map[string]T) string {
 	return pick(r, slices.Sorted(maps.Keys(of))...)
 }
 
-// settingOf draws the setting of a seed. Nearly all times are one of two or their sum: what coincides finds
-// most.
+// settingOf draws the setting of a seed. Nearly all times are one of two or their sum: what
+// coincides finds most.
 func settingOf(seed uint64) setting {
-	const s = time.Second
 	r := rand.New(rand.NewPCG(seed, 0))
 	a, b := pick(r, s/2, s, 2*s, 5*s), pick(r, s/2, s, 2*s, 5*s)
 	round := func() time.Duration { return pick(r, a, b, a+b) }
@@ -105,7 +107,8 @@ func settingOf(seed uint64) setting {
 		}
 		for range pick(r, 0, 1, 1, 2) { // more of them hide each other
 			kind := pick(r, row(r, troubles), row(r, troubles), "429 Retry-After: SECONDS")
-			who.troubles = append(who.troubles, trouble{kind, pick(r, 1, 1, 2, 2, 6), pick(r, 0, a, b)})
+			t := trouble{kind, pick(r, 1, 1, 2, 2, 6), pick(r, 0, a, b)}
+			who.troubles = append(who.troubles, t)
 		}
 		if who.deltas > 1000 && r.IntN(3) == 0 {
 			who.troubles = []trouble{{"deltas again", 6, 0}}
@@ -126,11 +129,11 @@ func (c setting) String() string {
 	return strings.ReplaceAll(s, ", }", "}")
 }
 
-// simulate runs a setting in a bubble, and returns the promises that are broken, with their messages.
+// simulate runs a setting in a bubble, and returns the promises that are broken, with messages.
 func simulate(t *testing.T, c setting) (w *world, broken map[string][]string) {
 	w = newWorld(t, c)
 	// A goroutine that waits for a Mutex stops the time of the bubble.
-	stuck := time.AfterFunc(time.Minute, func() {
+	stuck := time.AfterFunc(3*time.Minute, func() {
 		fmt.Fprintf(os.Stderr, "promise end: %s hangs\n%v\n", t.Name(), c)
 		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 		os.Exit(3)
@@ -214,15 +217,16 @@ func keeps(t *testing.T, c setting) {
 	w, broken := simulate(t, c)
 	t.Log(w)
 	for name, list := range broken {
-		t.Errorf("promise %s: %s: %s (and %d more)\n%v", name, strings.TrimPrefix(t.Name(), "TestCompany/"),
-			list[0], len(list)-1, c)
+		run := strings.TrimPrefix(t.Name(), "TestCompany/")
+		t.Errorf("promise %s: %s: %s (and %d more)\n%v", name, run, list[0], len(list)-1, c)
 		if *shrinks {
 			t.Errorf("simplest for %s:\n%v", name, shrink(t, c, name))
 		}
 	}
 }
 
-// TestCompany runs the whole program as a company uses it. TEST_SEEDS is how many settings are drawn.
+// TestCompany runs the whole program as a company uses it. TEST_SEEDS is how many settings are
+// drawn.
 func TestCompany(t *testing.T) {
 	for _, k := range known {
 		t.Run("known/"+k.name, func(t *testing.T) {
@@ -236,6 +240,8 @@ func TestCompany(t *testing.T) {
 		seeds = 3
 	}
 	for seed := range seeds {
-		t.Run(fmt.Sprintf("seed=%d", seed+1), func(t *testing.T) { keeps(t, settingOf(uint64(seed+1))) })
+		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) {
+			keeps(t, settingOf(uint64(seed+1)))
+		})
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
@@ -194,7 +193,7 @@ func (f *serveFlags) serve(
 	log := s.CallLog()
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
-		Explain: advice.ExplainToCaller,
+		Explain: s.Advisor.ExplainToCaller,
 		Observe: func(ended server.Ended) {
 			metrics.Observe(ended)
 			log(ended)

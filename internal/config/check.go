@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -126,6 +127,14 @@ func notAllowed(f field, v any) string {
 	return shown(f, v) + " is not " + takes
 }
 
+// maxShown is the length of the longest value or key that a message repeats, in bytes.
+const maxShown = 200
+
+// long stands for a text that is longer. Its start could be a part of a secret.
+func long(s string) string {
+	return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(s))
+}
+
 // shown returns a value for a message. It does not repeat what could be a secret.
 func shown(f field, v any) string {
 	switch v := v.(type) {
@@ -135,7 +144,10 @@ func shown(f field, v any) string {
 		if name == "variable" || name == "headers" || urlWithSecret {
 			return redact.Redacted
 		}
-		return strconv.Quote(text.Truncate(v, 80))
+		if len(v) > maxShown {
+			return long(v)
+		}
+		return strconv.Quote(v)
 	case []any:
 		return "a list"
 	case map[string]any, map[any]any:

@@ -150,7 +150,10 @@ func (l *loader) besideFile(path string) string {
 func (l *loader) applySection(section string, mapping *yaml.Node) {
 	sources := map[string]string{} // of the names that were set
 	for pair := range slices.Chunk(mapping.Content, 2) {
-		name := text.Truncate(pair[0].Value, 200) // longer than all keys
+		name := pair[0].Value
+		if len(name) > maxShown {
+			name = long(name)
+		}
 		key := join(section, name)
 		source := fmt.Sprintf("%s:%d", l.File, pair[0].Line)
 		f, known := l.byKey[key]

@@ -197,7 +197,7 @@ func (p *probe) http() Check {
 	case p.keyMayNotRead():
 		const hint = "give the key that right, or see with --live whether it may ask questions"
 		return warn("the key may not read models: "+e.Message, hint)
-	case e.Kind == call.KindTimeout:
+	case e.Kind == call.KindTimeout && !errors.As(e, new(call.RootsError)):
 		hint := "check the network, the firewall, openai.base_url and " + p.service.Advisor.Proxy +
 			"; try again later"
 		return fail(fmt.Sprintf("no answer within %v", lookupLimit), hint)

@@ -225,7 +225,7 @@ func (cl *Client) fetchOnce(
 		known := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
 		err = lostError(err, known)
 	}
-	return acc.ended, cl.failed(parent, err, 1)
+	return acc.ended, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
 }
 
 // silenceLimit reads the body of a response, and gives up a connection that is silent for too long.

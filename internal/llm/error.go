@@ -281,8 +281,8 @@ func isPermanent(err error) bool {
 }
 
 // contextError is a timeout or a cancellation, unless the cause of the context names another kind.
-// errors.Is finds the error of the context and its cause, and errors.As a QueuedError among the
-// causes of err.
+// errors.Is finds the error of the context and its cause, and errors.As a QueuedError or a
+// RootsError among the causes of err.
 func contextError(ctx context.Context, err error) *call.Error {
 	e := &call.Error{
 		Message: "the call was canceled",
@@ -297,6 +297,11 @@ func contextError(ctx context.Context, err error) *call.Error {
 	if ok {
 		e.Message = queued.Error()
 		e.Err = errors.Join(e.Err, queued)
+	}
+	unread, ok := errors.AsType[call.RootsError](err)
+	if ok {
+		e.Message = unread.Error()
+		e.Err = errors.Join(e.Err, unread)
 	}
 	return e
 }

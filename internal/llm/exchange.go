@@ -183,7 +183,7 @@ func (x *exchange) send(ctx context.Context) (*call.Response, error) {
 		}
 	}()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, x.call.Unread)
 	}
 	x.ticket.Accepted()
 	x.client.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)

@@ -113,6 +113,12 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 			}
 		}
 	}
+
+	for n := range testKey { // of which the blanks leave a part
+		blanks := strings.Repeat(" ", maxErrorText-n)
+		cl, _ := newClient(0, answer(400, apiBody("", "", "", blanks+testKey)))
+		wantEqual(t, "message", asError(t, createError(t, cl)).Message, "[redacted]")
+	}
 }
 
 // An image made from scratch has no roots; the bundled ones replace them.

@@ -40,7 +40,11 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.complete(req, c)
 		resp, err := next(req)
+		c.Unread = nil
 		if err != nil {
+			if errors.As(err, new(call.RootsError)) {
+				c.Unread = err
+			}
 			return nil, err
 		}
 		c.RequestID = cl.o.Redactor.Truncate(requestID(resp), 100)
@@ -146,8 +150,11 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 	e.Attempts = attempt
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
-		start := (*s)[:min(len(*s), maxErrorText)]
-		*s = cl.o.Redactor.Truncate(start, 300)
+		line := cl.o.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
+		if len(line) < maxErrorText/8 { // blanks are left out: a secret that is cut may be near
+			line = cl.o.Redactor.Line(*s)
+		}
+		*s = text.Truncate(line, 300)
 	}
 
 	cl.o.Logger.Debug("openai(client): error",

@@ -1,12 +1,14 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"sync"
 	"time"
 
@@ -60,18 +62,51 @@ type transport struct {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	proxy, _ := t.Proxy(req) // RoundTrip reports its error
 	if req.URL.Scheme == "https" || proxy != nil && proxy.Scheme == "https" {
-		t.roots.Do(func() { t.TLSClientConfig.RootCAs = Roots() })
+		pool, err := Roots(req.Context())
+		if err != nil {
+			if req.Body != nil {
+				_ = req.Body.Close()
+			}
+			return nil, err
+		}
+		t.roots.Do(func() { t.TLSClientConfig.RootCAs = pool })
 	}
 	return t.Transport.RoundTrip(req)
 }
 
-// Roots returns bundled root certificates where the system has none, and nil where it has.
-var Roots = sync.OnceValue(func() *x509.CertPool {
-	if needRoots(x509.SystemCertPool()) {
-		return bundledRoots()
+// systemRoots are read by one goroutine, as crypto/x509 reads those of the process once. Their file
+// may be a pipe, or on a file system that hangs.
+var systemRoots = struct {
+	begin sync.Once
+	read  chan struct{}  // closed when pool is set
+	pool  *x509.CertPool // nil: those of the system
+}{read: make(chan struct{})} // here, because bubbles of tests share it
+
+// Roots returns bundled root certificates where the system has none, and nil where it has. It waits
+// until they are read. If ctx ends first, the error is a call.RootsError.
+func Roots(ctx context.Context) (*x509.CertPool, error) {
+	r := &systemRoots
+	r.begin.Do(func() {
+		go func() {
+			defer close(r.read)
+			if needRoots(x509.SystemCertPool()) {
+				r.pool = bundledRoots()
+			}
+		}()
+	})
+
+	select {
+	case <-r.read:
+	case <-ctx.Done():
+		select {
+		case <-r.read: // both
+		default:
+			file := cmp.Or(os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR"), "the system")
+			return nil, call.RootsError(file)
+		}
 	}
-	return nil
-})
+	return r.pool, nil
+}
 
 // needRoots reports whether a system has no certificates. On macOS and Windows, which verify by
 // themselves, the pool is not equal to an empty one.

@@ -23,7 +23,7 @@ const nameTime = 2 * time.Second
 //	                response, or after nameTime
 //	HTTP            no call                             no call
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
-//	                response and is asked for it        the response after half of that
+//	                response and is asked for it        the response after half of that, or later
 //
 // What goes on at the API needs the name of its response: with Within, a call that still waits for
 // others then ends with status waiting (call.ErrWaiting), also one that would be a task. Without a
@@ -105,9 +105,13 @@ func (s *Server) detachAtAPI(ctx context.Context, t *tasks.Task, asTask bool) bo
 	late, cancel := context.WithTimeout(ctx, s.options.Detach.Within)
 	defer cancel()
 	s.tasks.Wait(late, t, nil, s.options.Detach.Within/2)
+	asked := t.HasName()
 	if s.tasks.Lost(late, t) {
 		return false
 	}
 	state := s.tasks.Wait(late, t, nil, s.options.Detach.Within) // ends with late
-	return state.Works() && t.AwaitName(ctx) && s.tasks.DetachAtAPI(t)
+	if !state.Works() || !t.AwaitName(ctx) || !asked && s.tasks.Lost(ctx, t) {
+		return false
+	}
+	return s.tasks.DetachAtAPI(t)
 }

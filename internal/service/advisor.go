@@ -12,7 +12,8 @@ import (
 )
 
 // advisor has what advice about errors may name: settings and their origins, but no secrets.
-func advisor(cfg *config.Config, getenv func(string) string) advice.Advisor {
+func (o Options) advisor(cfg *config.Config) advice.Advisor {
+	getenv := o.Getenv
 	key := getenv(cfg.KeyEnv)
 	if cfg.KeyFile != "" {
 		key = cfg.APIKey
@@ -35,6 +36,7 @@ func advisor(cfg *config.Config, getenv func(string) string) advice.Advisor {
 		Proxy:     proxyVariable(cfg.OpenAI.BaseURL, getenv),
 		GOOS:      runtime.GOOS,
 		RootsFile: getenv("SSL_CERT_FILE"),
+		Redactor:  o.Redactor,
 	}
 }
 

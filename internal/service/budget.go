@@ -25,7 +25,9 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 	}
 
 	o.Store = budget.NewStore(llm.Roots, s.Log)
-	o.Store.Dial = s.dial
+	if s.dial != nil {
+		o.Store.Dial = s.dial
+	}
 	accept := func(raw []byte) error {
 		u, err := o.Store.SetURL(strings.TrimSpace(string(raw)))
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // CallLog returns what logs the end of a call. Calls that a loop may have made share a line.
@@ -28,7 +27,7 @@ func (s *Service) CallLog() func(server.Ended) {
 			log = log.With("count", n)
 		}
 		if n > 0 {
-			logCall(log, c, s.Profiles[c.Tool].Model, s.Advisor)
+			s.logCall(log, c)
 		}
 	}
 }
@@ -50,12 +49,12 @@ var forOperator = []call.Kind{
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
-func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advisor) {
+func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)
 	}
-	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
+	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", s.Profiles[c.Tool].Model,
 		"outcome", c.Outcome)
 	level := slog.LevelInfo
 	kind := call.KindOf(c.Err)
@@ -70,16 +69,16 @@ func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advi
 	case call.KindConnection:
 		log = log.With("cause", advice.Cause(c.Err))
 	case call.KindNoText:
-		log = log.With("reason", text.Truncate(c.Err.Error(), 100))
+		log = log.With("reason", s.Redactor.Truncate(c.Err.Error(), 100))
 	}
 
 	e, ok := errors.AsType[*call.Error](c.Err)
 	if ok {
-		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
+		log = log.With("status", e.Status, "code", s.Redactor.Truncate(e.Code, 100))
 	}
-	if slices.Contains(forOperator, kind) {
+	if slices.Contains(forOperator, kind) || errors.As(c.Err, new(call.RootsError)) {
 		level = slog.LevelWarn
-		_, hint := advisor.Advise(c.Tool, c.Err) // the caller gets none of it
+		_, hint := s.Advisor.Advise(c.Tool, c.Err) // the caller gets none of it
 		log = log.With("hint", hint)
 	}
 

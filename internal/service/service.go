@@ -108,7 +108,7 @@ func New(o Options) (*Service, error) {
 	return &Service{
 		Config:   o.Config,
 		Warnings: o.warnings(cfg, logErr, warning),
-		Advisor:  advisor(cfg, o.Getenv),
+		Advisor:  o.advisor(cfg),
 		Profiles: byTool,
 		Log:      log,
 		LogErr:   logErr,

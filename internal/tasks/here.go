@@ -71,8 +71,11 @@ func (t *Task) AwaitName(ctx context.Context) bool {
 	case <-t.done:
 	case <-ctx.Done():
 	}
-	return t.from.Load() != nil
+	return t.HasName()
 }
+
+// HasName reports whether the API has named the response of a call.
+func (t *Task) HasName() bool { return t.from.Load() != nil }
 
 // Lost reports whether a call would be lost at the API, which says that it does not have the
 // response: some servers say that one runs in the background, but have no GET. A call that has ended

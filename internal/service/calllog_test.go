@@ -1,0 +1,37 @@
+package service
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+)
+
+// No part of a key is left where a text of the API is cut for the log.
+func TestKeyInCallLog(t *testing.T) {
+	const key = "0f3c9a77b1de42Q8w2Xr5Tn1BzHn4Vs8Ec2Ra7Lm6Pk9Yd3Wq5"
+	r := redact.New(key)
+	for n := range 200 {
+		said := strings.Repeat("x", n) + key
+		for _, err := range []error{
+			call.KindNoText.Errorf("incomplete: %s", said),
+			&call.Error{Kind: call.KindParameter, Code: said},
+		} {
+			var log bytes.Buffer
+			s := &Service{
+				Log:      slog.New(slog.NewTextHandler(&log, nil)),
+				Advisor:  advice.Advisor{Redactor: r},
+				Redactor: r,
+			}
+			s.CallLog()(server.Ended{Call: &call.Call{}, Err: err})
+			if strings.Contains(log.String(), key[:4]) {
+				t.Fatalf("after %d characters: %s", n, &log)
+			}
+		}
+	}
+}
