@@ -68,8 +68,20 @@ func (c *client) run() {
 		})
 		c.ask(q)
 		q.took = time.Since(q.start)
+		if q.id != "" && !c.stdio {
+			q.stolen = c.steal(q)
+		}
 		time.Sleep(c.every)
 	}
+}
+
+// steal reports whether another person gets the answer to a question, with its id.
+func (c *client) steal(q *question) bool {
+	other := *c.crowd
+	other.person, other.signsIn = "erika", false
+	thief := newClient(c.world, &other, rand.New(rand.NewPCG(0, 0)))
+	defer thief.http.CloseIdleConnections()
+	return strings.Contains(thief.request(c.t.Context(), q).text, "END:")
 }
 
 // process starts a process for stdio. EOF ends it.
@@ -106,7 +118,7 @@ func (c *client) process() (end func()) {
 		for range c.stdout {
 		}
 		<-done
-		c.locked(func() { c.ended["stdio"] = max(c.ended["stdio"], time.Since(began)) })
+		c.locked(func() { c.slowest = max(c.slowest, time.Since(began)) })
 	}
 }
 

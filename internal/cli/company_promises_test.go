@@ -88,7 +88,7 @@ func (q *question) patience() time.Duration {
 	answer := q.latency + time.Duration(2*q.deltas/max(1, q.batch)+6)*q.pace
 	sum := answer
 	for _, t := range q.troubles {
-		each := q.latency + t.wait + troubles[t.kind].late + 8*time.Second
+		each := q.latency + t.wait + troubles[t.kind].late + 8*s
 		if troubles[t.kind].cut != nil {
 			each += answer
 		}
@@ -109,17 +109,24 @@ func (w *world) happened(what string) bool {
 
 func (w *world) died() bool { return w.happened("a replica dies") }
 
-// load is how many questions may run at once.
-func (w *world) load() (n int) {
+// load is how many questions of a person may run at once.
+func (who *crowd) load() int {
+	if who.leaves > 0 {
+		return who.clients * who.asks
+	}
+	return who.clients
+}
+
+// load is the same of all people, with a bound for each.
+func (w *world) load(most int) (n int) {
 	for _, who := range w.crowds {
-		if who.leaves > 0 {
-			n += who.clients * who.asks
-		} else {
-			n += who.clients
-		}
+		n += min(who.load(), most)
 	}
 	return n
 }
+
+// hasSlots reports whether no call of a person waits for a slot.
+func (w *world) hasSlots(who *crowd) bool { return who.load() <= 8 && w.load(8) <= 16 }
 
 // faults is how many requests of a question fail.
 func (q *question) faults() (n int) {
@@ -134,15 +141,16 @@ func (q *question) faults() (n int) {
 
 func (w *world) checkEnd(broken report) {
 	for _, a := range w.attempts {
-		if took := a.end.Sub(a.start); took > callTime+5*time.Second && a.client != "slow" {
+		took := a.end.Sub(a.start)
+		if took > callTime+5*s && a.client != "slow" {
 			broken("%s: a call took %v", a.name, took)
 		}
 		if a.never {
 			broken("%s has no end", a.name)
 		}
 	}
-	if took := w.ended["stdio"]; took > 2*time.Second {
-		broken("a process ends %v after EOF", took)
+	if w.slowest > 2*s {
+		broken("a process ends %v after EOF", w.slowest)
 	}
 }
 
@@ -204,7 +212,7 @@ func (w *world) checkFailed(broken report) {
 	for _, q := range w.questions {
 		quota := strings.Contains(q.text, "limit of") && w.limit > 0
 		rate := w.setting.rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
-		late := q.last().timedOut() && (w.load() > 8 || q.patience() > callTime)
+		late := q.last().timedOut() && (!w.hasSlots(q.crowd) || q.patience() > callTime)
 		others := quota || rate || late || q.person == w.denied
 		if !q.answered && q.left.IsZero() && !q.never && !others && q.faults() <= 3 {
 			broken("%s fails without a reason: %.300s %q %q", q.name, q.text, q.broken, q.refused)
@@ -219,7 +227,7 @@ func (w *world) checkOthers(broken report) {
 				broken("%s: the client is told of %s", q.name, name)
 			}
 		}
-		few := q.clients <= 8 && w.load() <= 32
+		few := q.load() <= 16 && w.load(16) <= 32
 		if few && len(q.refused) > 0 && q.person != w.denied && !w.happened("a replica drains") {
 			broken("%s, one of %d clients, is refused: %.200s", q.name, q.clients, q.refused[0])
 		}
@@ -233,11 +241,10 @@ func (w *world) checkOthers(broken report) {
 func (w *world) checkDelayed(broken report) {
 	for _, q := range w.questions {
 		smooth := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
-		free := q.clients <= 8 && w.load() <= 16 && w.setting.rate == 0
-		if smooth && free && q.client != "slow" {
+		if smooth && w.hasSlots(q.crowd) && w.setting.rate == 0 && q.client != "slow" {
 			j := q.last().jobs[0]
 			want := q.latency + j.end().Sub(j.start)
-			if q.took > want+12*time.Second {
+			if q.took > want+12*s {
 				broken("%s takes %v, the API %v", q.name, q.took, want)
 			}
 		}
@@ -407,6 +414,9 @@ func (w *world) checkSecret(broken report) {
 	for _, q := range w.questions {
 		texts = append(texts, q.text)
 		texts = append(texts, q.refused...)
+		if q.stolen {
+			broken("%s: another person has the answer", q.name)
+		}
 	}
 	for _, text := range texts {
 		for _, secret := range []string{testKey, "token-of-"} {

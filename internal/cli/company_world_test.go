@@ -55,8 +55,8 @@ type world struct {
 	denied   string
 	from, to time.Time // in which the person is denied
 	replies  []reply
-	ended    map[string]time.Duration // how long a replica or a process takes to end
-	errors   []error                  // of these
+	slowest  time.Duration // that a process has taken to end after EOF
+	errors   []error       // of replicas and processes
 
 	samples   []sample
 	idle      int64              // memory without calls
@@ -88,6 +88,7 @@ type question struct {
 	stopped  bool      // it wants no answer any more
 	answered bool
 	never    bool // it had no end
+	stolen   bool // by another person
 	broken   []string
 	refused  []string
 	text     string // of the error
@@ -149,7 +150,6 @@ func newWorld(t *testing.T, c setting) *world {
 			open:      map[*job]int{},
 		},
 		tokens: map[string]string{},
-		ended:  map[string]time.Duration{},
 		gauges: map[string]float64{},
 	}
 	w.network.hosts = map[string]*host{}
