@@ -1,0 +1,149 @@
+// Mutants breaks the program in one place at a time, and checks that TestCompany of internal/cli
+// notices each fault as the promise that it breaks:
+//
+//	go run ./test/mutants
+//	go run ./test/mutants -name 'Retry-After|secret' -seeds 100
+//
+// A line has the fault, the promise and the first seed that breaks one. It exits with 1 if no seed
+// does, if the named promise is not among those that this seed breaks, if the text of the table is
+// not in the file exactly once, or if a promise is broken without a fault.
+//
+//	main.go     the runs
+//	table.go    a fault, and what it changes
+//	mutants.txt the faults
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func main() {
+	name := flag.String("name", "", "only faults whose name matches this `REGEXP`")
+	seeds := flag.Int("seeds", 60, "`N` seeds for each fault")
+	flag.Parse()
+
+	chosen, err := regexp.Compile(*name)
+	if err == nil {
+		err = run(chosen, *seeds)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+// run tries the program as it is, and then with each fault that is chosen.
+func run(chosen *regexp.Regexp, seeds int) error {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	tries, missed := 0, 0
+	for _, m := range append([]mutant{{name: "no fault"}}, readTable(table)...) {
+		if !chosen.MatchString(m.name) {
+			continue
+		}
+		tries++
+		found, err := m.try(dir, seeds)
+		if err != nil {
+			missed++
+			found = "MISSED: " + err.Error()
+		}
+		fmt.Printf("%-9s %-50s %s\n", m.promise, m.name, found)
+	}
+	if tries == 0 || missed > 0 {
+		return fmt.Errorf("%d of %d are not as they should be", missed, tries)
+	}
+	return nil
+}
+
+// try runs the seeds until one breaks a promise, and says which.
+func (m mutant) try(dir string, seeds int) (found string, err error) {
+	program := filepath.Join(dir, "company.test")
+	err = m.build(dir, program)
+	if err != nil {
+		return "", err
+	}
+
+	cmd := exec.Command(program, "-test.run=^TestCompany$/^seed=", "-test.failfast",
+		"-test.timeout=0")
+	cmd.Dir = "internal/cli"
+	cmd.Env = append(os.Environ(), fmt.Sprint("TEST_SEEDS=", seeds))
+	out, err := cmd.CombinedOutput()
+	seed, broken := brokenPromises(string(out))
+	switch {
+	case m.promise == "" && err != nil, err != nil && seed == "":
+		return "", fmt.Errorf("%w\n%s", err, out[:min(len(out), 4000)])
+	case m.promise == "":
+		return "no promise is broken", nil
+	case seed == "":
+		return "", fmt.Errorf("no promise is broken in %d seeds", seeds)
+	case !slices.Contains(broken, m.promise):
+		return "", fmt.Errorf("seed %s breaks %s", seed, strings.Join(broken, ", "))
+	}
+	return fmt.Sprintf("seed %s (%s)", seed, strings.Join(broken, ", ")), nil
+}
+
+var brokenPromise = regexp.MustCompile(`\bpromise (\w+): (?:TestCompany/)?seed=(\d+)\b`)
+
+// brokenPromises returns the first seed that breaks promises, and their names.
+func brokenPromises(out string) (seed string, names []string) {
+	for _, match := range brokenPromise.FindAllStringSubmatch(out, -1) {
+		if seed == "" {
+			seed = match[2]
+		}
+		if match[2] == seed {
+			names = append(names, match[1])
+		}
+	}
+	slices.Sort(names)
+	return seed, slices.Compact(names)
+}
+
+// build builds the test with the fault. The file with the fault is in dir, in place of the one in
+// the repository.
+func (m mutant) build(dir, program string) error {
+	overlay := map[string]string{}
+	if m.file != "" {
+		text, err := m.apply("")
+		if err != nil {
+			return err
+		}
+		original, err := filepath.Abs(m.file)
+		if err != nil {
+			return err
+		}
+		overlay[original] = filepath.Join(dir, filepath.Base(m.file))
+		err = os.WriteFile(overlay[original], []byte(text), 0o600)
+		if err != nil {
+			return err
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	err = os.WriteFile(file, list, 0o600)
+	if err != nil {
+		return err
+	}
+
+	cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-overlay", file,
+		"-o", program, "./internal/cli")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
