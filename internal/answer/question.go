@@ -14,7 +14,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -154,7 +153,7 @@ func hostNames(v gjson.Result, exact bool) (names []string, err error) {
 	}
 	sent := []byte(v.Str)
 	array := gjson.ParseBytes(sent)
-	small := rpc.Elements(sent) <= rpc.MaxElements
+	small := jsonx.Elements(sent) <= jsonx.MaxElements
 	if array.IsArray() && small && json.Valid(sent) {
 		v = array
 	}

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/people"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/rpc"
 )
 
 const (
@@ -38,8 +38,8 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		defer func() { s.People.Return(b.person, 1, b.taken) }()
 
 		data, err := io.ReadAll(b)
-		elements := rpc.Elements(data) // Methods.Read counts again, as over stdio
-		if err == nil && elements <= rpc.MaxElements {
+		elements := jsonx.Elements(data) // Methods.Read counts again, as over stdio
+		if err == nil && elements <= jsonx.MaxElements {
 			err = b.take(elements * elementBytes)
 		}
 		if err != nil {

@@ -1,5 +1,8 @@
 // Package jsonx writes JSON with <, > and & as they are: nothing here ends up in HTML, and people
-// read URLs and answers.
+// read URLs and answers. It also counts the elements of JSON before that is decoded.
+//
+//	jsonx.go     JSON without HTML escapes
+//	elements.go  bounds of JSON from outside
 package jsonx
 
 import (

@@ -10,42 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
-
-// Bounds of a message. Decoded, a small one with many elements takes hundreds of times its bytes.
-const (
-	MaxElements = 10_000
-	maxDepth    = 64
-)
-
-// Elements returns an upper bound of the number of elements in JSON: its commas, arrays and
-// objects. Above MaxElements or 64 levels it returns MaxElements+1. It allocates nothing.
-func Elements(data []byte) int {
-	elements := 0
-	depth := 0
-	inString := false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '[', c == '{':
-			elements++
-			depth++
-		case c == ']', c == '}':
-			depth--
-		case c == ',':
-			elements++
-		}
-
-		if elements > MaxElements || depth > maxDepth {
-			return MaxElements + 1
-		}
-	}
-	return elements
-}
 
 // Message is a message of a client: a request, a notification, which has no ID, or a response,
 // which has no method.
@@ -81,7 +48,7 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, NotJSON("not JSON")
 	}
-	if Elements(data) > MaxElements {
+	if jsonx.Elements(data) > jsonx.MaxElements {
 		return nil, Invalid("more than 10,000 elements or 64 levels")
 	}
 	object := gjson.ParseBytes(data)
