@@ -17,6 +17,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -66,13 +67,53 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// readAll returns the text of all files together.
-func readAll(t *testing.T, pattern string) (all string) {
+// sources returns the Go files below cmd and internal: of a package, or of all with "".
+func sources(t *testing.T, pkg string) (all []string) {
 	t.Helper()
-	for _, name := range files(t, pattern) {
+	for _, top := range []string{"cmd", "internal"} {
+		err := fs.WalkDir(os.DirFS(root), top, func(name string, _ fs.DirEntry, err error) error {
+			wanted := pkg == "" || pkg == path.Base(path.Dir(name))
+			if wanted && path.Ext(name) == ".go" {
+				all = append(all, name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if len(all) == 0 {
+		t.Fatalf("there is no package %s", pkg)
+	}
+	return all
+}
+
+// readAll returns the text of the files of a package together, or that of all with "".
+func readAll(t *testing.T, pkg string) (all string) {
+	t.Helper()
+	for _, name := range sources(t, pkg) {
 		all += read(t, name)
 	}
 	return all
+}
+
+// A test that reads all packages sees all that go list does.
+func TestSources(t *testing.T) {
+	listed, err := exec.Command("go", "list", module+"/cmd/...", module+"/internal/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	seen := map[string]bool{}
+	for _, name := range sources(t, "") {
+		seen[module+"/"+path.Dir(name)] = true
+	}
+	for pkg := range strings.FieldsSeq(string(listed)) {
+		if !seen[pkg] {
+			t.Errorf("the tests do not see package %s", pkg)
+		}
+	}
 }
 
 // layers matches the packages in docs/architecture.md. Each imports only those further down.
@@ -85,7 +126,7 @@ func TestImports(t *testing.T) {
 		rank[m[1]] = i + 1
 	}
 
-	for _, name := range files(t, "cmd/*/*.go", "internal/*/*.go") {
+	for _, name := range sources(t, "") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -136,7 +177,7 @@ func TestErrorKinds(t *testing.T) {
 	const named = `(?m)^func \((?:\w+ )?\*?(\w+)\) `
 
 	for _, pkg := range []string{"call", "llm", "answer", "tasks", "server"} {
-		for _, name := range files(t, "internal/"+pkg+"/*.go") {
+		for _, name := range sources(t, pkg) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
