@@ -225,6 +225,26 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// The linker ignores a variable that does not exist.
+func TestLinkerVariable(t *testing.T) {
+	set := regexp.MustCompile(`-X ` + module + `/(\S+)\.(\w+)=`)
+	for _, file := range []string{"Dockerfile", ".goreleaser.yaml", "docs/release.md"} {
+		t.Run(file, func(t *testing.T) {
+			m := set.FindStringSubmatch(read(t, file))
+			if m == nil {
+				t.Fatal("it sets no variable of the program")
+			}
+
+			pkg, name := m[1], m[2]
+			source := ""
+			for _, file := range files(t, pkg+"/*.go") {
+				source += read(t, file)
+			}
+			compare.Contains(t, "package "+pkg, source, "\nvar "+name+" string\n")
+		})
+	}
+}
+
 // Documents and manifests name the package or the image with its version.
 func TestNamedVersions(t *testing.T) {
 	named := regexp.MustCompile(`(openai-responses-mcp[@:])\d+\.\d+\.\d+[-0-9A-Za-z.]*`)
