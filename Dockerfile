@@ -15,7 +15,7 @@ COPY . .
 ARG TARGETOS
 ARG TARGETARCH
 ARG RELEASE
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X github.com/uchimanajet7/openai-responses-mcp/internal/version.release=$RELEASE" -o /openai-responses-mcp ./cmd/openai-responses-mcp
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X github.com/uchimanajet7/openai-responses-mcp/internal/base/version.release=$RELEASE" -o /openai-responses-mcp ./cmd/openai-responses-mcp
 
 FROM scratch AS source
 COPY --from=build /openai-responses-mcp /openai-responses-mcp

@@ -7,19 +7,19 @@
 // A question passes these packages, and the answer comes back the same way. The comment of each
 // package lists its files.
 //
-//	internal/cli     parses the command line, loads the configuration with internal/config, makes
+//	internal/command/cli     parses the command line, loads the configuration with internal/base/config, makes
 //	                 a service of it with internal/service, and puts a transport in front of it:
 //	                 serveFlags.serve and app.serveStdio say what a process is made of
-//	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
-//	                 internal/httpd does this for serve --http, and asks who sent a request
-//	internal/server  answers calls of the tools (call.Tools), reports progress, returns errors;
-//	                 internal/tasks has the calls that outlive their request
-//	internal/answer  checks the arguments, makes a request from the question and an answer with
-//	                 citations from the response; internal/policy has the instructions to the model
-//	internal/llm     sends the request through openai-go, retries, and turns the stream into
-//	                 events; internal/pacer says when a request may go out
+//	internal/mcp/stdio   splits stdin into messages for the MCP SDK and writes its responses;
+//	                 internal/team/httpd does this for serve --http, and asks who sent a request
+//	internal/mcp/server  answers calls of the tools (call.Tools), reports progress, returns errors;
+//	                 internal/mcp/tasks has the calls that outlive their request
+//	internal/question/answer  checks the arguments, makes a request from the question and an answer with
+//	                 citations from the response; internal/question/policy has the instructions to the model
+//	internal/openai/llm     sends the request through openai-go, retries, and turns the stream into
+//	                 events; internal/share/pacer says when a request may go out
 //
-// internal/call has the words that they share. All get the call as one argument, a call.Call: who
+// internal/base/call has the words that they share. All get the call as one argument, a call.Call: who
 // makes it, who watches it, and what it took. server.newCall makes it from a request, and the
 // commands ask and doctor make their own.
 //
@@ -62,13 +62,13 @@
 //
 // # The other packages
 //
-// The commands doctor and setup use internal/doctor and internal/clients, and ask shows its answer
-// with internal/terminal. internal/oauth checks the tokens of people who sign in, and internal/cite
-// knows pages, dates and lists of sources. internal/people has what each person takes of the server,
-// internal/budget their quotas. internal/advice says what to do about an error. internal/smoke is the
+// The commands doctor and setup use internal/command/doctor and internal/command/clients, and ask shows its answer
+// with internal/command/terminal. internal/team/oauth checks the tokens of people who sign in, and internal/question/cite
+// knows pages, dates and lists of sources. internal/share/people has what each person takes of the server,
+// internal/share/budget their quotas. internal/mcp/advice says what to do about an error. internal/command/smoke is the
 // session of smoke.
-// internal/fakeapi is the API of --offline and, with the scripts of test/apitest, of the tests.
-// internal/text truncates and sanitizes text, internal/logging writes the log,
-// internal/redact keeps secrets out of it, internal/jsonx encodes JSON without HTML escapes, and
-// internal/version holds the version.
+// internal/openai/fakeapi is the API of --offline and, with the scripts of test/apitest, of the tests.
+// internal/base/text truncates and sanitizes text, internal/base/logging writes the log,
+// internal/base/redact keeps secrets out of it, internal/base/jsonx encodes JSON without HTML escapes, and
+// internal/base/version holds the version.
 package main

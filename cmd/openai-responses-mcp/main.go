@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/cli"
 )
 
 func main() {

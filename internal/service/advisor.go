@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 )
 
 // advisor has what advice about errors may name: settings and their origins, but no secrets.

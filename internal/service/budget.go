@@ -3,8 +3,8 @@ package service
 import (
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/budget"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // Quotas returns the limits of the configuration. user stands for the person without an ID.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
 // CallLog returns what logs the end of a call. Calls that a loop may have made share a line.

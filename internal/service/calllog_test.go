@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
 // No part of a key is left where a text of the API is cut for the log.

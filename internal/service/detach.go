@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 

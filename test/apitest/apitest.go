@@ -1,5 +1,5 @@
-// Package apitest is the API of internal/fakeapi for tests: it follows a script of turns, errors and
-// broken connections, and records the requests.
+// Package apitest is the API of internal/openai/fakeapi for tests: it follows a script of turns,
+// errors and broken connections, and records the requests.
 //
 //	apitest.go     the server, what it records, and what can be waited for
 //	step.go        the script

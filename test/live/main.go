@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 )
 
 const maxRequest = 3 * time.Minute

@@ -1,5 +1,5 @@
-// Mutants breaks the program in one place at a time, and checks that TestCompany of internal/cli
-// notices each fault as the promise that it breaks:
+// Mutants breaks the program in one place at a time, and checks that TestCompany of
+// internal/command/cli notices each fault as the promise that it breaks:
 //
 //	go run ./test/mutants
 //	go run ./test/mutants -name 'Retry-After|secret' -seeds 100
@@ -77,7 +77,7 @@ func (m mutant) try(dir string, seeds int) (found string, err error) {
 
 	cmd := exec.Command(program, "-test.run=^TestCompany$/^seed=", "-test.failfast",
 		"-test.timeout=0")
-	cmd.Dir = "internal/cli"
+	cmd.Dir = "internal/command/cli"
 	cmd.Env = append(os.Environ(), fmt.Sprint("TEST_SEEDS=", seeds))
 	out, err := cmd.CombinedOutput()
 	seed, broken := brokenPromises(string(out))
@@ -140,7 +140,7 @@ func (m mutant) build(dir, program string) error {
 	}
 
 	cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-overlay", file,
-		"-o", program, "./internal/cli")
+		"-o", program, "./internal/command/cli")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

@@ -16,7 +16,7 @@ var table string
 // mutant is a fault that TestCompany has to notice.
 type mutant struct {
 	name    string
-	promise string // that it breaks, as internal/cli names it
+	promise string // that it breaks, as internal/command/cli names it
 	file    string
 	edits   []edit
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )

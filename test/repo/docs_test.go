@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 

@@ -1,7 +1,7 @@
 // Package repo_test checks the import graph, that every file has the same version number, and the
 // documentation: links resolve, examples load, commands run, and the flags, keys and functions in the
-// text exist. internal/config checks the tables of the configuration, internal/clients the page of
-// client setup.
+// text exist. internal/base/config checks the tables of the configuration, internal/command/clients
+// the page of client setup.
 //
 //	repo_test.go      imports, versions and members of manifests
 //	plugin_test.go    the skill, the entry of a catalog, and files that manifests link to
@@ -28,7 +28,7 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -152,13 +152,13 @@ func checkImport(t *testing.T, rank map[string]int, pkg, imported string) {
 	t.Helper()
 	const sdk = "github.com/openai/openai-go/v3"
 	ours, internal := strings.CutPrefix(imported, module+"/")
-	makes := slices.Contains([]string{"internal/cli", "internal/service", "internal/doctor"}, pkg)
-	made := slices.Contains([]string{"internal/config", "internal/llm"}, ours)
+	makes := slices.Contains([]string{"internal/command/cli", "internal/service", "internal/command/doctor"}, pkg)
+	made := slices.Contains([]string{"internal/base/config", "internal/openai/llm"}, ours)
 
 	switch {
 	case imported == sdk:
 		t.Errorf("it imports %s, which doubles the binary: use its package responses", sdk)
-	case strings.HasPrefix(imported, sdk+"/") && pkg != "internal/llm":
+	case strings.HasPrefix(imported, sdk+"/") && pkg != "internal/openai/llm":
 		t.Errorf("it imports %s: only llm does", imported)
 	case internal && rank[ours] <= rank[pkg]:
 		t.Errorf("it imports %s, which is not below %s", ours, pkg)
@@ -199,8 +199,8 @@ func TestErrorKinds(t *testing.T) {
 	}
 }
 
-// The version comes from internal/version, the description from plugin.json. -update writes the values
-// that have a plain path.
+// The version comes from internal/base/version, the description from plugin.json. -update writes
+// the values that have a plain path.
 func TestVersions(t *testing.T) {
 	values := strings.NewReplacer(
 		"NUMBER", version.Version,

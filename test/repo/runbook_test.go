@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// check returns what is wrong with the value of a key.
+func check(f field) (problems []string) {
+	valid := true
+	switch v := f.value.Interface().(type) {
+	case map[string]string:
+		return checkHeaders(v)
+	case map[string]any:
+		_, err := json.Marshal(v)
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+	case []string:
+		for _, host := range v {
+			if !text.IsHostName(host) {
+				problems = append(problems, shown(f, host)+" is not a host name")
+			}
+		}
+	case int:
+		valid = inBounds(f.Tag, float64(v))
+	case float64:
+		valid = inBounds(f.Tag, v)
+	case string:
+		valid = isAllowed(f.Tag, v)
+	}
+
+	if !valid {
+		problems = append(problems, notAllowed(f, f.value.Interface()))
+	}
+	return problems
+}
+
+// inBounds reports whether a number is finite and between the tags min and max, or the 0 that its
+// format takes.
+func inBounds(tag reflect.StructTag, x float64) bool {
+	if tag.Get("format") == "0 or" && x == 0 {
+		return true
+	}
+	low, _ := strconv.ParseFloat(tag.Get("min"), 64)
+	high, _ := strconv.ParseFloat(cmp.Or(tag.Get("max"), "1e308"), 64)
+
+	return low <= x && x <= high
+}
+
+// isAllowed reports whether a string is one of the words of the tag enum, or has the pattern and
+// the format of their tags.
+func isAllowed(tag reflect.StructTag, s string) bool {
+	words, found := tag.Lookup("enum")
+	if found {
+		return slices.Contains(strings.Split(words, "|"), s)
+	}
+
+	matches, _ := regexp.MatchString(tag.Get("pattern"), s) // the patterns are valid
+	if !matches {
+		return false
+	}
+
+	switch name := tag.Get("format"); name {
+	case "url":
+		u, err := url.Parse(s)
+		return err == nil && u.Hostname() != ""
+	case "variable":
+		digit := strings.ContainsAny(s, "0123456789")
+		lower := s != strings.ToUpper(s)
+		return len(s) < 20 || !digit || !lower // else it may be the key itself
+	case "timezone", "timezone|local":
+		_, err := time.LoadLocation(s)
+		local := s == "local" && name == "timezone|local"
+		return local || err == nil && s != "Local"
+	}
+	return true
+}
+
+// allowed says what a key takes.
+func allowed(f field) string {
+	enum := f.Tag.Get("enum")
+	if enum != "" {
+		return "one of " + strings.ReplaceAll(strings.TrimSuffix(enum, "|"), "|", ", ")
+	}
+
+	kinds := map[string]string{
+		"bool":    "true or false",
+		"int":     "a whole number",
+		"float64": "a number",
+		"string":  "a string",
+		"map":     "a mapping",
+		"struct":  "a mapping",
+	}
+	words := cmp.Or(f.Tag.Get("takes"), kinds[f.Type.Kind().String()])
+
+	low := f.Tag.Get("min")
+	high := f.Tag.Get("max")
+	switch {
+	case high != "":
+		words += " in " + low + ".." + high
+	case low != "":
+		words += " of at least " + low
+	}
+	return words
+}
+
+// notAllowed says that a value is not what its key takes.
+func notAllowed(f field, v any) string {
+	takes := allowed(f)
+	_, whole := v.(int)
+	if whole {
+		takes = strings.Replace(takes, "a whole number in", "in", 1)
+	}
+	return shown(f, v) + " is not " + takes
+}
+
+// maxShown is the length of the longest value or key that a message repeats, in bytes.
+const maxShown = 200
+
+// long stands for a text that is longer. Its start could be a part of a secret.
+func long(s string) string {
+	return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(s))
+}
+
+// shown returns a value for a message. It does not repeat what could be a secret.
+func shown(f field, v any) string {
+	switch v := v.(type) {
+	case string:
+		name := f.Tag.Get("format")
+		urlWithSecret := name == "url" && strings.ContainsAny(v, "@?")
+		if name == "variable" || name == "headers" || urlWithSecret {
+			return redact.Redacted
+		}
+		if len(v) > maxShown {
+			return long(v)
+		}
+		return strconv.Quote(v)
+	case []any:
+		return "a list"
+	case map[string]any, map[any]any:
+		return "a mapping"
+	}
+	return fmt.Sprint(v)
+}

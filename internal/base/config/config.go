@@ -1,0 +1,245 @@
+// Package config turns defaults, a YAML file, environment variables and flags into one checked
+// value with the origin of each key.
+//
+// A later layer wins over an earlier one (spec §5). Mappings are merged key by key and lists are
+// replaced. A null in the file and an empty variable count as absent.
+//
+//	config.go   the keys, their defaults and the values derived from them
+//	load.go     Load: the layers in their order
+//	file.go     the layer of the YAML file
+//	secrets.go  openai.headers, and everything that is a secret
+//	store.go    a file for the key
+//	keys.go     the keys as a list, and --show-config
+//	check.go    what a key allows, and checks of values
+//
+// The structs of this file are the only list of keys, with a profile for each of call.Tools. Their
+// tags are used for checks, messages, the JSON Schema and the reference page:
+//
+//	yaml     key in the file
+//	env      environment variable that sets it; for the profiles, which share their keys, see
+//	         profileOf
+//	default  value without file, environment and flags (spec §5.3), in YAML
+//	doc      what the key does
+//	min,max  bounds of a number, both included
+//	enum     allowed words, separated by |; a trailing | allows the empty string
+//	pattern  regular expression of a string
+//	takes    what is allowed, in words that follow "is not"; else the type and the bounds say it
+//	format   a check of check.go by name, such as url; or a rule of the schema
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// Config is a complete, checked configuration as [Load] returns it: profiles are resolved and
+// paths expanded.
+type Config struct {
+	OpenAI        OpenAI        `yaml:"openai" doc:"How to reach the OpenAI API."`
+	Request       Request       `yaml:"request" doc:"Limits of one tools/call and additions to its request."`
+	Responses     Responses     `yaml:"responses" doc:"How the Responses API is used."`
+	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section each has an effort and a verbosity of its own. With it the others take every key that they leave out from answer."`
+	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
+	Search        Search        `yaml:"search" doc:"Web search."`
+	Server        Server        `yaml:"server" doc:"The MCP server."`
+
+	LineMode bool       // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
+	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print the secrets in it
+}
+
+// Offline returns a copy for an API at url that needs no key.
+func (c *Config) Offline(url string) *Config {
+	offline := *c
+	derived := *c.Derived
+	offline.Derived = &derived
+	derived.APIKey = "offline"
+	derived.KeyFile = ""
+	derived.SentHeaders = nil
+	offline.OpenAI.BaseURL = url
+
+	offline.ModelProfiles = ModelProfiles{}
+	for tool, profile := range c.ModelProfiles {
+		local := *profile
+		local.Model = "offline"
+		offline.ModelProfiles[tool] = &local
+	}
+	return &offline
+}
+
+// Derived is what Load derives from the keys and the environment.
+type Derived struct {
+	File         string         // path of the YAML file, "" if there is none
+	DefaultFiles []string       // where Load looks for it without --config
+	Keys         []string       // that have a value, in the order of the structs
+	Location     *time.Location // of policy.timezone
+
+	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, the
+	// one that names KeyFile, or openai.api_key_env.
+	KeyEnv    string
+	KeySet    bool   // whether there is a credential
+	KeyFile   string // the file of the key; "" if the key is in a variable or a header
+	KeyErr    error  // why KeyFile has no key, or nil
+	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
+	Hides     bool   // KeyEnv hides the key in StoredKey
+
+	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
+	// another service.
+	APIKey          string
+	SentHeaders     map[string]string // the headers of openai.headers that have a value
+	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
+
+	// Secrets is everything that must not be printed: key, values of variables, passwords in URLs.
+	Secrets []string
+
+	fields        []field           // all keys, sections before their members
+	origins       map[string]string // key -> source
+	usedVariables []string          // in the order of their first use
+	usedFlags     []string
+}
+
+// The sections of the file. An embedded struct has the fields of a struct of the package that uses
+// them, as System, Profile, Defaults and Location have: a conversion copies it.
+type (
+	OpenAI struct {
+		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
+		API
+		Headers map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+	}
+
+	API struct {
+		BaseURL      string `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
+		Organization string `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
+		Project      string `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
+	}
+
+	Request struct {
+		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" takes:"a number of milliseconds" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		MaxRetries int            `yaml:"max_retries" default:"3" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
+		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
+	}
+
+	Responses struct {
+		Stream string `yaml:"stream" default:"auto" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses."`
+		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
+	}
+
+	// ModelProfiles are the profiles of call.Tools, by their names.
+	ModelProfiles map[string]*Profile
+
+	// Profile is a model and its settings. Empty and zero values are not sent.
+	Profile struct {
+		Model            string `yaml:"model" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]+$" takes:"a model id" doc:"Model id."`
+		ReasoningEffort  string `yaml:"reasoning_effort" enum:"none|minimal|low|medium|high|xhigh|max" doc:"How long the model thinks. Sent to reasoning models only. Not every model supports every value."`
+		Verbosity        string `yaml:"verbosity" enum:"low|medium|high" doc:"How long the answer is. Sent to gpt-5 models and later only."`
+		ReasoningSummary string `yaml:"reasoning_summary" enum:"auto|concise|detailed|" doc:"Ask for a summary of the reasoning. Needs a verified organization."`
+		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
+		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
+		ServiceTier      string `yaml:"service_tier" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"a word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
+		Background       bool   `yaml:"background" doc:"Run the response in the background of the API, so that an answer outlives its connection. It starts later, and OpenAI keeps a copy for about ten minutes. Azure needs responses.store: true for it."`
+	}
+
+	Policy struct {
+		Rules
+		Timezone string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		System   System `yaml:"system" doc:"The instructions that are sent with every question."`
+	}
+
+	Rules struct {
+		MaxCitations    int `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		RequeryAttempts int `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
+	}
+
+	System struct {
+		Source string `yaml:"source" default:"builtin" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
+		Path   string `yaml:"path" pattern:"^[^\\x00-\\x1f\\x7f]*$" takes:"a path (in double quotes a backslash starts an escape, use single quotes)" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
+		Merge  string `yaml:"merge" default:"replace" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
+	}
+
+	Search struct {
+		WebSearch
+		Defaults     Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		UserLocation Location `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
+	}
+
+	WebSearch struct {
+		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
+		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
+		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
+		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
+		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
+	}
+
+	Defaults struct {
+		RecencyDays float64  `yaml:"recency_days" default:"60" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
+		MaxResults  int      `yaml:"max_results" default:"5" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
+		Domains     []string `yaml:"domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
+	}
+
+	Location struct {
+		Country  string `yaml:"country" pattern:"^([A-Za-z]{2})?$" takes:"a two-letter country code" doc:"Two-letter country code, for example JP."`
+		City     string `yaml:"city" doc:"City."`
+		Region   string `yaml:"region" doc:"Region or state."`
+		Timezone string `yaml:"timezone" format:"timezone" takes:"an IANA time zone" doc:"IANA time zone, for example Asia/Tokyo."`
+	}
+
+	Server struct {
+		Debug             bool   `yaml:"debug" env:"DEBUG" doc:"Log requests and answers to stderr, with their content and without the API key."`
+		DebugFile         string `yaml:"debug_file" pattern:"^[^\\x00-\\x1f\\x7f]*$" takes:"a path (in double quotes a backslash starts an escape, use single quotes)" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
+		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
+		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
+		Meta              bool   `yaml:"meta" default:"true" env:"RESULT_META" doc:"Add tokens, ids and times to results, in _meta. Some clients show them to the model."`
+		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
+		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. Over HTTP it needs background in a profile."`
+		CallsPerHour      int    `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
+		TokensPerDay      int    `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once; a call takes some 20,000. 0: no limit. The flag --tokens-per-day of serve replaces it."`
+		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
+	}
+)
+
+// profileOf describes the profile of a tool as if it were a field of a struct. Its tags have the
+// variables of its keys (spec §5.4). The profiles of the other tools inherit from the first.
+func profileOf(tool call.Tool) reflect.StructField {
+	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s. `+
+		`Without model_profiles its effort is %[3]s and its verbosity %[4]s."`,
+		tool.Name, tool.Variable, tool.Effort, tool.Verbosity)
+	if tool == call.Tools[0] {
+		tags += fmt.Sprintf(` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`+
+			` default:"{model: gpt-5.2, reasoning_effort: %s, verbosity: %s}"`,
+			tool.Effort, tool.Verbosity)
+	}
+	return reflect.StructField{
+		Name: tool.Name,
+		Type: reflect.TypeFor[Profile](),
+		Tag:  reflect.StructTag(tags),
+	}
+}
+
+// ignored are the keys of older versions, with the reason why they have no effect. They are
+// warnings, so that old files keep working.
+var ignored = map[string]string{
+	"openai.model":                     "models are set in model_profiles",
+	"responses.json_mode":              "the output format is fixed",
+	"policy.search_triggers":           "the model decides when to search",
+	"policy.prefer_search_when_unsure": "the model decides when to search",
+	"policy.require_dates_iso":         "dates are always in ISO format",
+	"server.transport":                 "flags choose the transport",
+}
+
+// Timeout returns the limit of one tools/call.
+func (c *Config) Timeout() time.Duration {
+	const longest = 1 << 62 // 146 years
+	limit := c.Request.TimeoutMS * float64(time.Millisecond)
+
+	return time.Duration(min(limit, longest))
+}
+
+// Origin returns where the value of a key comes from: "default", the file and line
+// ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An inherited key of a profile
+// has the origin of the key of answer. It returns "" for unknown keys and for sections that the
+// file does not have.
+func (c *Config) Origin(key string) string {
+	return c.origins[key]
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+func TestBadFile(t *testing.T) {
+	bad, err := txtar.ParseFile("testdata/bad.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for pair := range slices.Chunk(bad.Files, 2) {
+		t.Run(pair[0].Name, func(t *testing.T) {
+			_, _, err := Load(write(t, string(pair[0].Data)), nil)
+
+			compare.Equal(t, "Load()", fmt.Sprintln(err), string(pair[1].Data))
+		})
+	}
+}
+
+// A file with many problems ends the start at once, with the first of them and how many more there
+// are. The pages say how many are listed.
+func TestManyProblems(t *testing.T) {
+	pages := []string{read(t, "../../../docs/spec.md"), read(t, referenceFile)}
+	const many = 50_000
+	var content strings.Builder
+	for i := range many {
+		fmt.Fprintf(&content, "unknown_%d: 1\n", i)
+	}
+
+	_, _, err := Load(write(t, content.String()), nil)
+	lines := strings.Split(fmt.Sprint(err), "\n")
+
+	compare.Equal(t, "the first problem", lines[0], "c/config.yaml:1: unknown_0: unknown key")
+	compare.Equal(t, "the number of lines", len(lines), maxProblems+1)
+	want := fmt.Sprintf("c/config.yaml: and %d more problems", many-maxProblems)
+	compare.Equal(t, "the last line", lines[len(lines)-1], want)
+
+	for _, page := range pages {
+		compare.Contains(t, "the page", page, fmt.Sprintf("at most %d problems", maxProblems))
+	}
+}
+
+// Every problem is reported: those of the variables in the order of the keys, and the flags last.
+func TestBadEnvironment(t *testing.T) {
+	environ := []string{
+		"SEARCH_RECENCY_DAYS=NaN",
+		"MAX_CITATIONS=0",
+		"OPENAI_API_TIMEOUT=0x10",
+		"OPENAI_BASE_URL=ftp://h/?key=5",
+		`MODEL_QUICK="gpt-5.2"`,
+		"OPENAI_API_KEY=sk-key",
+		"OPENAI_API_KEY_FILE=file",
+	}
+	const want = `OPENAI_BASE_URL: openai.base_url: [redacted] is not an absolute http or https URL
+OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a number of milliseconds of at least 1
+MODEL_QUICK: model_profiles.answer_quick.model: "\"gpt-5.2\"" is not a model id
+MAX_CITATIONS: policy.max_citations: 0 is not in 1..10
+SEARCH_RECENCY_DAYS: search.defaults.recency_days: NaN is not a number of at least 0
+--model: model_profiles.answer.model: "" is not a model id
+OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
+
+	_, _, err := Load(Flags{Model: new("")}, environ)
+
+	compare.Equal(t, "Load()", fmt.Sprint(err), want)
+}
+
+// Package env names only the Go field of a value that it cannot parse. Other variables are not blamed.
+func TestEachVariable(t *testing.T) {
+	numbers := []string{"OPENAI_API_TIMEOUT=5", "OPENAI_MAX_RETRIES=5", "MAX_CITATIONS=5",
+		"REQUERY_ATTEMPTS=5", "SEARCH_RECENCY_DAYS=5", "SEARCH_MAX_RESULTS=5",
+		"ANSWER_WITHIN_MS=5000"}
+
+	for _, f := range newLoader(nil).fields {
+		if f.variable == "" || f.key == "server.debug" { // a bad value of DEBUG is a warning
+			continue
+		}
+		t.Run(f.variable, func(t *testing.T) {
+			_, _, err := Load(Flags{}, append(numbers, f.variable+`='a b'`))
+
+			want := f.variable + ": " + f.key + `: "'a b'" is not ` + allowed(f)
+			compare.Equal(t, "Load()", fmt.Sprint(err), want)
+		})
+	}
+}

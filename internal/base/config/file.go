@@ -1,0 +1,250 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+)
+
+// fromFile applies the file of --config or, without that flag, the first default file that exists
+// (spec §5).
+func (l *loader) fromFile(given *string) error {
+	inHome := ""
+	if l.home != "" {
+		inHome = filepath.Join(l.home, ".config")
+	}
+	for _, folder := range []string{l.environ["APPDATA"], inHome} {
+		if folder != "" { // only Windows has APPDATA
+			path := filepath.Join(folder, version.Name, "config.yaml")
+			l.DefaultFiles = append(l.DefaultFiles, path)
+		}
+	}
+
+	paths := l.DefaultFiles
+	if given != nil {
+		paths = []string{*given}
+		l.usedFlags = append(l.usedFlags, "--config")
+	}
+	for _, path := range paths {
+		data, err := ReadFile(l.expand(path))
+		switch {
+		case err == nil:
+			l.File = path
+			l.apply(data)
+			return nil
+		case given != nil || !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("reading config: %w", err)
+		}
+	}
+	return nil
+}
+
+// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
+// end; a symbolic link to a file is fine.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe may have taken its place
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	problem := ""
+	switch {
+	case info.IsDir():
+		problem = "a directory: name a file in it"
+	case !info.Mode().IsRegular():
+		problem = "not a regular file"
+	case info.Size() > 1<<20:
+		problem = "larger than 1 MiB"
+	default:
+		return io.ReadAll(f)
+	}
+	return nil, &fs.PathError{
+		Op:   "read",
+		Path: path,
+		Err:  errors.New(problem),
+	}
+}
+
+// apply sets the keys of a file.
+func (l *loader) apply(data []byte) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	err := decoder.Decode(&doc)
+	if errors.Is(err, io.EOF) { // an empty file
+		return
+	}
+	if err != nil {
+		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
+		m := yamlError().FindStringSubmatch(err.Error())
+		at := noBlank().FindIndex(data)
+		if at != nil { // the error names one of the next lines
+			m[1] = strconv.Itoa(1 + bytes.Count(data[:at[0]], []byte("\n")))
+			m[2] = needsBlank
+		}
+		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
+		return
+	}
+	var second any // nil after a closing ---
+	err = decoder.Decode(&second)
+	broken := err != nil && !errors.Is(err, io.EOF)
+	if broken || second != nil {
+		l.report(l.File, "has more than one YAML document")
+	}
+
+	root := doc.Content[0]
+	switch {
+	case root.Kind == yaml.MappingNode:
+		l.applySection("", root)
+	case root.ShortTag() != "!!null":
+		l.report(l.File, "not a mapping (key: value)")
+	}
+	l.Policy.System.Path = l.besideFile(l.Policy.System.Path)
+	l.Server.DebugFile = l.besideFile(l.Server.DebugFile)
+}
+
+// secretName matches keys that people expect for the API key.
+var secretName = text.Regexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
+
+// yamlError has the line, if there is one, and the message of an error such as
+// "yaml: line 3: found unexpected end of stream".
+var yamlError = text.Regexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// noBlank matches the line of a key without a blank after its colon.
+var noBlank = text.Regexp(`(?m)^ *[a-z_]+:[^\s:/]`)
+
+// needsBlank is what to do about it.
+const needsBlank = "a blank follows the colon of a key"
+
+// yamlMessage shortens an error of package yaml. The line stays in it.
+var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
+
+// besideFile returns a path of the file. A relative path is relative to the file.
+func (l *loader) besideFile(path string) string {
+	path = l.expand(path)
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(l.expand(l.File)), path)
+}
+
+// applySection sets the keys of a section, which is "" for the whole file.
+func (l *loader) applySection(section string, mapping *yaml.Node) {
+	sources := map[string]string{} // of the names that were set
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		name := pair[0].Value
+		if len(name) > maxShown {
+			name = long(name)
+		}
+		key := join(section, name)
+		source := fmt.Sprintf("%s:%d", l.File, pair[0].Line)
+		f, known := l.byKey[key]
+		previous := sources[name]
+		sources[name] = source
+
+		switch {
+		case previous != "":
+			l.report(source, key, "already set in "+previous)
+		case ignored[key] != "":
+			l.warn(source, key, "ignored: "+ignored[key])
+		case !known || strings.Contains(name, "."):
+			l.report(source, key, l.unknownKey(section, name))
+		default:
+			l.applyValue(f, source, pair[1])
+		}
+	}
+}
+
+// applyValue sets a key, or the keys of a section.
+func (l *loader) applyValue(f field, source string, value *yaml.Node) {
+	if value.Kind == yaml.AliasNode {
+		value = value.Alias
+	}
+	if value.ShortTag() == "!!null" {
+		return
+	}
+	if f.section() && value.Kind == yaml.MappingNode {
+		l.origins[f.key] = source
+		l.applySection(f.key, value)
+		return
+	}
+
+	if problem := decode(f, value); problem != "" {
+		l.report(fmt.Sprintf("%s:%d", l.File, value.Line), f.key, problem)
+		return
+	}
+	l.accept(f.key, source)
+}
+
+// scalar is a value without quotes.
+func scalar(s string) *yaml.Node {
+	return &yaml.Node{
+		Kind:  yaml.ScalarNode,
+		Value: s,
+	}
+}
+
+// decode sets a key. It returns why the value cannot be that of the key, or "".
+func decode(f field, value *yaml.Node) string {
+	var decoded any
+	err := value.Decode(&decoded)
+	if err != nil { // a key that occurs twice, or an alias without an end
+		return yamlMessage.Replace(err.Error())
+	}
+
+	err = value.Decode(f.value.Addr().Interface())
+	number, _ := decoded.(float64)
+	truncated := f.value.CanInt() && number != float64(int64(number)) // the decoder makes 1 of 1.5
+	word, ok := decoded.(string)
+	switch {
+	case err == nil && decoded != nil && !truncated:
+		return ""
+	case ok && value.Style != 0 && decode(f, scalar(word)) == "":
+		return notAllowed(f, decoded) + "; write it without quotes"
+	case f.section() && strings.Contains(word, ":"):
+		return notAllowed(f, decoded) + "; " + needsBlank
+	}
+	return notAllowed(f, decoded)
+}
+
+// unknownKey says what to write in place of a key that does not exist: the nearest one, of the same
+// section first.
+func (l *loader) unknownKey(section, name string) string {
+	if len(l.problems) >= maxProblems { // this one is only counted
+		return ""
+	}
+	if secretName().MatchString(name) {
+		return "unknown key: no secret is read from this file; store the API key with " +
+			version.Name + " login, or set " + l.OpenAI.APIKeyEnv
+	}
+	var inSection, all []string
+	for _, f := range l.fields {
+		all = append(all, f.key)
+		if f.key == join(section, f.Tag.Get("yaml")) {
+			inSection = append(inSection, f.key)
+		}
+	}
+	nearest := text.Nearest(name, append(inSection, all...))
+	if nearest == "" {
+		return "unknown key"
+	}
+	return "unknown key, did you mean " + nearest + "?"
+}

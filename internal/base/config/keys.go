@@ -1,0 +1,143 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+)
+
+// field is a key of the file with the struct field that holds it.
+type field struct {
+	reflect.StructField
+	key      string // policy.max_citations
+	variable string // that sets the key alone, or ""
+	value    reflect.Value
+}
+
+func (f field) section() bool {
+	return f.Type.Kind() == reflect.Struct || f.Type == reflect.TypeFor[ModelProfiles]()
+}
+
+// fields lists the keys of a section in the order of the structs, sections before their members.
+func fields(section field) (list []field) {
+	add := func(member reflect.StructField, value reflect.Value) {
+		name := member.Tag.Get("yaml")
+		if name == "" {
+			return
+		}
+
+		f := field{
+			StructField: member,
+			key:         join(section.key, name),
+			variable:    cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)),
+			value:       value,
+		}
+		list = append(list, f)
+		if f.section() {
+			list = append(list, fields(f)...)
+		}
+	}
+
+	profiles, ok := reflect.TypeAssert[ModelProfiles](section.value)
+	if ok {
+		for _, tool := range call.Tools {
+			add(profileOf(tool), reflect.ValueOf(profiles[tool.Name]).Elem())
+		}
+		return list
+	}
+	for member, value := range section.value.Fields() {
+		if member.Anonymous && value.Kind() == reflect.Struct { // its members are the section's
+			part := section
+			part.value = value
+			list = append(list, fields(part)...)
+		}
+		add(member, value)
+	}
+	return list
+}
+
+// join returns the key of a name within a section, which is "" for the whole file.
+func join(section, name string) string {
+	return strings.TrimPrefix(section+"."+name, ".")
+}
+
+// effective returns the value of a key as the file would have it, without what is secret in it. A
+// string that is not set is nil.
+func effective(f field) any {
+	s, ok := reflect.TypeAssert[string](f.value)
+	switch {
+	case !ok:
+		return f.value.Interface()
+	case s == "":
+		return nil
+	case f.key == "openai.base_url":
+		return BareURL(s)
+	case f.key == "responses.stream" && s != "auto":
+		return s == "true"
+	}
+	return s
+}
+
+// BareURL returns a URL that Load has checked, without user, password and query.
+func BareURL(s string) string {
+	u, _ := url.Parse(s)
+	bare := url.URL{
+		Scheme: u.Scheme,
+		Host:   u.Host,
+		Path:   u.Path,
+	}
+
+	return bare.String()
+}
+
+// Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
+// and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
+// shows only whether they are set. Warnings that are not empty are a list after these.
+func (c *Config) Show(version string, warnings ...string) []byte {
+	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
+	set := func(path string, v any) {
+		raw, _ := jsonx.Marshal(v)                 // Load has checked the values
+		doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
+	}
+
+	set("version", version)
+	if c.File != "" {
+		set("sources.yaml", c.File)
+	}
+	set("sources.env", c.usedVariables)
+	set("sources.cli", c.usedFlags)
+	set("origins", c.origins)
+
+	for _, f := range c.fields {
+		if !f.section() {
+			set("effective."+f.key, effective(f))
+		}
+	}
+	headers := map[string]string{}
+	for name := range c.OpenAI.Headers {
+		headers[name] = "[set]"
+		if c.SentHeaders[name] == "" {
+			headers[name] = "[not set]"
+		}
+	}
+	set("effective.openai.headers", headers)
+	set("effective.openai.api_key_set", c.KeySet)
+	for _, warning := range warnings {
+		if warning != "" {
+			set("warnings.-1", warning)
+		}
+	}
+
+	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
+	redacted := redact.New(c.Secrets...).Redact(string(indented))
+
+	return []byte(redacted + "\n")
+}

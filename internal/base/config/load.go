@@ -1,0 +1,331 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// Flags are those of the command line. A nil flag is not given.
+type Flags struct {
+	Config *string // --config: path of the YAML file
+	Model  *string // --model: model of a profile
+	Tool   string  // whose profile --model is of; "" is call.DefaultTool
+	Debug  *string // --debug: "true" or a path
+}
+
+// Load layers defaults, YAML, environment (NAME=value) and flags and checks the result. It reads
+// the YAML file and that of the key. The warnings are one line each.
+//
+// The error has a line for every problem, with source, key, value and what is allowed:
+//
+//	config.yaml:12: policy.max_citations: 50 is not in 1..10
+//
+// After maxProblems of them it says how many more there are.
+// It is an fs.ErrNotExist if the file of --config does not exist. Warnings and errors contain no
+// secrets. With an error the Config is not complete.
+func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
+	l := newLoader(environ)
+	err = l.fromFile(flags.Config)
+	l.fromEnv()
+	l.fromFlags(flags)
+
+	l.inherit()
+	l.checkTogether()
+	l.Location = location(l.Policy.Timezone)
+	l.resolveSecrets()
+	if len(l.problems) == 0 {
+		l.warnAlike()
+	}
+
+	redactor := redact.New(l.Secrets...)
+	errs := []error{err}
+	more := len(l.problems) - maxProblems
+	if more > 0 { // only a file has as many
+		rest := fmt.Sprintf("%s: and %d more problems", l.File, more)
+		l.problems = append(l.problems[:maxProblems], rest)
+	}
+	for _, problem := range l.problems {
+		errs = append(errs, errors.New(redactor.Line(problem)))
+	}
+	for _, warning := range l.warnings {
+		warnings = append(warnings, redactor.Line(warning))
+	}
+	return l.Config, warnings, errors.Join(errs...)
+}
+
+// maxProblems is how many problems an error lists.
+const maxProblems = 30
+
+// baseURL is the key of the server that gets the questions and the key.
+const baseURL = "openai.base_url"
+
+// loader is the state of one Load. The Config has the values of the layers so far, and an origin
+// for every key that is not a section.
+type loader struct {
+	*Config
+	environ  map[string]string // values of variables by name, without blanks around them
+	home     string            // the home directory, or ""
+	byKey    map[string]field  // keys and sections
+	problems []string
+	warnings []string
+}
+
+// newLoader returns a loader whose Config has the defaults.
+func newLoader(environ []string) *loader {
+	l := &loader{
+		Config: &Config{Derived: &Derived{
+			SentHeaders:   map[string]string{},
+			origins:       map[string]string{},
+			usedVariables: []string{},
+			usedFlags:     []string{},
+		}},
+		environ: env.ToMap(environ),
+		byKey:   map[string]field{},
+	}
+	for name, value := range l.environ {
+		l.environ[name] = strings.TrimSpace(value)
+	}
+	l.home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
+
+	l.ModelProfiles = ModelProfiles{}
+	for _, tool := range call.Tools {
+		l.ModelProfiles[tool.Name] = &Profile{}
+	}
+	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
+	for _, f := range l.fields {
+		l.byKey[f.key] = f
+		value := f.Tag.Get("default")
+		if value != "" { // most keys have none, and a parser each would delay the start
+			_ = yaml.Unmarshal([]byte(value), f.value.Addr().Interface()) // it is valid
+		}
+		if !f.section() {
+			l.Keys = append(l.Keys, f.key)
+			l.origins[f.key] = "default"
+		}
+	}
+	return l
+}
+
+// accept records where the new value of a key comes from, and checks the value. A word may have
+// capitals.
+func (l *loader) accept(key, source string) {
+	l.origins[key] = source
+	f := l.byKey[key]
+	if f.Tag.Get("enum") != "" {
+		lower := strings.ToLower(f.value.String())
+		if isAllowed(f.Tag, lower) { // else the value is shown as it is
+			f.value.SetString(lower)
+		}
+	}
+
+	for _, problem := range check(f) {
+		l.report(source, key, problem)
+	}
+}
+
+// report adds a problem: its source, its key if it has one, and what is wrong.
+func (l *loader) report(parts ...string) {
+	l.problems = append(l.problems, strings.Join(parts, ": "))
+}
+
+// warn adds a warning in the form of a problem.
+func (l *loader) warn(parts ...string) {
+	l.warnings = append(l.warnings, strings.Join(parts, ": "))
+}
+
+// lookup returns the value of a variable. If it is set, it counts as used.
+func (l *loader) lookup(name string) string {
+	value := l.environ[name]
+	if value != "" && !slices.Contains(l.usedVariables, name) {
+		l.usedVariables = append(l.usedVariables, name)
+	}
+	return value
+}
+
+// fromEnv applies the variables. Package env sets the keys with a tag env. An error of env names only
+// the Go field, so the keys that are not strings have names of their own there. The profiles share
+// their fields: their keys are strings and are set here. DEBUG may set two keys, MCP_LINE_MODE sets
+// none.
+func (l *loader) fromEnv() {
+	before := l.OpenAI.BaseURL
+	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
+	all, _ := errors.AsType[env.AggregateError](err)
+	bad := map[string]bool{} // by the name of the Go field
+	for _, err := range all.Errors {
+		e, _ := errors.AsType[env.ParseError](err)
+		bad[e.Name] = true
+	}
+
+	for _, f := range l.fields {
+		value := l.lookup(f.variable)
+		switch {
+		case value == "":
+		case f.key == baseURL && value == before: // some clients pass on what they have
+		case f.key == "server.debug":
+			l.debug(f.variable, value)
+		case bad[f.Name] && !(f.value.CanInt() && decode(f, scalar(value)) == ""): // 3.0 is whole
+			l.report(f.variable, f.key, notAllowed(f, value))
+		default:
+			if f.Tag.Get("env") == "" {
+				f.value.SetString(value)
+			}
+			if f.key == baseURL && l.origins[baseURL] != "default" {
+				l.warn(f.variable, baseURL, "it replaces that of "+l.origins[baseURL])
+			}
+			l.accept(f.key, f.variable)
+		}
+	}
+
+	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
+}
+
+func (l *loader) fromFlags(f Flags) {
+	if f.Model != nil {
+		key := "model_profiles." + cmp.Or(f.Tool, call.DefaultTool) + ".model"
+		l.byKey[key].value.SetString(*f.Model)
+		l.accept(key, "--model")
+		l.usedFlags = append(l.usedFlags, "--model")
+	}
+	if f.Debug != nil {
+		l.debug("--debug", *f.Debug)
+		l.usedFlags = append(l.usedFlags, "--debug")
+	}
+}
+
+// debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word for off, a
+// word for on, or the path of a file, which also means on. Other programs take names and patterns
+// in DEBUG, such as express:*, which set nothing.
+func (l *loader) debug(source, value string) {
+	on := true
+	switch strings.ToLower(value) {
+	case "0", "false", "off", "no":
+		on = false
+	case "", "1", "true", "on", "yes":
+	default:
+		pathLike := logPath().MatchString(value) && !strings.Contains(value, "*")
+		if source != "--debug" && !pathLike {
+			l.warn(source, "server.debug", strconv.Quote(value)+
+				" ignored: neither a word for on or off nor a path, such as ./debug.log")
+			return
+		}
+		l.Server.DebugFile = l.expand(value)
+		l.accept("server.debug_file", source)
+	}
+
+	l.Server.Debug = on
+	l.accept("server.debug", source)
+}
+
+// logPath matches the path of a log file.
+var logPath = text.Regexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
+
+// inherit completes the profiles of the other tools from answer, key by key (spec §3.0). Without
+// model_profiles in the file their effort and verbosity are those of the tools, unless a variable
+// sets those of answer.
+func (l *loader) inherit() {
+	inFile := l.origins["model_profiles"] != ""
+	for _, tool := range call.Tools[1:] {
+		builtin := map[string]string{
+			"reasoning_effort": tool.Effort,
+			"verbosity":        tool.Verbosity,
+		}
+		for _, f := range fields(l.byKey["model_profiles."+tool.Name]) {
+			name := f.Tag.Get("yaml")
+			from := l.byKey["model_profiles."+call.DefaultTool+"."+name]
+			origin := l.origins[from.key]
+
+			switch {
+			case l.origins[f.key] != "default":
+			case builtin[name] != "" && origin == "default" && !inFile:
+				f.value.SetString(builtin[name])
+			default:
+				f.value.Set(from.value)
+				l.origins[f.key] = origin
+			}
+		}
+	}
+}
+
+// warnAlike warns of tools that do the same: often a file sets one key of a profile, and the others
+// come from answer. A tool that the file leaves out, such as one of a later version, is meant to.
+func (l *loader) warnAlike() {
+	const key = "model_profiles"
+	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
+	first := map[string]string{} // the tool, by settings
+	for _, tool := range call.Tools {
+		leftOut := tool.Name != call.DefaultTool && l.origins[key+"."+tool.Name] == ""
+		if leftOut && l.origins[key] != "" {
+			continue
+		}
+
+		p := l.ModelProfiles[tool.Name]
+		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
+			p.Model, p.ReasoningEffort, p.Verbosity)
+		like := first[settings]
+		first[settings] = cmp.Or(like, tool.Name)
+		if like != "" {
+			l.warn(source, key, tool.Name+" is like "+like+": "+settings+
+				"; what it leaves out comes from answer")
+		}
+	}
+}
+
+// checkTogether checks the keys that depend on each other.
+func (l *loader) checkTogether() {
+	const source = "policy.system.source"
+	const path = "policy.system.path"
+	system := l.Policy.System
+	switch {
+	case system.Source == "file" && system.Path == "":
+		l.report(l.origins[source], source, `"file" needs `+path)
+	case system.Source == "builtin" && system.Path != "":
+		l.warn(l.origins[path], path, "not used while "+source+" is builtin")
+	}
+
+	const extra = "request.extra_body"
+	for _, name := range call.FixedMembers {
+		if l.Request.ExtraBody[name] != nil {
+			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")
+		}
+	}
+}
+
+// location returns the time zone of policy.timezone. That of the machine has its IANA name, if that
+// is known: TZ or the link of /etc/localtime tells it.
+func location(name string) *time.Location {
+	if name == "local" {
+		name = time.Local.String()
+	}
+	if name == "Local" {
+		link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
+		_, name, _ = strings.Cut(link, "zoneinfo/")
+		name = cmp.Or(name, "Local")
+	}
+
+	zone, _ := time.LoadLocation(name) // check has refused other names
+	return cmp.Or(zone, time.Local)
+}
+
+// expand replaces a leading ~/ by the home directory: clients start the server without a shell.
+func (l *loader) expand(path string) string {
+	rest, inHome := strings.CutPrefix(filepath.ToSlash(path), "~/")
+	if !inHome || l.home == "" {
+		return path
+	}
+	return filepath.Join(l.home, rest)
+}

@@ -1,0 +1,248 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+var (
+	headerName    = text.Regexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
+	headerLiteral = text.Regexp(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
+
+	// headerReference has the scheme, such as "Bearer ", and the name of the variable.
+	headerReference = text.Regexp(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+
+	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than key.
+	credential = text.Regexp(`(?i)^((proxy-)?authorization|cookie)$|` +
+		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
+
+	// keyForm matches a key: it has no white space and only ASCII characters.
+	keyForm = text.Regexp(`^[!-~]+$`)
+
+	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or %NAME%.
+	// A client that does not know its form passes it on as it is.
+	unreplaced = text.Regexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
+
+	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
+	// and the last @. The URL may lack a scheme, and need not be valid.
+	userInfo = text.Regexp(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
+
+	// secretParameter matches names of query parameters.
+	secretParameter = text.Regexp(`(?i)^sig(nature)?$|token|secret|key|password`)
+)
+
+// minSecret is the length of the shortest value, in bytes, that is a secret wherever it is used. A
+// shorter one may be an ordinary word, such as the name of a provider.
+const minSecret = 8
+
+// setThere is what to do about a variable without a value.
+const setThere = "; set it where the client starts the server"
+
+// maxKey is the length of the longest key, in bytes. The header of a request has room for it.
+const maxKey = 1000
+
+// checkHeaders returns what is wrong with openai.headers, a line for each header. An empty value
+// is a header that is not sent.
+func checkHeaders(headers map[string]string) (problems []string) {
+	const reference = " is not ${NAME} or Bearer ${NAME}" +
+		" (the variable holds the secret, this file does not)"
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
+		literal := !credential().MatchString(name) && headerLiteral().MatchString(value)
+		refers := headerReference().MatchString(value)
+
+		switch {
+		case !headerName().MatchString(name):
+			problems = append(problems, redact.Redacted+" is not the name of a header")
+		case value != "" && !literal && !refers:
+			problems = append(problems, "the value of "+name+reference)
+		}
+	}
+	return problems
+}
+
+// resolveSecrets looks up the API key and the variables of openai.headers, and collects the
+// secrets.
+func (l *loader) resolveSecrets() {
+	l.resolveKey()
+	l.Secrets = append(l.Secrets, l.APIKey)
+
+	variables := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(l.OpenAI.Headers)) {
+		value := l.OpenAI.Headers[name]
+		m := headerReference().FindStringSubmatch(value)
+		if m != nil {
+			variables[m[2]] = true
+			value = l.resolveHeader(name, m[1], m[2])
+		}
+		if value != "" {
+			l.SentHeaders[name] = value
+		}
+	}
+	l.KeySet = l.APIKey != "" || l.environ[l.KeyEnv] != "" && l.KeyErr == nil
+	delete(variables, strings.TrimSuffix(l.KeyEnv, "_FILE"))
+	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
+	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
+	l.warnExposed()
+
+	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
+	for _, proxy := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		l.Secrets = append(l.Secrets, urlSecrets(l.environ[proxy])...)
+	}
+}
+
+// resolveKey looks up the API key: in its variable, in the file that a variable names, or in the file
+// that login writes. A file without a key is no error: the server starts, and reads it again.
+func (l *loader) resolveKey() {
+	l.KeyEnv = l.OpenAI.APIKeyEnv
+	if len(l.DefaultFiles) > 0 {
+		l.StoredKey = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.KeyEnv)
+	}
+	for _, name := range []string{l.KeyEnv, l.KeyEnv + "_FILE"} {
+		if unreplaced().MatchString(l.environ[name]) {
+			l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
+			delete(l.environ, name)
+		}
+	}
+
+	value, path, err := Secret(l.lookup, l.KeyEnv)
+	l.APIKey = value
+	switch {
+	case err != nil:
+		l.report(err.Error(), "use one of them")
+	case path != "":
+		l.KeyEnv += "_FILE"
+		l.KeyFile = l.expand(path)
+	case value == "":
+		l.KeyFile = l.StoredKey
+	}
+	if l.KeyFile != "" {
+		key, err := l.ReadKey(l.KeyFile)
+		l.APIKey = string(key)
+		l.KeyErr = err
+	}
+
+	u, err := url.Parse(l.OpenAI.BaseURL)
+	remote := err == nil && !text.IsLoopback(u.Hostname()) &&
+		l.origins[baseURL] == l.byKey[baseURL].variable
+	if l.KeyStored() && l.APIKey != "" && remote {
+		l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
+	}
+	stored, _ := l.ReadKey(l.StoredKey) // it is not in use if it cannot be read
+	l.Hides = len(stored) > 0 && string(stored) != l.APIKey
+	if l.Hides {
+		l.warn(l.KeyEnv, "it hides the key that login has stored; unset it to use that one")
+	}
+}
+
+// Secret looks up a secret. It returns the value of its variable, or the path that the variable
+// NAME_FILE has. It is an error if both are set.
+func Secret(lookup func(string) string, name string) (value, path string, err error) {
+	value = lookup(name)
+	path = lookup(name + "_FILE")
+	if value != "" && path != "" {
+		err = fmt.Errorf("%s and %[1]s_FILE are both set", name)
+	}
+	return value, path, err
+}
+
+// warnExposed warns if other users can read the stored key. Windows has no modes.
+func (l *loader) warnExposed() {
+	info, err := os.Stat(l.KeyFile)
+	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
+	if exposed && l.KeyStored() && runtime.GOOS != "windows" {
+		l.warn("other users can read the key: run chmod 600 " + l.KeyFile)
+	}
+}
+
+// KeyStored reports whether KeyFile is the file that login writes, which may not exist yet.
+func (c *Config) KeyStored() bool {
+	return c.KeyFile != "" && c.KeyFile == c.StoredKey
+}
+
+// ReadKey returns the API key in a file, without the white space and the byte order mark around it.
+// It returns no key if login has not written the file.
+func (c *Config) ReadKey(path string) ([]byte, error) {
+	data, err := ReadFile(path)
+	if path == c.StoredKey && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+
+	key := bytes.Trim(data, "\ufeff \t\r\n")
+	if len(key) > maxKey || !keyForm().Match(key) {
+		return nil, fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
+	}
+	return key, nil
+}
+
+// resolveHeader returns the value of a header that refers to a variable, or "" if neither the variable
+// nor its file is set. A header with a credential replaces the API key, even then.
+func (l *loader) resolveHeader(name, scheme, variable string) string {
+	value, path, err := Secret(l.lookup, variable)
+	if path != "" && err == nil {
+		variable += "_FILE"
+		var key []byte
+		key, err = l.ReadKey(l.expand(path))
+		value = string(key)
+	}
+	if err != nil {
+		l.report(variable, err.Error())
+	}
+
+	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
+		l.KeyEnv = variable
+		l.KeyFile = ""
+		l.StoredKey = ""
+		l.KeyErr = nil
+		l.APIKey = ""
+	}
+
+	sensitive := scheme != "" || credential().MatchString(name)
+	if sensitive || len(value) >= minSecret {
+		l.Secrets = append(l.Secrets, value)
+	}
+	if value != "" {
+		return scheme + value
+	}
+	if headerName().MatchString(name) {
+		const key = "openai.headers"
+		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setThere)
+	}
+	return ""
+}
+
+// urlSecrets returns the password of a URL, or the user if there is none, and the query values
+// that are secrets by name. It also finds them in a URL that cannot be parsed, which package
+// net/http repeats in its error.
+func urlSecrets(raw string) (list []string) {
+	m := userInfo().FindStringSubmatch(raw)
+	if m != nil {
+		decoded, _ := url.PathUnescape(m[1])
+		list = append(list, m[1], decoded)
+	}
+
+	_, query, _ := strings.Cut(raw, "?")
+	members, _ := url.ParseQuery(query)
+	for name, values := range members {
+		if secretParameter().MatchString(name) {
+			list = append(list, values...)
+		}
+	}
+	return list
+}

@@ -1,0 +1,242 @@
+// Package logging makes the logger of the process.
+//
+// Without debug, warnings and errors go to stderr, one plain line each; a server also reports its
+// calls, with the time, as text or as JSON. With debug every record goes to stderr and, when a file
+// is named, to the file as well. stdout belongs to the protocol and is never written to.
+package logging
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+)
+
+// Options say where records go and what is hidden in them.
+type Options struct {
+	Debug    bool   // log everything; otherwise only warnings and errors
+	Format   string // Text or JSON for a server, which logs its calls; "" for a client's stderr
+	File     string // with Debug, the file that gets the log as well; "" for none
+	Stderr   io.Writer
+	NoColor  bool // no colours on a terminal either (https://no-color.org)
+	Redactor *redact.Redactor
+}
+
+// Formats of the log of a server.
+const (
+	Text = "text"
+	JSON = "json"
+)
+
+// New returns the logger and a function that flushes and closes it. The file is created with mode
+// 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
+// even then and writes to stderr only.
+func New(o Options) (log *slog.Logger, closeLog func(), err error) {
+	q, flush := newQueue(o.Stderr, o.Format == JSON)
+	h := o.handler(q)
+	log = slog.New(h)
+	if !o.Debug || o.File == "" {
+		return log, flush, nil
+	}
+	f, err := openFile(o.File)
+	if err != nil {
+		return log, flush, err
+	}
+
+	o.Format = Text
+	o.Stderr = &debugFile{File: f, log: log}
+	closeLog = func() {
+		flush()
+		_ = f.Close()
+	}
+	return slog.New(slog.NewMultiHandler(h, o.handler(o.Stderr))), closeLog, nil
+}
+
+// debugFile is the debug file. The first line that it loses is a warning on stderr.
+type debugFile struct {
+	*os.File
+	log    *slog.Logger // of stderr
+	warned bool         // the handler writes one line at a time
+}
+
+func (f *debugFile) Write(line []byte) (int, error) {
+	n, err := f.File.Write(line)
+	if err == nil {
+		_, err = os.Stat(f.Name()) // the file may be gone
+	}
+	if err != nil && !f.warned {
+		f.warned = true
+		f.log.Warn("the debug file cannot be written", "error", err)
+	}
+	return n, err
+}
+
+// Formats of the time. Only logs that are kept have a date.
+const (
+	clientTime = "15:04:05.000"
+	serverTime = "2006-01-02T15:04:05.000Z07:00"
+)
+
+// handler returns a handler that writes to w, which is o.Stderr or a queue in front of it.
+func (o Options) handler(w io.Writer) slog.Handler {
+	if o.Format == JSON {
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{
+			Level:       o.level(),
+			ReplaceAttr: o.clean,
+		})
+	}
+
+	timeFormat := serverTime
+	if o.Format == "" {
+		timeFormat = clientTime
+	}
+	return tint.NewTextHandler(w, &tint.Options{
+		Level:       o.level(),
+		TimeFormat:  timeFormat,
+		NoColor:     !o.hasColors(),
+		ReplaceAttr: o.clean,
+	})
+}
+
+func (o Options) level() slog.Level {
+	if o.Debug {
+		return slog.LevelDebug
+	}
+	if o.Format != "" {
+		return slog.LevelInfo // a server also reports its calls
+	}
+	return slog.LevelWarn
+}
+
+// hasColors reports whether levels have colours. Windows consoles show them only after a system
+// call.
+func (o Options) hasColors() bool {
+	f, ok := o.Stderr.(*os.File)
+	if !ok || runtime.GOOS == "windows" {
+		return false
+	}
+	wanted := !o.NoColor && !o.plain()
+	return wanted && term.IsTerminal(int(f.Fd()))
+}
+
+// plain reports whether the lines have no time and begin with the program's name: clients mix them
+// with those of other servers.
+func (o Options) plain() bool {
+	return o.Format == "" && !o.Debug
+}
+
+// clean redacts and sanitizes the message and the values of a record.
+func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
+	top := len(groups) == 0
+	level, leveled := a.Value.Any().(slog.Level)
+	kind := a.Value.Kind()
+	textual := kind == slog.KindString || kind == slog.KindAny
+
+	switch {
+	case top && a.Key == slog.MessageKey:
+		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
+	case top && a.Key == slog.TimeKey && o.plain():
+		return slog.Attr{} // no time
+	case leveled && o.plain():
+		word := ": warning:"
+		if level >= slog.LevelError {
+			word = ": error:"
+		}
+		a.Value = slog.StringValue(version.Name + word)
+	case textual && !leveled:
+		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
+		// after the redaction.
+		value := tintSafe.Replace(text.Printable(a.Value.String()))
+		a.Value = slog.StringValue(o.Redactor.Redact(value))
+	}
+	return a
+}
+
+// tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
+// writes an escape character for the four characters \x1b.
+var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
+
+// openFile opens the debug file for appending. The log holds whole answers, so the rights of other
+// users are removed from an existing file. Devices, pipes and links are refused: /dev/stdout would
+// break the protocol, opening a pipe can block, and a link can lead to a file of another program.
+func openFile(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
+	}
+
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|inPlace, 0o600)
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening debug file: %w", err)
+	}
+	return f, nil
+}
+
+const (
+	queueLines = 4096 // those of a burst of 1,000 calls, and more
+	flushTime  = 500 * time.Millisecond
+)
+
+// queue passes lines on to a goroutine that writes them. A client that does not read stderr would
+// otherwise stop the server as soon as the pipe is full. Lines that find the queue full are dropped
+// and counted.
+type queue struct {
+	lines   chan []byte // nil ends the goroutine
+	dropped atomic.Int64
+}
+
+// newQueue returns the queue and a function that waits at most flushTime until all is written.
+func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
+	dropped := "... %d lines dropped: stderr was not read\n"
+	if asJSON {
+		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":%d}` + "\n"
+	}
+	q = &queue{lines: make(chan []byte, queueLines)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			_, _ = w.Write(line)
+			if n := q.dropped.Swap(0); n > 0 {
+				fmt.Fprintf(w, dropped, n)
+			}
+		}
+	}()
+
+	return q, func() {
+		timeout := time.After(flushTime)
+		select {
+		case q.lines <- nil:
+		case <-timeout:
+			return
+		}
+
+		select {
+		case <-done:
+		case <-timeout:
+		}
+	}
+}
+
+func (q *queue) Write(line []byte) (int, error) {
+	select {
+	case q.lines <- bytes.Clone(line):
+	default:
+		q.dropped.Add(1)
+	}
+	return len(line), nil
+}

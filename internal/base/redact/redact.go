@@ -1,0 +1,106 @@
+// Package redact keeps secrets out of everything the program prints.
+package redact
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// Redacted stands for a secret.
+const Redacted = "[redacted]"
+
+// apiKey matches an API key that the configuration does not know: the API repeats a wrong key
+// with asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a
+// JSON \n.
+var apiKey = regexp.MustCompile(`(\b|\\[nrt])sk-[A-Za-z0-9_*-]{8,}`)
+
+// minSecret is the length of the shortest secret, in characters. A shorter one occurs in ordinary
+// words.
+const minSecret = 4
+
+// Redactor replaces secrets in text. It may be used by several goroutines. replacer always replaces
+// all forms, the longest first: a secret that begins with another one is replaced as a whole.
+type Redactor struct {
+	replacer atomic.Pointer[strings.Replacer]
+
+	mu    sync.Mutex // guards forms
+	forms []string
+}
+
+// New returns a Redactor for the given secrets.
+func New(secrets ...string) *Redactor {
+	r := &Redactor{}
+	r.Add(secrets...)
+	return r
+}
+
+// Add adds secrets, as they are and escaped for JSON and for URLs. Secrets of fewer than 4
+// characters are ignored.
+func (r *Redactor) Add(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	for _, secret := range secrets {
+		secret = strings.TrimSpace(secret)
+		if utf8.RuneCountInString(secret) >= minSecret {
+			r.forms = append(r.forms, forms(secret)...)
+		}
+	}
+
+	slices.SortFunc(r.forms, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	r.forms = slices.Compact(r.forms)
+	var pairs []string
+	for _, form := range r.forms {
+		pairs = append(pairs, form, Redacted)
+	}
+	r.replacer.Store(strings.NewReplacer(pairs...))
+}
+
+// forms returns a secret as it is and as JSON and URLs have it.
+func forms(secret string) []string {
+	escaped, _ := json.Marshal(secret) // a string cannot fail
+	plain, _ := jsonx.Marshal(secret)
+	return []string{
+		secret,
+		url.QueryEscape(secret),
+		url.PathEscape(secret),
+		string(escaped[1 : len(escaped)-1]), // with < as \u003c
+		string(plain[1 : len(plain)-1]),
+	}
+}
+
+// Redact returns s with each secret replaced by [redacted]. A nil Redactor knows no secrets and
+// replaces only what looks like an API key (sk-…).
+func (r *Redactor) Redact(s string) string {
+	if r != nil {
+		s = r.replacer.Load().Replace(s)
+	}
+	if strings.Contains(s, "sk-") {
+		s = apiKey.ReplaceAllString(s, "${1}"+Redacted)
+	}
+	return s
+}
+
+// Line returns s as one printable line ([text.OneLine]) without secrets. A secret with invisible
+// characters in it is found, because they are removed first.
+func (r *Redactor) Line(s string) string {
+	return r.Redact(text.OneLine(s))
+}
+
+// Truncate returns Line(s) with at most n characters. It is truncated last: a part of a secret is
+// not found.
+func (r *Redactor) Truncate(s string, n int) string {
+	return text.Truncate(r.Line(s), n)
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/team/httpd"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
+)
+
+const (
+	tokensVariable = "MCP_HTTP_TOKENS" // bearer tokens, or with _FILE their file
+	seeServe       = "see " + version.Name + " serve --help"
+	denyVariable   = "MCP_HTTP_DENY_FILE" // the file with the people who are refused
+)
+
+// access says who may send requests. An address that others reach needs a way to authenticate.
+func (f *serveFlags) access(
+	s *service.Service, files *service.Files, loopback bool,
+) (access httpd.Access, err error) {
+	tokens, err := newTokens(s, files)
+	if err != nil {
+		return access, usageError("name:token, separated by commas or blanks", "%v", err)
+	}
+	resource, err := f.resource(s)
+	if err != nil {
+		return access, usageError(seeServe, "%v", err)
+	}
+	denied, err := newDenied(s, files, resource != nil)
+	if err != nil {
+		return access, usageError(
+			"names or subjects, one a line, without characters that cannot be seen", "%v", err)
+	}
+
+	access = httpd.Access{
+		Loopback: loopback,
+		Tokens:   tokens,
+		Resource: resource,
+		Denied:   denied,
+		Hosts:    f.hosts,
+	}
+	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
+	authenticates := access.Authenticates()
+	switch {
+	case authenticates && f.anonymous:
+		return access, usageError(seeServe, "--allow-anonymous contradicts "+ways)
+	case authenticates:
+	case denied != nil:
+		return access, usageError(seeServe, denyVariable+" needs "+ways)
+	case !loopback && !f.anonymous:
+		return access, usageError("set one, or use --allow-anonymous to let anyone use the key",
+			"an address other than loopback needs "+ways)
+	case f.perPerson > 0:
+		return access, usageError(
+			"without tokens all calls are of one person, and --max-calls bounds them",
+			"--max-calls-per-user needs "+ways)
+	}
+	return access, nil
+}
+
+// resource accepts the tokens of people who sign in. It is nil if no flag says where.
+func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
+	o := f.signIn
+	lists := slices.Concat(o.Issuers, o.Audiences, o.Scopes)
+	if o.PublicURL == "" && o.UserClaim == "sub" && len(lists) == 0 {
+		return nil, nil
+	}
+
+	o.Client = llm.NewHTTPClient(f.app.dial)
+	o.Log = s.Log
+	resource, err := oauth.New(o)
+	if err == nil && len(o.Scopes) == 0 {
+		s.Log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
+	}
+	return resource, err
+}
+
+// newTokens returns the bearer tokens of the environment; nil: it has none. The redactor knows
+// all of them.
+func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) {
+	list, path, err := s.Secret(tokensVariable)
+	if err != nil || path == "" && len(list) == 0 {
+		return nil, err
+	}
+	tokens, err := httpd.NewTokens(cmp.Or(path, tokensVariable), list, s.Redactor.Add)
+	if path == "" || err != nil {
+		return tokens, err
+	}
+
+	files.Add("tokens", path, list, func(list []byte) error {
+		gone := slices.Clone(tokens.Names())
+		err := tokens.Set(list)
+		if err != nil {
+			return err
+		}
+		names := tokens.Names()
+		gone = slices.DeleteFunc(gone, func(name string) bool {
+			return slices.Contains(names, name)
+		})
+		log := s.Log.Info
+		if len(gone) > 0 { // the file may have lost its end
+			log = s.Log.Warn
+		}
+		log("read the tokens again", "names", len(names), "gone", gone)
+		return nil
+	})
+	return tokens, nil
+}
+
+// newDenied returns the people in a file who are refused in spite of a token; nil: there is no
+// file.
+func newDenied(s *service.Service, files *service.Files, signIn bool) (*httpd.Denied, error) {
+	path := s.Getenv(denyVariable)
+	if path == "" {
+		return nil, nil
+	}
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", denyVariable, err)
+	}
+
+	denied := httpd.NewDenied(signIn)
+	accept := func(data []byte) error {
+		err := denied.Set(data)
+		if err == nil {
+			s.Log.Info("read the list of denied people", "entries", denied.Len())
+		}
+		return err
+	}
+	files.Add("list of denied people", path, data, accept)
+	err = accept(data)
+	if err != nil {
+		err = fmt.Errorf("%s: %s: %w", denyVariable, path, err)
+	}
+	return denied, err
+}

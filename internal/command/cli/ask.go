@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/terminal"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+)
+
+// askFlags are the flags of ask.
+type askFlags struct {
+	app    *app
+	common commonFlags
+	json   bool
+	events bool
+	usage  bool
+	color  string // auto, always or never
+
+	question answer.Question
+}
+
+// eventsPage describes the lines of --events.
+const eventsPage = "https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/spec.md#14-commands"
+
+// askCommand answers one question on the command line, as the tools do.
+func (a *app) askCommand() *cobra.Command {
+	f := &askFlags{
+		app:   a,
+		color: "auto",
+	}
+	c := &cobra.Command{
+		Use:         "ask [flags] QUESTION...",
+		Annotations: map[string]string{questionKey: "true"},
+		Short:       "answer a question in the terminal",
+		Long: `Answer a question in the terminal, as the tools answer it for a client.
+
+With - in place of the question it is read from stdin; a - after the question adds stdin
+to it as context. The question is also read from a pipe when there are no words; an
+empty stdin is an error. Quote a question that has words with -.
+
+A terminal shows the answer as formatted text while it is written: links have the number
+of their page in the list of sources at the end. NO_COLOR keeps the layout; a pipe and
+TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
+		Example: `  openai-responses-mcp ask "What changed in the latest Go release?"
+  openai-responses-mcp ask --quick --json "Which HTTP status means too many requests?"
+  git diff | openai-responses-mcp ask "Does this use deprecated Go APIs?" -`,
+		RunE: f.run,
+	}
+
+	flags := c.Flags()
+	for _, tool := range call.Tools[1:] {
+		flags.Bool(tool.Flag, false, "answer as the tool "+tool.Name+" does")
+	}
+	f.addArguments(flags)
+	addChoice(c, &f.color, "color",
+		"`WHEN` to format: auto, always (also when piped, as to less -R) or never",
+		"auto", "always", "never")
+	flags.BoolVar(&f.json, "json", false,
+		"print the JSON that the tools return: answer, citations, ...")
+	flags.BoolVar(&f.events, "events", false,
+		"print what happens as JSON lines, the answer in the last one: "+eventsPage)
+	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
+	f.common.add(c)
+	return c
+}
+
+// addArguments adds a flag for each argument of the tools but the question.
+func (f *askFlags) addArguments(flags *pflag.FlagSet) {
+	for _, arg := range answer.Arguments[1:] {
+		add := flags.Func
+		if arg.Type() == "boolean" {
+			add = flags.BoolFunc
+		}
+		name, usage := arg.Flag()
+		add(name, usage, func(s string) error {
+			var given any = s
+			if arg.Type() == "array" {
+				given = entries(s)
+			}
+			quoted, _ := jsonx.Marshal(given) // strings cannot fail
+			return arg.Set(&f.question, gjson.ParseBytes(quoted), true)
+		})
+	}
+}
+
+// tool returns the tool that the flags name. Its profile answers.
+func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
+	chosen = call.Tools[0]
+	for _, tool := range call.Tools[1:] {
+		set, _ := c.Flags().GetBool(tool.Flag) // the flag is there
+		if set && chosen.Flag != "" {
+			return chosen, usageError(seeHelp(c), "--%s and --%s exclude each other",
+				chosen.Flag, tool.Flag)
+		}
+		if set {
+			chosen = tool
+		}
+	}
+	return chosen, nil
+}
+
+// run answers the question.
+func (f *askFlags) run(c *cobra.Command, words []string) error {
+	ctx := c.Context()
+	a := *f.app
+	if f.json && f.events {
+		return usageError(seeHelp(c), "--json and --events exclude each other")
+	}
+	tool, err := f.tool(c)
+	if err != nil {
+		return err
+	}
+	f.common.config.Tool = tool.Name
+	f.question.Query, err = a.query(ctx, words)
+	if err != nil {
+		return err
+	}
+
+	screen := a.screen(ctx, f.color, f.json)
+	a.stderr = screen // warnings must not run into the status line
+
+	s, err := a.start(&f.common)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if f.question.Check(s.Settings.Defaults) != nil { // there is only this error
+		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
+	}
+	blocked := s.Answerer.Blocked(f.question.ExcludeDomains)
+	screen.Configure(blocked, s.Config.Server.Debug)
+
+	ans, err := f.askOnce(ctx, s, screen)
+	if err == nil {
+		err = f.printAnswer(ans, screen)
+	}
+	if err != nil {
+		return err
+	}
+	if f.usage && ans != nil {
+		screen.Note(usageLine(ans.Meta))
+	}
+	if piped(a.stdin) && stdio.Unread(a.stdin) {
+		a.warn("stdin was not read: write - after the question to add it as context")
+	}
+	return nil
+}
+
+// screen returns what shows a text in a terminal, unless noText is set.
+func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
+	if color == "auto" && a.variable("NO_COLOR") != "" { // https://no-color.org
+		color = "never"
+	}
+	return terminal.New(ctx, terminal.Options{
+		Stdout: a.stdout,
+		Stderr: a.stderr,
+		Term:   a.variable("TERM"),
+		Color:  color,
+		NoText: noText,
+	})
+}
+
+// askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
+// answer, and --events does not need one: then it is nil.
+func (f *askFlags) askOnce(
+	ctx context.Context, s *service.Service, screen *terminal.Screen,
+) (*answer.Answer, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { // a write would show minutes later that stdout has no reader
+		if stdio.WaitGone(ctx, f.app.stdout) {
+			stop(stdio.ErrGone)
+		}
+	}()
+
+	var done *call.Done // written with the answer, which follows it
+	write := func(data json.RawMessage) {
+		err := printJSON(f.app.stdout, data)
+		if err != nil {
+			stop(err)
+		}
+	}
+	watch := func(ev call.Event) {
+		end, ok := ev.(call.Done)
+		if ok {
+			done = &end
+		}
+		name := eventType(ev)
+		if name != "" {
+			write(line(name, ev))
+		}
+	}
+	if !f.events {
+		watch = screen.Watch
+		screen.Refresh()
+	}
+
+	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
+	defer cancel()
+	c := &call.Call{Tool: f.common.config.Tool, Sink: watch}
+	ans, err := s.Answerer.Ask(limited, c, f.question)
+	if !f.events {
+		screen.Finish(ans)
+	}
+	if done != nil {
+		write(line("done", struct {
+			call.Done
+			*answer.Answer // as --json prints it, or nil
+		}{*done, ans}))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err == nil, done != nil:
+		return ans, nil
+	}
+
+	problem, hint := s.Advisor.Advise(f.common.config.Tool, err)
+	if f.events {
+		write(f.app.errorLine(err, problem, hint))
+	}
+	return nil, &failure{exitFailed, problem, hint}
+}
+
+// printAnswer prints an answer that the screen or the events have not shown.
+func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) error {
+	if f.events || screen.ShowsText() {
+		return nil
+	}
+	if f.json {
+		return printJSON(f.app.stdout, ans)
+	}
+
+	shown := text.Printable(ans.Text) + "\n"
+	if f.color == "always" {
+		shown = screen.Format(ans)
+	}
+	_, err := io.WriteString(f.app.stdout, shown)
+	return err
+}
+
+// usageLine says what an answer took.
+func usageLine(m answer.Meta) string {
+	searches := "searches"
+	if m.Searches == 1 {
+		searches = "search"
+	}
+	u := m.Usage
+	cache := fmt.Sprintf("%d cached", u.Cached)
+	if u.CacheWrite > 0 {
+		cache += fmt.Sprintf(", %d written to the cache", u.CacheWrite)
+	}
+	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s",
+		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
+}

@@ -1,0 +1,299 @@
+// Package cli is the command line: commands, flags, words and exit codes (spec §5.5). Package
+// service makes what a command answers questions with.
+//
+//	cli.go      the commands, errors and exit codes
+//	flags.go    the flags that commands share, the checks of values, and what is done to the
+//	            arguments before package cobra gets them
+//	stdio.go    --stdio, --show-config and --version
+//	serve.go    serve --http, with access.go for who may send requests
+//	ask.go      ask, with question.go for the question and events.go for --json and --events
+//	login.go    login, which stores the key
+//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/spf13/cobra"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 128 + 2  // SIGINT, as a shell reports it
+	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
+)
+
+// app is one run of the program. Only prepare changes it, before the command runs.
+type app struct {
+	env       []string
+	variables map[string]string // of env; the last of several values wins
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
+	redactor  *redact.Redactor // service.New adds the secrets of the configuration
+	logFormat func() string    // of the lines on stderr: prepare sets it for serve, "" is text
+
+	// What serve listens on, and what connects: tests have a network in memory.
+	listen func(address string) (net.Listener, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: package net
+}
+
+// Run executes the command line args, without the program's name, and returns
+// the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
+// closed. environ has the form of os.Environ. Run returns within a second after ctx
+// has ended, except that serve lets its calls finish.
+func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{
+		env:       environ,
+		variables: env.ToMap(environ),
+		stdin:     stdin,
+		stdout:    stdout,
+		stderr:    stderr,
+		redactor:  redact.New(),
+		logFormat: func() string { return "" },
+		listen:    listen,
+	}
+	return a.report(ctx, a.run(ctx, args))
+}
+
+// Command returns the commands with their flags, for documents.
+func Command() *cobra.Command {
+	return new(app).command()
+}
+
+// command is the program: without a command it is the server that its flags describe.
+func (a *app) command() *cobra.Command {
+	root := a.serverCommand()
+	root.AddCommand(
+		a.serveCommand(),
+		a.askCommand(),
+		a.smokeCommand(),
+		a.loginCommand(),
+		a.doctorCommand(),
+		a.setupCommand(),
+	)
+	root.SetOut(a.stdout)
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	addDefaults(root)
+	checkFlags(root)
+	return root
+}
+
+// addDefaults adds the commands of package cobra, with words like those of the others.
+func addDefaults(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	helper, _, _ := root.Find([]string{"help"}) // both are there
+	helper.Short = "print the help of a command"
+	c, _, _ := root.Find([]string{"completion"})
+	c.Use = "completion bash|zsh|fish|powershell"
+	c.Short = "print a completion script for bash, zsh, fish or powershell"
+	c.Long = "Print a completion script. The help of each shell says how to load it."
+	c.DisableFlagsInUseLine = true
+
+	for _, shell := range c.Commands() {
+		shell.Short = "print the completion script for " + shell.Name()
+		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
+		shell.Args = noWords
+	}
+}
+
+// run executes the command line args.
+func (a *app) run(ctx context.Context, args []string) error {
+	root := a.command()
+	args, err := a.prepare(root, args)
+	if err != nil {
+		return err
+	}
+
+	var unwritten error
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		_, unwritten = io.WriteString(a.stdout, help(c))
+	})
+	root.SetArgs(args)
+	root.SetErr(a.stderr)
+	err = root.ExecuteContext(ctx)
+	return cmp.Or(err, unwritten)
+}
+
+// commandsInOrder are the commands in the order in which one needs them.
+const commandsInOrder = "login setup doctor ask smoke serve completion help"
+
+// help is the text of --help, which goes to stdout: it was asked for.
+func help(c *cobra.Command) string {
+	const environment = "\n\nEnvironment:\n"
+	about, variables, ok := strings.Cut(c.Long, environment)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(about), c.UseLine())
+	if !c.HasParent() {
+		b.WriteString("\nCommands:\n")
+		for name := range strings.FieldsSeq(commandsInOrder) {
+			sub, _, _ := c.Find([]string{name}) // it is there
+			fmt.Fprintf(&b, "  %-12s%s\n", name, sub.Short)
+		}
+	}
+
+	debug := c.Flags().Lookup("debug")
+	if debug != nil {
+		debug.NoOptDefVal = "PATH" // shown in the help
+	}
+	fmt.Fprintf(&b, "\nFlags:\n%s", c.Flags().FlagUsagesWrapped(96))
+	if c.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
+	}
+	if ok {
+		fmt.Fprintln(&b, environment[1:]+variables)
+	}
+	return b.String()
+}
+
+// start loads the configuration, builds the service, and prints the warnings, unless f.show.
+func (a *app) start(f *commonFlags) (*service.Service, error) {
+	cfg, warnings, err := config.Load(f.config, a.env)
+	if err != nil {
+		a.warn(warnings...)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = usageError("check the path that --config names", "%v", err)
+		}
+		return nil, err
+	}
+
+	noKey := !cfg.KeySet && cfg.KeyErr == nil // and is not meant to have one
+	if noKey && f.keyless && !f.offline {
+		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
+		f.offline = true
+	}
+	s, err := a.connect(f, cfg, warnings)
+	if err == nil && !f.show {
+		a.warn(s.Warnings...)
+	}
+	return s, err
+}
+
+// connect builds the service of a configuration, whose secrets are redacted from here on.
+func (a *app) connect(
+	f *commonFlags, cfg *config.Config, warnings []string,
+) (*service.Service, error) {
+	s, err := service.New(service.Options{
+		Config:      cfg,
+		Warnings:    warnings,
+		Offline:     f.offline,
+		RefusalTime: f.refusalTime,
+		LogFormat:   a.logFormat(),
+		Stderr:      a.stderr,
+		Redactor:    a.redactor,
+		Getenv:      a.variable,
+		Dial:        a.dial,
+	})
+	if err == nil && f.offline {
+		a.note("offline: answers are samples from the built-in fake API")
+	}
+	return s, err
+}
+
+// failure is an error with its exit code and advice.
+type failure struct {
+	code    int
+	problem string
+	hint    string
+}
+
+func (f *failure) Error() string {
+	return f.problem
+}
+
+// usageError is the failure of a wrong command line.
+func usageError(hint, format string, args ...any) error {
+	problem := fmt.Sprintf(format, args...)
+	return &failure{exitUsage, problem, hint}
+}
+
+// report prints err, which may have several lines of problems, and returns its exit code. After
+// an interrupt only a failure with advice is printed.
+func (a *app) report(ctx context.Context, err error) int {
+	f, ok := errors.AsType[*failure](err)
+	switch {
+	case err == nil:
+		return exitOK
+	case isClosed(err):
+		return exitClosed
+	case !ok && ctx.Err() != nil:
+		return exitInterrupted
+	case !ok:
+		f = &failure{exitFailed, err.Error(), ""}
+	}
+	for line := range strings.Lines(f.problem) {
+		a.say(slog.LevelError, program+"error: ", line)
+	}
+	if f.hint != "" {
+		a.say(slog.LevelInfo, "hint: ", f.hint)
+	}
+	return f.code
+}
+
+// isClosed reports whether err is that of a stdout without a reader.
+func isClosed(err error) bool {
+	const windowsNoData = syscall.Errno(232) // other systems have no such number
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
+		errors.Is(err, stdio.ErrGone)
+}
+
+// program begins the lines for the user.
+const program = version.Name + ": "
+
+// say prints a line for the user on stderr, with a prefix, or as a record where the log is JSON.
+func (a *app) say(level slog.Level, prefix, line string) {
+	if a.logFormat() != logging.JSON {
+		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
+		return
+	}
+
+	o := logging.Options{
+		Format:   logging.JSON,
+		Stderr:   a.stderr,
+		Redactor: a.redactor,
+	}
+	log, flush, _ := logging.New(o) // without a file nothing fails
+	log.Log(context.Background(), level, line)
+	flush()
+}
+
+// note prints a line for the user.
+func (a *app) note(format string, args ...any) {
+	a.say(slog.LevelInfo, program, fmt.Sprintf(format, args...))
+}
+
+// warn prints warnings. Empty ones are left out.
+func (a *app) warn(warnings ...string) {
+	for _, s := range warnings {
+		if s != "" {
+			a.say(slog.LevelWarn, program+"warning: ", s)
+		}
+	}
+}
+
+// variable returns an environment variable.
+func (a *app) variable(name string) string {
+	return a.variables[name]
+}

@@ -1,0 +1,428 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// promises are what the documentation promises, in its words, and what each means for a company
+// that has ended. A mutant breaks each of them.
+var promises = []struct {
+	name, says string
+	check      func(w *world, broken report)
+}{
+	{"end", "A call has one deadline, `request.timeout_ms`, retries included.",
+		(*world).checkEnd},
+	{"answered", "returns what the call would have returned",
+		(*world).checkAnswered},
+	{"kept", "any server with the same secret answers for it by asking the API",
+		(*world).checkKept},
+	{"once", "**Never retried**: other 4xx, an exhausted quota, a timeout",
+		(*world).checkOnce},
+	{"wait", "**The wait that the API names** is honoured",
+		(*world).checkWait},
+	{"failed", "**Retried**, up to `request.max_retries` times",
+		(*world).checkFailed},
+	{"others", "One event changes no other person's call.",
+		(*world).checkOthers},
+	{"delayed", "Calls go out at once until the API refuses a request of that person",
+		(*world).checkDelayed},
+	{"billed", "counts its outcome and tokens",
+		(*world).checkBilled},
+	{"limit", "a person may use up to R times N more",
+		(*world).checkLimit},
+	{"memory", "**Bounds**: an API answer may be",
+		(*world).checkMemory},
+	{"work", "**Bounds**: an API answer may be",
+		(*world).checkWork},
+	{"left", "Every goroutine has an owner and ends",
+		(*world).checkLeft},
+	{"access", "a change is in force when a second read, a second later, agrees",
+		(*world).checkAccess},
+	{"cancelled", "**A call that ends early** cancels its response at the API",
+		(*world).checkCancelled},
+	{"drained", "calls in flight finish for up to `--drain`",
+		(*world).checkDrained},
+	{"secret", "redacted from errors and logs",
+		(*world).checkSecret},
+}
+
+// report notes how a promise was broken.
+type report func(format string, args ...any)
+
+// TestPromises finds each promise in the documentation.
+func TestPromises(t *testing.T) {
+	text := ""
+	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md"} {
+		data, err := os.ReadFile("../../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += strings.Join(strings.Fields(string(data)), " ")
+	}
+	for _, p := range promises {
+		compare.Contains(t, p.name, text, p.says)
+	}
+}
+
+// end is when the last event of a response exists.
+func (j *job) end() time.Time {
+	return j.start.Add(time.Duration((j.events()-1)/max(1, j.batch)) * j.pace)
+}
+
+// complete reports whether the API has the whole answer in the end.
+func (j *job) complete() bool { return !j.spoiled && !j.hidden && j.cancelled.IsZero() }
+
+// last is the last call of a question.
+func (q *question) last() *attempt { return q.attempts[len(q.attempts)-1] }
+
+// patience is how long a call may need for a question, at most.
+func (q *question) patience() time.Duration {
+	answer := q.latency + time.Duration(2*q.deltas/max(1, q.batch)+6)*q.pace
+	sum := answer
+	for _, t := range q.troubles {
+		each := q.latency + t.wait + troubles[t.kind].late + 8*s
+		if troubles[t.kind].cut != nil {
+			each += answer
+		}
+		sum += time.Duration(t.times) * each
+	}
+	return sum
+}
+
+// timedOut reports whether a call took its whole time.
+func (a *attempt) timedOut() bool { return a.end.Sub(a.start) >= callTime }
+
+// happened reports whether something happened whose name begins so.
+func (w *world) happened(what string) bool {
+	return slices.ContainsFunc(w.happens, func(h happening) bool {
+		return strings.HasPrefix(h.what, what)
+	})
+}
+
+func (w *world) died() bool { return w.happened("a replica dies") }
+
+// load is how many questions of a person may run at once.
+func (who *crowd) load() int {
+	if who.leaves > 0 {
+		return who.clients * who.asks
+	}
+	return who.clients
+}
+
+// load is the same of all people, with a bound for each.
+func (w *world) load(most int) (n int) {
+	for _, who := range w.crowds {
+		n += min(who.load(), most)
+	}
+	return n
+}
+
+// hasSlots reports whether no call of a person waits for a slot.
+func (w *world) hasSlots(who *crowd) bool { return who.load() <= 8 && w.load(8) <= 16 }
+
+// faults is how many requests of a question fail.
+func (q *question) faults() (n int) {
+	for _, t := range q.troubles {
+		e := troubles[t.kind]
+		if e.status > 400 || e.cut != nil && !e.ends {
+			n += t.times
+		}
+	}
+	return n
+}
+
+func (w *world) checkEnd(broken report) {
+	for _, a := range w.attempts {
+		took := a.end.Sub(a.start)
+		if took > callTime+5*s && a.client != "slow" {
+			broken("%s: a call took %v", a.name, took)
+		}
+		if a.never {
+			broken("%s has no end", a.name)
+		}
+	}
+	if w.slowest > 2*s {
+		broken("a process ends %v after EOF", w.slowest)
+	}
+}
+
+func (w *world) checkAnswered(broken report) {
+	for _, q := range w.questions {
+		if q.answered || !q.left.IsZero() || q.id != "" || q.last().timedOut() {
+			continue
+		}
+		for _, j := range q.last().jobs {
+			if j.reported && j.complete() {
+				broken("%s: the API wrote it, the client has %.300s %q", q.name, q.text, q.broken)
+			}
+		}
+	}
+}
+
+func (w *world) checkKept(broken report) {
+	for _, q := range w.questions {
+		if q.id == "" || q.answered || q.stopped {
+			continue
+		}
+		for _, j := range q.last().jobs {
+			if j.complete() && j.end().Sub(q.last().start) < callTime {
+				broken("%s: the API has it, the client with the id has %.300s", q.name, q.text)
+			}
+		}
+	}
+}
+
+func (w *world) checkOnce(broken report) {
+	for _, a := range w.attempts {
+		most := 1
+		for _, j := range a.jobs {
+			if j.spoiled || j.hidden {
+				most++
+			}
+		}
+		if len(a.jobs) > most {
+			broken("%s: %d responses for a call, at most %d", a.name, len(a.jobs), most)
+		}
+		if a.posts > 5 {
+			broken("%s: %d requests for a call", a.name, a.posts)
+		}
+		if a.waiting && len(a.jobs) > 0 {
+			broken("%s: the client of a paid call is told that nothing was paid", a.name)
+		}
+	}
+}
+
+func (w *world) checkWait(broken report) {
+	for _, a := range w.attempts {
+		if a.early > 0 {
+			broken("%s is sent %v before the wait is over that the API named", a.name, a.early)
+		}
+	}
+}
+
+func (w *world) checkFailed(broken report) {
+	for _, q := range w.questions {
+		quota := strings.Contains(q.text, "limit of") && w.limit > 0
+		rate := w.setting.rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
+		late := q.last().timedOut() && (!w.hasSlots(q.crowd) || q.patience() > callTime)
+		others := quota || rate || late || q.person == w.denied
+		if !q.answered && q.left.IsZero() && !q.never && !others && q.faults() <= 3 {
+			broken("%s fails without a reason: %.300s %q %q", q.name, q.text, q.broken, q.refused)
+		}
+	}
+}
+
+func (w *world) checkOthers(broken report) {
+	for _, q := range w.questions {
+		for _, name := range questionName.FindAllString(q.text, -1) {
+			if name != q.name {
+				broken("%s: the client is told of %s", q.name, name)
+			}
+		}
+		few := q.load() <= 16 && w.load(16) <= 32
+		if few && len(q.refused) > 0 && q.person != w.denied && !w.happened("a replica drains") {
+			broken("%s, one of %d clients, is refused: %.200s", q.name, q.clients, q.refused[0])
+		}
+		used := int64(q.clients*q.asks) * (q.tokens + int64(q.deltas) + 20_000)
+		if strings.Contains(q.text, "limit of") && used < w.limit {
+			broken("%s is refused, its person uses at most %d tokens: %.200s", q.name, used, q.text)
+		}
+	}
+}
+
+func (w *world) checkDelayed(broken report) {
+	for _, q := range w.questions {
+		smooth := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
+		if smooth && w.hasSlots(q.crowd) && w.setting.rate == 0 && q.client != "slow" {
+			j := q.last().jobs[0]
+			want := q.latency + j.end().Sub(j.start)
+			if q.took > want+12*s {
+				broken("%s takes %v, the API %v", q.name, q.took, want)
+			}
+		}
+	}
+}
+
+// logged returns the tokens of each call in the log, by traceparent.
+func (w *world) logged() map[string]int64 {
+	tokens := map[string]int64{}
+	for line := range strings.Lines(w.log.String()) {
+		l := gjson.Parse(line)
+		if l.Get("msg").Str == "call" {
+			n := l.Get("input_tokens").Int() + l.Get("output_tokens").Int()
+			tokens[l.Get("traceparent").Str] += n
+		}
+	}
+	return tokens
+}
+
+func (w *world) checkBilled(broken report) {
+	logged, sum := w.logged(), int64(0)
+	for trace, a := range w.attempts {
+		if programs[a.client].stdio {
+			continue
+		}
+		reported, billed := int64(0), int64(0)
+		for _, j := range a.jobs {
+			billed += j.used()
+			if j.reported {
+				reported += j.used()
+			}
+		}
+		sum += logged[trace]
+		ended := w.died() || w.happened("a replica drains") && a.id != "" // before the answer
+		cut := ended || !a.left.IsZero() || a.timedOut()
+		if logged[trace] > billed || logged[trace] < reported && !cut {
+			broken("%s: %d tokens are counted, the API has billed %d and reported %d",
+				a.name, logged[trace], billed, reported)
+		}
+	}
+	counted := int64(w.gauges["tokens_total of both kinds"])
+	if counted != sum && !w.died() && !w.happened("a replica drains") {
+		broken("%d tokens are in the metrics, %d in the log", counted, sum)
+	}
+}
+
+func (w *world) checkLimit(broken report) {
+	billed, each := map[string]int64{}, map[string]int64{}
+	for _, a := range w.attempts {
+		for _, j := range a.jobs {
+			if j.reported && !programs[a.client].stdio {
+				billed[a.person] += j.used()
+				each[a.person] = j.used()
+			}
+		}
+	}
+	for person, n := range billed {
+		limits := int64(1)
+		if w.happened("the store") {
+			limits = int64(len(w.replicas))
+		}
+		bound := limits*w.limit + 2*16*each[person]
+		if w.limit > 0 && n > bound {
+			broken("%s has used %d tokens, at most %d", person, n, bound)
+		}
+	}
+}
+
+func (w *world) checkMemory(broken report) {
+	processes := int64(0)
+	for _, who := range w.crowds {
+		if programs[who.client].stdio {
+			processes += int64(who.clients)
+		}
+	}
+	for _, s := range w.samples {
+		held := s.heap - w.idle
+		if held > (2+processes)<<20+s.calls*(256<<10+s.written/4) {
+			broken("%d running calls hold %d KiB, the API has written %d KiB to each",
+				s.calls, held>>10, s.written>>10)
+		}
+	}
+}
+
+func (w *world) checkWork(broken report) {
+	requests := int64(len(w.replies) + len(w.attempts))
+	most := 40<<20 + requests*(2500<<10) + int64(w.requests)*(300<<10) + 16*w.bytes
+	if w.allocated > most {
+		broken("%d MiB are allocated for %d requests and %d KiB of the API", w.allocated>>20,
+			len(w.replies), w.bytes>>10)
+	}
+}
+
+func (w *world) checkLeft(broken report) {
+	if w.left != nil {
+		broken("%v", w.left)
+	}
+	for _, gauge := range []string{"requests_in_flight", "calls_running", "requests_waiting"} {
+		if w.gauges[gauge] != 0 {
+			broken("%s is %v at the end", gauge, w.gauges[gauge])
+		}
+	}
+}
+
+func (w *world) checkAccess(broken report) {
+	for _, r := range w.replies {
+		to := w.to
+		if to.IsZero() {
+			to = r.at.Add(s)
+		}
+		denied := r.at.After(w.from.Add(rereadTime)) && r.at.Before(to)
+		allowed := r.at.Before(w.from) || r.at.After(to.Add(rereadTime))
+		if r.person != w.denied {
+			denied, allowed = false, true
+		}
+		switch {
+		case r.status == 401 != (r.person == former):
+			broken("a request with the token of %s gets %d", r.person, r.status)
+		case denied && r.status != 403, allowed && r.status == 403:
+			broken("%s, denied from %v to %v, gets %d at %v", r.person, w.from, to, r.status, r.at)
+		}
+	}
+	for _, a := range w.attempts {
+		changed := !w.changed.IsZero() && a.start.After(w.changed.Add(rereadTime))
+		if changed && strings.HasSuffix(a.key, "1") {
+			broken("%s is asked with the old key", a.name)
+		}
+	}
+}
+
+func (w *world) checkCancelled(broken report) {
+	for _, q := range w.questions {
+		waited := q.left.Sub(q.last().start)
+		inTime := waited == w.within || waited == 2*s // perhaps it got an id in the same instant
+		if !q.stopped || w.died() || inTime {
+			continue
+		}
+		soon := q.left.Add(4 * time.Second)
+		for _, j := range q.last().jobs {
+			stopped := j.left
+			if j.background {
+				stopped = j.cancelled
+			}
+			runs := stopped.IsZero() || stopped.After(soon)
+			named := j.start.Before(q.left)
+			if j.start.After(q.left) || named && runs && j.end().After(soon) && !j.spoiled {
+				broken("%s: its client has left at %v, the response runs from %v to %v",
+					q.name, q.left, j.start, stopped)
+			}
+		}
+	}
+}
+
+func (w *world) checkDrained(broken report) {
+	for _, err := range w.errors {
+		broken("%v", err)
+	}
+	for _, q := range w.questions {
+		if len(q.broken) > 0 && !w.died() {
+			broken("%s: %q", q.name, q.broken)
+		}
+	}
+}
+
+func (w *world) checkSecret(broken report) {
+	texts := []string{w.log.String()}
+	for _, q := range w.questions {
+		texts = append(texts, q.text)
+		texts = append(texts, q.refused...)
+		if q.stolen {
+			broken("%s: another person has the answer", q.name)
+		}
+	}
+	for _, text := range texts {
+		for _, secret := range []string{testKey, "token-of-"} {
+			if i := strings.Index(text, secret); i >= 0 {
+				broken("%s… is in %.300s", secret, text[max(0, i-100):])
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/doctor"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+)
+
+// doctorFlags are the flags of doctor.
+type doctorFlags struct {
+	app    *app
+	common commonFlags
+	live   bool
+	json   bool
+}
+
+// doctorCommand checks what a question needs and says what to do about each problem.
+func (a *app) doctorCommand() *cobra.Command {
+	f := &doctorFlags{app: a}
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "check everything, and say what to do",
+		Long: `Check the configuration, the key, the network and the models, and say what to do about
+each problem. Failures come last. NO_COLOR keeps the layout in a terminal.`,
+		Args: noWords,
+		RunE: f.run,
+	}
+
+	c.Flags().BoolVar(&f.live, "live", false,
+		"also ask the API one short question, and whether it streams; that costs a few tokens")
+	c.Flags().BoolVar(&f.json, "json", false, "print the checks as JSON")
+	f.common.add(c)
+	return c
+}
+
+// run prints the checks. It fails when a check does: the error counts those that failed.
+func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
+	ctx := c.Context()
+	cfg, warnings, err := config.Load(f.common.config, f.app.env)
+	var s *service.Service // nil: the configuration cannot be used
+	if err == nil {
+		s, err = f.app.connect(&f.common, cfg, warnings)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+	}
+
+	checks := doctor.Run(ctx, doctor.Options{
+		Service:  s,
+		Warnings: warnings,
+		Err:      err,
+		Live:     f.live,
+		Offline:  f.common.offline,
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	format := doctor.Text
+	if f.json {
+		format = doctor.JSON
+	}
+	report := f.app.redactor.Redact(format(checks))
+	screen := f.app.screen(ctx, "auto", f.json)
+	_, err = io.WriteString(f.app.stdout, screen.Report(report))
+	if err != nil {
+		return err
+	}
+
+	failed := doctor.Count(checks, "fail")
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
+	}
+	return nil
+}

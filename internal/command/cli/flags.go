@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
+)
+
+// commonFlags are those that commands share.
+type commonFlags struct {
+	config  config.Flags
+	offline bool
+	keyless bool // smoke: offline when there is no key
+	show    bool // --show-config alone: its JSON has the warnings, so start prints none
+
+	refusalTime time.Duration // for how long a refusal of the key is remembered
+}
+
+// addConfig adds the flag --config to a command.
+func (f *commonFlags) addConfig(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	c.Flags().Func("config",
+		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
+		given(&f.config.Config))
+	completeFile(c, "config")
+}
+
+// add adds the flags --config, --model, --debug and --offline to a command.
+func (f *commonFlags) add(c *cobra.Command) {
+	f.addConfig(c)
+	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
+		given(&f.config.Model))
+	c.Flags().BoolVar(&f.offline, "offline", false,
+		"answer from a built-in fake API: no key, no network")
+	c.Flags().BoolFunc("debug",
+		"log to stderr, and to PATH as well; shows questions and answers",
+		given(&f.config.Debug)) // "true" without a value
+	completeFile(c, "debug")
+}
+
+// completeFile makes shells complete the names of files for a flag.
+func completeFile(c *cobra.Command, name string) {
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	_ = c.RegisterFlagCompletionFunc(name, files) // the flag is there
+}
+
+// given sets a flag of the configuration.
+func given(value **string) func(string) error {
+	return func(s string) error {
+		*value = &s
+		return nil
+	}
+}
+
+// separator matches what is between two entries of a list: a comma, or blanks of any script.
+var separator = text.Regexp(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
+
+// entries returns the entries of a list. One that is missing beside a comma is "", which is refused.
+func entries(s string) []string {
+	return separator().Split(strings.TrimSpace(s), -1)
+}
+
+// addList adds a flag that takes a list. One that is repeated adds further entries.
+func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
+	flags.Func(name, usage, func(s string) error {
+		*list = append(*list, entries(s)...)
+		return nil
+	})
+}
+
+// choice is the value of a flag with a fixed set of values.
+type choice struct {
+	value *string
+	words []string
+}
+
+func (v choice) String() string { return *v.value }
+func (v choice) Type() string   { return "string" }
+
+func (v choice) Set(s string) error {
+	if !slices.Contains(v.words, s) {
+		return errors.New("not one of " + strings.Join(v.words, ", "))
+	}
+	*v.value = s
+	return nil
+}
+
+// addChoice adds a flag with a fixed set of values. usage says which is the default.
+func addChoice(c *cobra.Command, value *string, name, usage string, words ...string) {
+	c.Flags().VarPF(choice{value, words}, name, "", usage).DefValue = ""
+	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
+}
+
+// wanted says what the flags of a type of package pflag take.
+var wanted = map[string]string{
+	"bool":     "true or false",
+	"int":      "a whole number of at least 0, with at most 18 digits",
+	"duration": "a duration of at least 0, such as 90s or 5m",
+	"":         "an IP address, such as 192.0.2.1", // TextVar
+}
+
+// checked is the value of a flag that says what it takes. Numbers are decimal: package pflag takes
+// 0100 as 64.
+type checked struct{ pflag.Value }
+
+func (v checked) Set(s string) error {
+	if v.Type() == "int" {
+		n, err := strconv.Atoi(s)
+		s = strconv.Itoa(n)
+		if err != nil {
+			s = ""
+		}
+	}
+	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
+		return errors.New("must be " + wanted[v.Type()])
+	}
+	return nil
+}
+
+// checkFlags makes the flags of a command, and of those below it, checked.
+func checkFlags(c *cobra.Command) {
+	c.InitDefaultHelpFlag()
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if wanted[f.Value.Type()] != "" {
+			f.Value = checked{f.Value}
+		}
+	})
+	for _, sub := range c.Commands() {
+		checkFlags(sub)
+	}
+}
+
+// prepare returns args in the form that package cobra parses, or why they are wrong. It does what
+// the packages cobra and pflag cannot be told:
+//
+//   - help NAME is NAME --help. The help of cobra refuses the flags of NAME.
+//   - The command comes first, see checkOrder. cobra finds one behind flags, too.
+//   - A wrong command is reported before its flags, which cobra parses first.
+//   - A quoted question may begin with -, see asWords. pflag takes it for a flag.
+//   - A path may follow --debug, see joinDebug. pflag has optional values only after =.
+//   - Errors of serve have the format of its log, see parseEarly. cobra stops at the first one.
+func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	c, rest, _ := root.Find(args)
+	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		args = joinDebug(args)
+		return args, checkOrder(c, args, rest)
+	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
+		return args, nil
+	case c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+		return nil, unknownCommand(c, rest[0])
+	case asks(c):
+		return asWords(args), checkDebug(c, args)
+	case c.Name() == "serve":
+		format := c.Flags().Lookup("log-format")
+		parseEarly(format, args)
+		a.logFormat = format.Value.String
+	}
+	return joinDebug(args), nil
+}
+
+// checkOrder refuses a command after flags. Its name may be the path of --debug: then the hint of
+// other errors is the right order. rest are the other arguments.
+func checkOrder(c *cobra.Command, args, rest []string) error {
+	root := c.Root()
+	if c == root {
+		return nil
+	}
+
+	right := []string{c.CommandPath()}
+	for _, word := range rest {
+		right = append(right, clients.ShellWord(word, runtime.GOOS))
+	}
+	hint := "put the command first: " + strings.Join(right, " ")
+	root.Annotations = map[string]string{hintKey: hint}
+	if !slices.Contains(args, c.Name()) {
+		return nil
+	}
+	return noWords(root, []string{c.Name()})
+}
+
+// Annotations of commands.
+const (
+	hintKey     = "hint"     // a better hint than the help of the command
+	questionKey = "question" // the command takes a question
+)
+
+// asks reports whether a command takes a question.
+func asks(c *cobra.Command) bool {
+	return c.Annotations[questionKey] != ""
+}
+
+// parseEarly sets a flag that may follow a wrong one, at which package cobra stops.
+func parseEarly(flag *pflag.Flag, args []string) {
+	early := pflag.NewFlagSet("", pflag.ContinueOnError)
+	early.ParseErrorsAllowlist.UnknownFlags = true
+	early.Usage = func() {}
+	early.AddFlag(flag)
+	_ = early.Parse(args) // the command reports what is wrong
+}
+
+// wordMark begins arguments that begin with - but are not flags. No argument of a process has
+// this byte.
+const wordMark = "\x00"
+
+// asWords marks quoted questions that begin with -: a name of a flag has no blank, and only flags
+// with -- have a value.
+func asWords(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		name := arg
+		if strings.HasPrefix(arg, "--") {
+			name, _, _ = strings.Cut(arg, "=")
+		}
+		if strings.HasPrefix(arg, "-") && strings.ContainsFunc(name, unicode.IsSpace) {
+			args[i] = wordMark + arg
+		}
+	}
+	return args
+}
+
+// joined returns the words of a question.
+func joined(words []string) string {
+	return strings.ReplaceAll(strings.Join(words, " "), wordMark, "")
+}
+
+// joinDebug turns `--debug PATH` into `--debug=PATH`. An argument that begins with - is the next
+// flag. The result is not nil, for which package cobra takes the arguments of the process.
+func joinDebug(args []string) []string {
+	line := []string{}
+	afterDebug := false
+	for _, arg := range args {
+		if afterDebug && arg != "" && arg[0] != '-' {
+			line[len(line)-1] += "=" + arg
+		} else {
+			line = append(line, arg)
+		}
+		afterDebug = arg == "--debug"
+	}
+	return line
+}
+
+// noWords refuses arguments that are not flags.
+func noWords(c *cobra.Command, words []string) error {
+	if len(words) > 0 {
+		return usageError(seeHelp(c), "unexpected argument %q", words[0])
+	}
+	return nil
+}
+
+// flagError says what is wrong with a flag.
+func flagError(c *cobra.Command, err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if ok {
+		cause, _, _ := strings.Cut(invalid.Unwrap().Error(), ", got ") // the value, as JSON
+		return usageError(seeHelp(c), "invalid value %q for --%s: %s",
+			invalid.GetValue(), invalid.GetFlag().Name, cause)
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usageError(seeHelp(c), "%v", err)
+	}
+
+	var known []string
+	letters := unknown.GetSpecifiedShortnames() // of -stdio, as earlier versions had it
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		known = append(known, f.Name)
+		if f.Shorthand != "" && f.Name[1:] == letters { // -help, of which pflag has taken -h
+			letters = f.Name
+		}
+	})
+	nearest := text.Nearest(cmp.Or(letters, unknown.GetSpecifiedName()), known)
+	hint := suggest("--", nearest, seeHelp(c))
+	if letters == "" {
+		return usageError(hint, "unknown flag --%s", unknown.GetSpecifiedName())
+	}
+	if asks(c) && nearest == "" {
+		hint = "quote a question that has words with -, or put -- before it"
+	}
+	return usageError(hint, "unknown flag -%s", letters)
+}
+
+// suggest puts the nearest name, if there is one, before a hint.
+func suggest(prefix, nearest, hint string) string {
+	if nearest != "" {
+		hint = "did you mean " + prefix + nearest + "? " + hint
+	}
+	return hint
+}
+
+// seeHelp is the hint that leads to the help of a command, or a better one.
+func seeHelp(c *cobra.Command) string {
+	return cmp.Or(c.Annotations[hintKey], "see "+c.CommandPath()+" --help")
+}
+
+// unknownCommand says that there is no such command, and names the nearest, or ask for what looks
+// like a question. The commands of completion are the shells.
+func unknownCommand(parent *cobra.Command, name string) error {
+	if parent.HasParent() {
+		return usageError("write "+parent.UseLine(), "unknown shell %q", name)
+	}
+	known := []string{"--version"}
+	for _, c := range parent.Commands() {
+		known = append(known, c.Name())
+	}
+	hint := suggest("", text.Nearest(name, known), seeHelp(parent))
+	if strings.ContainsFunc(name, inQuestion) {
+		hint = `questions go to openai-responses-mcp ask "QUESTION"`
+	}
+	return usageError(hint, "unknown command %q", name)
+}
+
+// inQuestion reports whether r can be in a question but not in the name of a command.
+func inQuestion(r rune) bool {
+	return unicode.IsSpace(r) || r == '?' || r > unicode.MaxASCII
+}

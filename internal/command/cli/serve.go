@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/team/httpd"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
+)
+
+const serveText = `Serve MCP over Streamable HTTP, for a team that shares one server and one key.
+
+Environment:
+
+    OPENAI_API_KEY_FILE    a file that contains the key instead of OPENAI_API_KEY, read
+                           again when it changes; without both, the key that login has
+                           stored
+    MCP_HTTP_TOKENS        bearer tokens, name:token, separated by commas or blanks;
+                           needed on any address other than loopback, unless people
+                           sign in
+    MCP_HTTP_TOKENS_FILE   a file that contains such tokens instead, one a line, read
+                           again when it changes
+    MCP_HTTP_DENY_FILE     a file with names of tokens or people, or subjects of people
+                           who sign in, one a line, who get 403; read again when it
+                           changes
+    MCP_TASK_SECRETS       secrets of at least 32 characters for the ids of tasks in the
+                           background, in place of the API key; the first encrypts, all
+                           open
+    MCP_TASK_SECRETS_FILE  a file that contains such secrets instead
+    MCP_STORE_URL          the URL of Valkey or Redis, which has the limits of an hour and a
+                           day of all replicas: valkey://USER:PASSWORD@HOST:PORT, or
+                           valkeys:// for TLS
+    MCP_STORE_URL_FILE     a file that contains such a URL instead, read again when it
+                           changes
+
+GET /healthz and /readyz need no token. TLS belongs to a gateway in front:
+https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/deployment.md`
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	app          *app
+	common       commonFlags
+	http         string
+	metrics      string // "": the address of http
+	path         string
+	maxCalls     int
+	perPerson    int            // 0: a part of maxCalls if there are several people
+	quotas       budget.Options // the first two below 0: those of the configuration
+	notice       time.Duration
+	drain        time.Duration // -1: as long as a call may last
+	logFormat    string
+	hosts        []string
+	trustedProxy netip.Addr // the zero value is none
+	anonymous    bool
+	signIn       oauth.Options // where people sign in
+}
+
+// serveCommand runs the MCP server over HTTP.
+func (a *app) serveCommand() *cobra.Command {
+	f := &serveFlags{
+		app:       a,
+		common:    commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		logFormat: logging.Text,
+	}
+	c := &cobra.Command{
+		Use:   "serve --http ADDRESS",
+		Short: "serve MCP over HTTP, for teams",
+		Long:  serveText,
+		Args:  noWords,
+		RunE:  f.run,
+	}
+
+	flags := c.Flags()
+	flags.StringVar(&f.http, "http", "",
+		"`ADDRESS` to listen on, such as 127.0.0.1:8080 or :8080; 0.0.0.0 is IPv4 only")
+	flags.StringVar(&f.metrics, "metrics", "",
+		"`ADDRESS` of its own for GET /metrics, which then needs no token")
+	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
+	flags.IntVar(&f.maxCalls, "max-calls", 256,
+		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
+	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
+		"the default: a quarter of --max-calls if there are several people")
+	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
+		"tools in an hour, at first up to N at once; 0: no limit")
+	flags.Lookup("calls-per-hour").DefValue = "server.calls_per_hour"
+	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
+		"`N` tokens in 24 hours, at first up to N at once; 0: no limit")
+	flags.Lookup("tokens-per-day").DefValue = "server.tokens_per_day"
+	flags.IntVar(&f.quotas.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
+		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
+	flags.DurationVar(&f.notice, "notice", 2*time.Second,
+		"everything stays open for this `DURATION` after SIGTERM")
+	flags.DurationVar(&f.drain, "drain", -1,
+		"calls may then finish for this `DURATION`, such as 90s")
+	flags.Lookup("drain").DefValue = "request.timeout_ms"
+	addChoice(c, &f.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
+		logging.Text, logging.JSON)
+	flags.Func("allowed-host", "accept this Host header, `HOST`; may be given more than once",
+		f.allowHost)
+	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
+		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
+	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
+		"no tokens on an address other than loopback")
+	flags.StringVar(&f.signIn.PublicURL, "public-url", "", "`URL` that clients connect to, "+
+		"such as https://mcp.example.com/mcp; its host is accepted as Host")
+	addList(flags, &f.signIn.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
+		"its tokens name it; may be given more than once, and needs --public-url")
+	addList(flags, &f.signIn.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
+		"place of the public URL; may be given more than once, for one of them")
+	addList(flags, &f.signIn.Scopes, "oauth-scope",
+		"each token needs this `SCOPE`; may be given more than once")
+	flags.StringVar(&f.signIn.UserClaim, "oauth-user", "sub",
+		"`CLAIM` with the name for logs and metrics, such as email")
+	f.common.add(c)
+	return c
+}
+
+// run listens, and serves until the context of the command is done.
+func (f *serveFlags) run(c *cobra.Command, _ []string) error {
+	problem := f.problem()
+	if problem != "" {
+		return usageError(seeHelp(c), "%s", problem)
+	}
+	ln, err := f.app.listen(f.http)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	var metricsListener net.Listener // nil: /metrics is on the other one
+	if f.metrics != "" {
+		metricsListener, err = f.app.listen(f.metrics)
+		if err != nil {
+			return err
+		}
+		defer metricsListener.Close()
+	}
+
+	s, err := f.app.start(&f.common)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
+		shown := s.Config.Show(version.String(), s.Warnings...)
+		_ = printJSON(f.app.stderr, json.RawMessage(shown))
+	}
+	return f.serve(c.Context(), s, ln, metricsListener)
+}
+
+// serve puts the MCP server behind HTTP.
+func (f *serveFlags) serve(
+	ctx context.Context, s *service.Service, ln, metricsListener net.Listener,
+) error {
+	files := s.NewFiles()
+	access, err := f.access(s, files, httpd.IsLoopback(ln))
+	if err != nil {
+		return err
+	}
+	detach, err := f.app.detach(s, true, nil)
+	if err != nil {
+		return err
+	}
+	quotas, err := s.Budget(f.budgetOptions(s), files)
+	if err != nil {
+		return usageError("", "%v", err)
+	}
+
+	loops := []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run}
+	registry := people.New(people.Limits{
+		MaxCalls:  f.maxCalls,
+		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
+		Budget:    quotas,
+	})
+	metrics := httpd.NewMetrics(s.Profiles)
+	lines := &logging.Limiter{}
+	log := s.CallLog(lines)
+	srv := server.New(server.Options{
+		Ask:     s.Answerer.Ask,
+		Explain: s.Advisor.ExplainToCaller,
+		Observe: func(ended server.Ended) {
+			metrics.Observe(ended)
+			log(ended)
+		},
+		Settings: s.Settings,
+		Detach:   detach,
+		People:   registry,
+		Redactor: s.Redactor,
+		Log:      s.Log,
+	})
+	defer srv.Close()
+
+	o := httpd.Options{
+		Server:          srv,
+		Path:            f.path,
+		Ready:           s.Ready,
+		Notice:          f.notice,
+		Drain:           f.drainTime(s),
+		People:          registry,
+		Waiting:         s.API.Waiting,
+		Access:          access,
+		Metrics:         metrics,
+		TrustedProxy:    f.trustedProxy,
+		MetricsListener: metricsListener,
+		Loops:           loops,
+		StaleFiles:      files.Stale,
+		Log:             s.Log,
+		Lines:           lines,
+	}
+	f.logStart(s, o, ln)
+	return httpd.Serve(ctx, ln, o)
+}
+
+// budgetOptions are the quotas of the flags, or else of the configuration.
+func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
+	o := s.Quotas("anonymous")
+	o.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
+	if f.quotas.CallsPerHour >= 0 {
+		o.CallsPerHour = f.quotas.CallsPerHour
+	}
+	if f.quotas.TokensPerDay >= 0 {
+		o.TokensPerDay = f.quotas.TokensPerDay
+	}
+	return o
+}
+
+// drainTime is how long calls may finish.
+func (f *serveFlags) drainTime(s *service.Service) time.Duration {
+	if f.drain < 0 {
+		return s.Config.Timeout()
+	}
+	return f.drain
+}
+
+// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network
+// is tcp4.
+func listen(address string) (net.Listener, error) {
+	network := "tcp"
+	ip, _ := netip.ParseAddrPort(address) // or a name, or all addresses
+	if ip.Addr().Is4() {
+		network = "tcp4"
+	}
+	ln, err := net.Listen(network, address)
+	if err == nil {
+		return ln, nil
+	}
+	return nil, &failure{exitFailed, err.Error(), listenHint(address, err)}
+}
+
+// listenHint says what to do about an address that cannot be listened on.
+func listenHint(address string, err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "another program uses " + address + "; choose another port"
+	case errors.Is(err, fs.ErrPermission):
+		return "the system refuses this port; choose another, such as 8080"
+	case errors.Is(err, syscall.EMFILE):
+		return ""
+	}
+	return "write an address of this machine, such as 127.0.0.1:8080 or :8080; " +
+		"the port must be 0 to 65535"
+}
+
+// hostHeader matches a Host header with a name. Clients send none with a dot at its end.
+var hostHeader = text.Regexp(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
+
+// allowHost adds an accepted Host header.
+func (f *serveFlags) allowHost(s string) error {
+	host := httpd.HostName(s)
+	_, err := netip.ParseAddr(host)
+	if err != nil && !hostHeader().MatchString(s) {
+		return errors.New("must be one host a flag, such as mcp.example.com")
+	}
+	f.hosts = append(f.hosts, host)
+	return nil
+}
+
+// cleanPath matches paths of URLs in the form that clients send, without patterns of
+// http.ServeMux.
+var cleanPath = text.Regexp(`^/$|^(/\w[\w.~-]*)+$`)
+
+// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
+const highestMaxCalls = 10000
+
+// problem returns what is wrong with the flags, or "".
+func (f *serveFlags) problem() string {
+	switch {
+	case f.http == "":
+		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+	case !strings.Contains(f.http, ":"):
+		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080", f.http)
+	case !cleanPath().MatchString(f.path):
+		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
+	case httpd.IsReserved(f.path):
+		return fmt.Sprintf("--path %s is taken", f.path)
+	case f.maxCalls < 1 || f.maxCalls > highestMaxCalls:
+		return fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
+	case f.perPerson > f.maxCalls:
+		return fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
+			f.perPerson, f.maxCalls)
+	}
+	return ""
+}
+
+// logStart logs how the server serves on ln.
+func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
+	if o.MetricsListener == nil && o.Access.Authenticates() {
+		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
+			"--metrics ADDRESS serves it without one on an address of its own")
+	}
+	log := s.Log.With(
+		"version", version.String(),
+		"metrics", cmp.Or(f.metrics, f.http),
+		"timeout", s.Config.Timeout().String(),
+		"drain", o.Drain.String(),
+		"max_calls", f.maxCalls)
+	add := func(name string, limit int) {
+		if limit > 0 { // else there is none
+			log = log.With(name, limit)
+		}
+	}
+	limits := o.People.Limits
+	add("max_calls_per_user", limits.PerPerson())
+	add("calls_per_hour", limits.Budget.CallsPerHour)
+	add("tokens_per_day", limits.Budget.TokensPerDay)
+	add("tokens_per_day_of_all", limits.Budget.TokensPerDayOfAll)
+	if o.Access.Denied != nil {
+		log = log.With("denied", o.Access.Denied.Len())
+	}
+
+	log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path))
+	err := s.Ready()
+	if err != nil {
+		s.Log.Warn("all calls fail: " + err.Error())
+	}
+}

@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
+)
+
+// setupFlags are the flags of setup.
+type setupFlags struct {
+	app    *app
+	common commonFlags
+	via    string // "": the default of the client
+	url    string
+	oauth  bool
+}
+
+// setupCommand prints the configuration of a client on stdout and notes on stderr. It prints no
+// key.
+func (a *app) setupCommand() *cobra.Command {
+	f := &setupFlags{app: a}
+	c := &cobra.Command{
+		Use:   "setup [CLIENT]",
+		Short: "print the configuration of an MCP client",
+		Long: `Print the configuration of an MCP client, and the client's own link or command if it has
+one. Without CLIENT it lists the clients. It writes no file and prints no key. claude-ai
+and chatgpt are websites, which need --url only; frameworks is for agents in code, and
+generic for clients that are not in the list. Where login has stored a key, an entry for
+npx or a binary names none.`,
+		ValidArgsFunction: func(
+			*cobra.Command, []string, string,
+		) ([]string, cobra.ShellCompDirective) {
+			return clientIDs(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: f.run,
+	}
+
+	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is "+
+		"npx) or docker start the published version, binary this program; http is a server at --url",
+		clients.Vias()...)
+	c.Flags().StringVar(&f.url, "url", "",
+		"`URL` of the server, such as https://mcp.example.com/mcp")
+	c.Flags().BoolVar(&f.oauth, "oauth", false,
+		"with --via http: the client signs in instead of sending a token")
+	f.common.addConfig(c)
+	return c
+}
+
+// clientIDs are the names of the clients.
+func clientIDs() (ids []string) {
+	for _, c := range clients.All() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// run prints what the client of that name needs.
+func (f *setupFlags) run(_ *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return f.app.listClients()
+	}
+	name := strings.Join(words, " ") // some have a blank: VS Code
+	c, ok := clients.Find(name)
+	if !ok {
+		hint := suggest("", text.Nearest(name, clientIDs()),
+			"openai-responses-mcp setup lists the clients")
+		return usageError(hint, "unknown client %q", name)
+	}
+	via := cmp.Or(f.via, standardVia(c))
+	err := f.check(c, via)
+	if err != nil {
+		return err
+	}
+	s, err := f.describe(c, via)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.WriteString(f.app.stdout, c.Snippet(s))
+	if err == nil {
+		f.app.setupNotes(c, s)
+	}
+	return err
+}
+
+const startServer = "start one with serve --http, and add --url https://HOST/mcp, without a user"
+
+// check returns why a client cannot reach the server as the flags say.
+func (f *setupFlags) check(c clients.Client, via string) error {
+	overHTTP := via == clients.ViaHTTP
+
+	switch {
+	case !overHTTP && c.Web():
+		return usageError("leave --via out",
+			"%s starts no program: it connects to a server over HTTP", c.Name)
+	case !overHTTP && (f.url != "" || f.oauth):
+		hint := "add --via http"
+		if f.via != "" {
+			hint = "replace --via " + via + " by --via http"
+		}
+		return usageError(hint, "--url and --oauth are for servers over HTTP")
+	case overHTTP && c.NoHTTP != "":
+		return usageError("use --via npx, docker or binary",
+			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+	case overHTTP && f.url == "":
+		needs := "--via http"
+		if c.Web() {
+			needs = c.Name
+		}
+		return usageError(startServer, "%s needs --url", needs)
+	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
+		// It has no password before @, so it can be shown.
+		return usageError(startServer, "--url %q lacks https://", f.url)
+	case overHTTP && !serverURL().MatchString(f.url):
+		return usageError(startServer, "a server over HTTP needs its http or https URL")
+	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
+		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
+			"%s connects from the internet, over https only", c.Name)
+	}
+	return nil
+}
+
+// standardVia is how a client reaches the server unless --via says otherwise: a release through
+// npx if this machine has it, or through docker from a container. Other builds are not published.
+func standardVia(c clients.Client) string {
+	_, err := exec.LookPath("npx")
+	switch {
+	case c.Web():
+		return clients.ViaHTTP
+	case !version.IsRelease():
+		return clients.ViaBinary
+	case err == nil:
+		return clients.ViaNPX
+	case os.Getpid() == 1: // the image, whose program a client outside cannot start
+		return clients.ViaDocker
+	}
+	return clients.ViaBinary
+}
+
+// serverURL matches URLs that a client can connect to.
+var serverURL = text.Regexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
+
+// setupNotes prints where the entry belongs, and other ways to add it.
+func (a *app) setupNotes(c clients.Client, s clients.Server) {
+	say := func(format string, args ...any) {
+		fmt.Fprintf(a.stderr, format, args...)
+	}
+
+	say("%s\n", c.Where(s.OS))
+
+	link := c.Link(s)
+	if link != "" {
+		say("Or open this link, which adds the entry:\n\n    %s\n\n", link)
+	}
+
+	command, omits := c.Command(s)
+	switch {
+	case omits != "":
+		say("The command of %s cannot set %s: paste the entry above, or run it and add "+
+			"what is missing:\n\n    %s\n\n", c.Name, omits, command)
+	case command != "":
+		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
+	}
+
+	if s.OAuth {
+		say("Then sign in: %s.\n", c.SignIn())
+	}
+
+	notes := append(c.Notes(s), s.Notes()...)
+	for _, note := range notes {
+		say("- %s\n", note)
+	}
+}
+
+// listClients prints the clients, a line each.
+func (a *app) listClients() error {
+	const row = "%-15s   %-15s   %s\n"
+	var list strings.Builder
+	fmt.Fprintf(&list, row, "CLIENT", "NAME", "FILE")
+	for _, c := range clients.All() {
+		fmt.Fprintf(&list, row, c.ID, c.Name, c.File(runtime.GOOS))
+	}
+	_, err := io.WriteString(a.stdout, list.String())
+	if err == nil {
+		a.note("run setup CLIENT to get its entry; --via says how it reaches the server")
+	}
+	return err
+}
+
+// describe returns the server with the configuration of this command line, also of a file that is
+// wrong or missing: it may be corrected later.
+func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
+	cfg, warnings, err := config.Load(f.common.config, f.app.env)
+	if err != nil {
+		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
+		warnings = append(strings.Split(err.Error(), "\n"),
+			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
+	}
+	f.app.warn(warnings...)
+	keys := append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
+	_, err = os.Stat(cfg.StoredKey)
+	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
+	if err == nil && seesKey {
+		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
+		keys = cfg.HeaderVariables
+	}
+
+	file := *cmp.Or(f.common.config.Config, new(""))
+	if via == clients.ViaDocker { // a container does not find the default file
+		file = cmp.Or(file, cfg.File)
+	}
+	if file != "" {
+		file, err = filepath.Abs(file)
+		if err != nil {
+			return s, err
+		}
+	}
+	binary := ""
+	switch {
+	case via == clients.ViaBinary:
+		binary, err = installed()
+		if err != nil {
+			return s, err
+		}
+	case via != clients.ViaHTTP && !version.IsRelease():
+		f.app.warn("this build is " + version.String() +
+			"; the entry works when " + version.Version + " is published")
+	}
+
+	return clients.Server{
+		Via:    via,
+		OS:     runtime.GOOS,
+		Binary: binary,
+		URL:    f.url,
+		OAuth:  f.oauth || c.Web(),
+		Keys:   keys,
+		Config: file,
+		Limit:  cfg.Timeout(),
+	}, nil
+}
+
+// temporary matches the programs of go run: in a folder that it removes, or in the build cache.
+var temporary = text.Regexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
+
+// installed is the full path of this program.
+func installed() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if temporary().MatchString(self) {
+		return "", &failure{
+			exitFailed,
+			"go run builds a temporary program, which a client cannot start later",
+			"run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup",
+		}
+	}
+
+	// A link in PATH is better: package managers keep it over updates.
+	found, _ := exec.LookPath(version.Name)
+	link, _ := os.Stat(found)
+	info, _ := os.Stat(self)
+	if filepath.IsAbs(found) && os.SameFile(link, info) {
+		return found, nil
+	}
+	return self, nil
+}

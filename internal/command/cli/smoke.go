@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/smoke"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/terminal"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+)
+
+// smokeFlags are the flags of smoke.
+type smokeFlags struct {
+	app    *app
+	common commonFlags
+	lines  bool
+	tool   string
+	ping   bool
+	cancel bool
+}
+
+// smokeCommand runs a session as an MCP client does (spec §10). It uses the offline API when
+// there is no key.
+func (a *app) smokeCommand() *cobra.Command {
+	f := &smokeFlags{
+		app:    a,
+		common: commonFlags{keyless: true},
+		tool:   call.DefaultTool,
+	}
+	c := &cobra.Command{
+		Use:         "smoke [flags] [QUESTION...]",
+		Annotations: map[string]string{questionKey: "true"},
+		Short:       "run a session and ask once",
+		Long: `Run a session with the server, as a client does: send it initialize, tools/list and
+tools/call, print each response on a line, and the verdict on stderr. A terminal shows
+what each response has; a pipe gets the JSON. Without a key it uses the offline API.`,
+		RunE: f.run,
+	}
+
+	tools := call.OfTools(func(t call.Tool) string { return t.Name })
+	flags := c.Flags()
+	flags.BoolVar(&f.lines, "ldjson", false,
+		"one JSON value a line instead of Content-Length framing")
+	addChoice(c, &f.tool, "tool", "`NAME` of the tool: "+strings.Join(tools, ", "), tools...)
+	flags.BoolVar(&f.ping, "ping", false, "also send a ping")
+	flags.BoolVar(&f.cancel, "cancel", false,
+		"also cancel a call, which must then stay silent")
+	f.common.add(c)
+	return c
+}
+
+// run prints each response on a line of stdout, in a terminal what it has, and the verdict on
+// stderr.
+func (f *smokeFlags) run(c *cobra.Command, words []string) error {
+	s, err := f.app.start(&f.common)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+
+	requests := smoke.First()
+	if f.ping {
+		requests = append(requests, smoke.Request{
+			Method: "ping",
+			Params: "{}",
+			Has:    "result",
+		})
+	}
+	query := cmp.Or(joined(words), "What does HTTP 404 mean?")
+	quoted, _ := json.Marshal(query) // a string cannot fail
+	toolCall := smoke.Request{
+		Method: "tools/call",
+		Params: fmt.Sprintf(`{"name":%q,"arguments":{"query":%s}}`, f.tool, quoted),
+		Has:    "result.content.0.text",
+	}
+	if f.cancel {
+		requests = append(requests, toolCall)
+		requests[len(requests)-1].Cancelled = true
+	}
+	requests = append(requests, toolCall)
+
+	srv := server.New(server.Options{
+		Ask:      s.Answerer.Ask,
+		Explain:  s.Advisor.Explain,
+		Settings: s.Settings,
+		Redactor: s.Redactor,
+		Log:      s.Log,
+	})
+	start := time.Now()
+	width := terminal.Columns(f.app.stdout)
+	show := func(r smoke.Request) error {
+		if width == 0 {
+			return printJSON(f.app.stdout, json.RawMessage(r.Response.Raw))
+		}
+		ms := time.Since(start).Milliseconds()
+		has := text.OneLine(r.Response.Get(r.Has).String())
+		line := fmt.Sprintf("%-10s %6d ms  %s", r.Method, ms, has)
+		_, err := fmt.Fprintln(f.app.stdout, text.Truncate(line, width))
+		return err
+	}
+	err = smoke.Session(c.Context(), srv, s.Log, f.lines || s.Config.LineMode, requests, show)
+	if err != nil {
+		return err
+	}
+	f.app.note("smoke passed in %d ms", time.Since(start).Milliseconds())
+	return nil
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
+)
+
+// serverFlags are the flags of the program without a command.
+type serverFlags struct {
+	app     *app
+	common  commonFlags
+	stdio   bool
+	shows   bool // --show-config
+	version bool
+}
+
+// serverCommand is the program without a command: --stdio, --show-config and --version.
+func (a *app) serverCommand() *cobra.Command {
+	f := &serverFlags{app: a}
+	models := call.OfTools(func(t call.Tool) string { return t.Variable })
+	c := &cobra.Command{
+		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
+		Short: "web-searched, cited answers for MCP clients",
+		Long: `Web-searched, cited answers from the OpenAI Responses API, for MCP clients.
+
+Environment:
+
+    OPENAI_API_KEY       the key; calls fail until it is set
+    OPENAI_API_KEY_FILE  a file that contains the key instead, read again when it
+                         changes; without both, the key that login has stored
+    OPENAI_BASE_URL      the API, for a compatible server or a gateway
+    ` + strings.Join(models, ", ") + `
+                         the models of the tools
+    DEBUG                1 logs to stderr, a path such as ./debug.log to a file, too
+    HTTPS_PROXY          the proxy for requests
+    NO_PROXY             hosts that are reached without the proxy
+    SSL_CERT_FILE        root certificates to trust; macOS and Windows use their store
+    NO_COLOR             no colors and links in a terminal
+
+Files:
+
+    ~/.config/openai-responses-mcp/config.yaml     the configuration
+    ~/.config/openai-responses-mcp/OPENAI_API_KEY  the key that login has stored
+
+On Windows both are in %APPDATA%\openai-responses-mcp.
+
+Precedence:
+
+Flags win over variables, variables over the file, and the file over the defaults. An
+empty variable counts as unset. The configuration reference has all variables and keys:
+https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/config-reference.md
+
+Exit status:
+
+0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed.`,
+		Args:          noWords,
+		SilenceErrors: true, // report prints them
+		SilenceUsage:  true,
+		RunE:          f.run,
+	}
+
+	flags := c.Flags()
+	flags.BoolVar(&f.stdio, "stdio", false,
+		"serve MCP on stdin and stdout; this is what a client's configuration runs")
+	flags.BoolVar(&f.shows, "show-config", false,
+		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
+	f.common.add(c)
+	flags.BoolVarP(&f.version, "version", "v", false, "print the version")
+	return c
+}
+
+// run does what the flags say.
+func (f *serverFlags) run(c *cobra.Command, _ []string) error {
+	if f.version {
+		_, err := fmt.Fprintln(f.app.stdout, version.String())
+		return err
+	}
+	if !f.stdio && !f.shows {
+		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
+	}
+
+	f.common.show = !f.stdio
+	s, err := f.app.start(&f.common)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+
+	if f.shows || s.Config.Server.ShowConfigOnStart {
+		_, err = f.app.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
+	}
+	if err != nil || !f.stdio {
+		return err
+	}
+	return f.app.serveStdio(c.Context(), s)
+}
+
+// serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
+func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
+	in, ok := a.stdin.(*os.File)
+	if ok && term.IsTerminal(int(in.Fd())) {
+		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
+	}
+
+	eof := make(chan struct{})
+	detach, err := a.detach(s, false, eof)
+	if err != nil {
+		return err
+	}
+	files := s.NewFiles()
+	host, _ := os.Hostname() // for a user without a name, as in a container
+	user := "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
+	quotas, err := s.Budget(s.Quotas(user), files)
+	if err != nil {
+		return usageError("", "%v", err)
+	}
+	srv := server.New(server.Options{
+		Ask:      s.Answerer.Ask,
+		Explain:  s.Advisor.Explain,
+		Settings: s.Settings,
+		Detach:   detach,
+		People:   people.New(people.Limits{Budget: quotas}),
+		Redactor: s.Redactor,
+		Log:      s.Log,
+	})
+	defer srv.Close()
+	t := &stdio.Transport{
+		In:      a.stdin,
+		Out:     a.stdout,
+		Lines:   s.Config.LineMode,
+		Methods: server.Methods,
+		Log:     s.Log,
+		EOF:     eof,
+	}
+
+	session, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	go files.Follow(session)
+	go quotas.Store.Run(session)
+	mcp := srv.MCP(session)
+	ended := make(chan error, 2)
+	go func() { ended <- mcp.Run(ctx, t) }()
+
+	// After a signal the session has half a second to end: a write can block forever.
+	giveUp := func() { ended <- nil }
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, giveUp) })
+	defer stop()
+
+	err = <-ended
+	if ctx.Err() != nil || isClosed(err) {
+		return nil
+	}
+	return err
+}
+
+// detach returns which calls of a transport go on without their requests.
+func (a *app) detach(
+	s *service.Service, shared bool, eof <-chan struct{},
+) (server.Detach, error) {
+	detach, warning, err := s.Detach(shared, eof)
+	if err != nil {
+		return detach, usageError("separate secrets by commas or blanks", "%v", err)
+	}
+	a.warn(warning)
+	return detach, nil
+}

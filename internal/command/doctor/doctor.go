@@ -1,0 +1,176 @@
+// Package doctor has the checks of the command doctor.
+//
+//	doctor.go  which checks there are, and how they are printed
+//	local.go   the checks without a request
+//	probe.go   the checks that ask the API
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+)
+
+// Check is the result about one subject. With a warning the server works. The texts are single
+// lines: servers and files may have written parts of them.
+type Check struct {
+	Name    string   `json:"name"`
+	Verdict string   `json:"verdict"` // ok, warn or fail
+	Text    string   `json:"text"`
+	Details []string `json:"details,omitempty"`
+	Hint    string   `json:"hint,omitempty"` // what to do, unless the verdict is ok
+}
+
+func pass(s string) Check {
+	return Check{Verdict: "ok", Text: s}
+}
+
+func warn(problem, hint string) Check {
+	return Check{
+		Verdict: "warn",
+		Text:    problem,
+		Hint:    hint,
+	}
+}
+
+func fail(problem, hint string) Check {
+	return Check{
+		Verdict: "fail",
+		Text:    problem,
+		Hint:    hint,
+	}
+}
+
+// checklist is the results so far.
+type checklist []Check
+
+// add adds a result with the name of its subject.
+func (l *checklist) add(name string, c Check) {
+	c.Name = name
+	c.Text = text.OneLine(c.Text)
+	c.Hint = text.OneLine(c.Hint)
+	*l = append(*l, c)
+}
+
+// Options are what the checks are about. If Err is set, only Err and Warnings are used.
+type Options struct {
+	Service  *service.Service
+	Warnings []string // of config.Load
+	Err      error    // of config.Load
+	Offline  bool
+	Live     bool // ask a question
+}
+
+// Run makes the checks. Without Live it takes at most half a minute.
+func Run(ctx context.Context, o Options) []Check {
+	var checks checklist
+	checks.add("version", pass(version.Name+" "+version.String()))
+	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
+	checks.addConfig(o)
+	if o.Err != nil {
+		return checks
+	}
+
+	cfg := o.Service.Config
+	checks.add("policy", policyCheck(cfg.Policy.System))
+	checks.add("debug", debugCheck(cfg.Server, o.Service.LogErr))
+	checks.add("location", locationCheck(cfg))
+	checks.add("dates", datesCheck(cfg.Location, time.Now()))
+	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))
+	checks.add("proxy", proxyCheck(o.Service, http.ProxyFromEnvironment))
+
+	key := ""
+	if !cfg.KeySet {
+		key = "none" // the API's refusal shows that the connection works
+	}
+	p := newProbe(ctx, o.Service, key)
+	var last checklist
+	if o.Live { // before the verdicts that depend on it
+		last.add("live", p.live(ctx, o.Offline))
+	}
+	keyCheck := p.key(o.Offline)
+	checks.add("key", keyCheck)
+	httpCheck := p.http()
+	checks.add("http", httpCheck)
+	switch {
+	case len(p.models) > 0 || p.answered != "":
+		for _, tool := range slices.Sorted(maps.Keys(o.Service.Profiles)) {
+			checks.add("model "+tool, p.model(tool))
+		}
+	case keyCheck.Verdict == "fail":
+		checks.add("models", noModel(keyCheck, "key"))
+	default:
+		checks.add("models", noModel(httpCheck, "http"))
+	}
+	return append(checks, last...)
+}
+
+// noModel is the check of the models if none was looked up. cause is the check that says why, and
+// name its name.
+func noModel(cause Check, name string) Check {
+	return warn("no model was looked up: "+cause.Text, "see "+name)
+}
+
+// Count returns the number of checks with a verdict.
+func Count(checks []Check, verdict string) (n int) {
+	for _, c := range checks {
+		if c.Verdict == verdict {
+			n++
+		}
+	}
+	return n
+}
+
+// Text returns a line for each check, failures last, with details and hint indented below:
+//
+//	fail  model answer           gpt-9: model not found
+//	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
+func Text(checks []Check) string {
+	var b strings.Builder
+	for _, verdict := range []string{"ok", "warn", "fail"} {
+		for _, c := range checks {
+			if c.Verdict != verdict {
+				continue
+			}
+
+			fmt.Fprintf(&b, "%-4s  %-21s  %s\n",
+				verdict,
+				c.Name,
+				c.Text)
+			for _, detail := range c.Details {
+				fmt.Fprintf(&b, "      %s\n", detail)
+			}
+			if c.Hint != "" {
+				fmt.Fprintf(&b, "      -> %s\n", c.Hint)
+			}
+		}
+	}
+	return b.String()
+}
+
+// JSON returns one object: the version, the worst verdict and the checks.
+func JSON(checks []Check) string {
+	report := struct {
+		Version string  `json:"version"`
+		Verdict string  `json:"verdict"`
+		Checks  []Check `json:"checks"`
+	}{version.String(), "ok", checks}
+	for _, verdict := range []string{"warn", "fail"} {
+		if Count(checks, verdict) > 0 {
+			report.Verdict = verdict
+		}
+	}
+
+	b, _ := jsonx.MarshalIndent(report, "  ") // strings cannot fail
+	return string(b) + "\n"
+}

@@ -1,0 +1,263 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+)
+
+// lookupLimit bounds the requests for the models.
+const lookupLimit = 15 * time.Second
+
+// probe is what is known about the API. If there is no fault, all models were looked up. An answer to
+// a question clears the fault: the API works, and only the lookups failed.
+type probe struct {
+	service  *service.Service
+	client   *llm.Client
+	models   map[string]json.RawMessage // descriptions by id; nil: the API has no such model
+	fault    *call.Error                // the error that ended the lookups, or nil
+	answered string                     // the model that answered the question of live, or ""
+}
+
+// newProbe asks the API for each model once, until a request fails for a reason other than its
+// model. The key is that of Connect.
+func newProbe(ctx context.Context, s *service.Service, key string) *probe {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+
+	p := &probe{
+		service: s,
+		client:  s.Connect(key),
+		models:  map[string]json.RawMessage{},
+	}
+	for _, tool := range slices.Sorted(maps.Keys(s.Profiles)) {
+		id := s.Profiles[tool].Model
+		_, found := p.models[id]
+		if found {
+			continue
+		}
+
+		body, err := p.lookUp(ctx, id)
+		if err != nil && err.Kind != call.KindModel {
+			p.fault = err
+			break
+		}
+		p.models[id] = body
+	}
+	return p
+}
+
+// lookUp returns the API's description of a model.
+func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.Error) {
+	body, err := p.client.Model(ctx, id)
+	e, failed := errors.AsType[*call.Error](err)
+
+	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
+	described := gjson.GetBytes(body, "id").Exists() ||
+		gjson.GetBytes(body, "data.id").Exists()
+	if failed || described {
+		return body, e
+	}
+	message := "GET /models/" + id + " returned no model; " +
+		"see with --live whether questions are answered"
+	return nil, &call.Error{
+		Kind:    call.KindBadResponse,
+		Status:  http.StatusOK,
+		Message: message,
+	}
+}
+
+// live asks a short question as the tools do, as a stream. An answer shows that a fault is about
+// GET /models only, which many compatible servers lack.
+func (p *probe) live(ctx context.Context, offline bool) Check {
+	lacksKey := !p.service.Config.KeySet && !offline
+	unreachable := p.fault != nil && p.fault.Status == 0
+	if lacksKey || unreachable {
+		return warn("no question was asked", "fix the failures")
+	}
+
+	ctx, cancel := answer.WithTimeout(ctx, min(p.service.Config.Timeout(), 2*time.Minute))
+	defer cancel()
+	answerer := answer.New(answer.Options{
+		Create:       p.client.Create,
+		Instructions: "Answer with one word and do not search.",
+		Profiles:     p.service.Profiles,
+		ExtraBody:    p.service.Config.Request.ExtraBody,
+		Stream:       "true",
+	})
+	streamed := false // where streams are refused, the client makes a plain request by itself
+	c := &call.Call{
+		Tool: call.DefaultTool,
+		Sink: func(event call.Event) {
+			done, ok := event.(call.Done)
+			if ok {
+				streamed = done.Streamed
+			}
+		},
+	}
+	ans, err := answerer.Ask(ctx, c, answer.Question{Query: "Say ok."})
+	if err != nil {
+		return fail(p.service.Advisor.Advise(call.DefaultTool, err))
+	}
+
+	p.answered = p.service.Profiles[call.DefaultTool].Model
+	p.fault = nil
+	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
+		cmp.Or(ans.Meta.ResolvedModel, ans.Model),
+		ans.Meta.Elapsed.Seconds(),
+		ans.Meta.Usage.Total)
+	if streamed {
+		return pass(report + "allowed")
+	}
+	const hint = "an OpenAI organization has to be verified for it, at " + advice.VerifyPage +
+		"; until then, or if the server cannot stream, answers come in one piece"
+	return warn(report+"refused", hint)
+}
+
+// keyMayNotRead reports whether the fault is that the key may not read models. OpenAI answers such
+// a key with 401 or 403, often without a code.
+func (p *probe) keyMayNotRead() bool {
+	return p.fault != nil && strings.Contains(p.fault.Message, "Missing scope")
+}
+
+// keyIsRefused reports whether the fault is that the API does not accept the key.
+func (p *probe) keyIsRefused() bool {
+	return p.fault != nil &&
+		p.fault.Kind == call.KindAuth &&
+		!p.keyMayNotRead()
+}
+
+// CheckKey asks the API for the models with a key. It returns whether the API refuses the key, and the
+// check of the key, of the connection or of a missing model.
+func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
+	p := newProbe(ctx, s, key)
+	if p.keyIsRefused() {
+		return fail(p.service.Advisor.Advise("", p.fault)), true
+	}
+	if p.fault == nil && p.models[p.service.Profiles[call.DefaultTool].Model] == nil {
+		return p.model(call.DefaultTool), false
+	}
+	return p.http(), false
+}
+
+// key checks whether there is a key and whether the API accepts it.
+func (p *probe) key(offline bool) Check {
+	advisor := p.service.Advisor
+	variable := advisor.Key
+	err := p.service.Config.KeyErr
+	set := variable + " is set"
+	if p.service.Config.KeyStored() {
+		set = variable + " is stored in " + p.service.Config.KeyFile
+	}
+
+	switch {
+	case offline:
+		return pass("none is needed with --offline")
+	case err != nil:
+		hint := advisor.GetKey()
+		if !p.service.Config.KeyStored() {
+			hint = "correct the path in " + variable + ", or " + hint
+		}
+		return fail(err.Error(), hint)
+	case !p.service.Config.KeySet:
+		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
+		return fail(variable+" is not set", advisor.GetKey()+more)
+	case p.fault == nil:
+		return pass(set + " and accepted")
+	case p.keyIsRefused():
+		problem, hint := advisor.Advise("", p.fault)
+		return fail(set+", but "+problem, hint)
+	case advisor.KeyFlaw != "":
+		return warn(set+", but "+advisor.KeyFlaw, advisor.SetKey("the key alone"))
+	}
+	return pass(set)
+}
+
+// http checks the connection. The error of the lookups says what failed.
+func (p *probe) http() Check {
+	e := p.fault
+	switch {
+	case e == nil, p.keyIsRefused():
+		return pass("answers")
+	case p.keyMayNotRead():
+		const hint = "give the key that right, or see with --live whether it may ask questions"
+		return warn("the key may not read models: "+e.Message, hint)
+	case e.Kind == call.KindTimeout && !errors.As(e, new(call.RootsError)):
+		hint := "check the network, the firewall, openai.base_url and " + p.service.Advisor.Proxy +
+			"; try again later"
+		return fail(fmt.Sprintf("no answer within %v", lookupLimit), hint)
+	}
+
+	problem, hint := p.service.Advisor.Advise("", e)
+	return fail(problem, cmp.Or(p.service.Advisor.NoModels(e), hint))
+}
+
+// model checks the model of a tool.
+func (p *probe) model(tool string) Check {
+	profile := p.service.Profiles[tool]
+	missing, hint := p.service.Advisor.Advise(tool, &call.Error{Kind: call.KindModel})
+	body, found := p.models[profile.Model]
+
+	var c Check
+	switch {
+	case body != nil:
+		c = shutdown(profile.Model, body, time.Now(), hint)
+	case p.answered == profile.Model:
+		c = pass(profile.Model + " answers questions, but cannot be looked up")
+	case found:
+		return fail(profile.Model+": "+missing, hint)
+	default:
+		c = warn(profile.Model+" was not looked up", "see the other checks")
+	}
+	c.Text += "; " + sent(profile)
+	return c
+}
+
+// sent says which settings of a profile the model gets.
+func sent(p answer.Profile) string {
+	takes := call.CapabilityOf(p.Model)
+	switch {
+	case !takes.Reasoning:
+		return "effort and verbosity are not sent: it takes neither"
+	case !takes.Verbosity:
+		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.ReasoningEffort)
+	}
+	return fmt.Sprintf("effort %s and verbosity %s are sent", p.ReasoningEffort, p.Verbosity)
+}
+
+// shutdownNotice is how long before its shutdown a model gets a warning.
+const shutdownNotice = 120 * 24 * time.Hour
+
+// shutdown checks the day of the shutdown of a model that the API has. body is the API's
+// description of the model, hint how to choose another one.
+func shutdown(id string, body []byte, now time.Time, hint string) Check {
+	day := gjson.GetBytes(body, "shutdown_date").String() // 2027-03-21
+	end, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return pass(id + " is there")
+	}
+
+	left := end.Sub(now)
+	switch {
+	case left <= 0:
+		return fail(id+" was shut down on "+day, hint)
+	case left <= shutdownNotice:
+		return warn(id+" is shut down on "+day, hint)
+	}
+	return pass(id + " is there until " + day)
+}

@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+var blanks = regexp.MustCompile(` +`)
+
+func TestProbe(t *testing.T) {
+	for _, row := range compare.Table(t, "probes", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			hangs := row[1] == ""
+			limit := time.Minute
+			if hangs {
+				limit = time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+
+			api := func(w http.ResponseWriter, r *http.Request) {
+				if hangs {
+					<-r.Context().Done()
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, row[1])
+			}
+			server := httptest.NewServer(http.HandlerFunc(api))
+			defer server.Close()
+
+			s := &service.Service{
+				Config: &config.Config{Derived: &config.Derived{KeySet: true, Location: time.UTC}},
+				Connect: func(string) *llm.Client {
+					return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
+				},
+				Advisor: advice.Advisor{
+					Key:     "K",
+					Proxy:   "HTTPS_PROXY",
+					BaseURL: advice.Setting{Value: "https://api.example/v1", From: "Y"},
+				},
+				Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
+				Getenv:   func(string) string { return "" },
+			}
+			checks := Run(ctx, Options{
+				Service: s,
+				Live:    hangs,
+			})
+
+			asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })
+			got := blanks.ReplaceAllString(Text(checks[asked:]), " ")
+			compare.Equal(t, "checks", got, row[2])
+		})
+	}
+}

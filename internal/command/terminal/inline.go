@@ -1,0 +1,89 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"rsc.io/markdown"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
+)
+
+// lineBreak matches the HTML of a line break.
+var lineBreak = text.Regexp(`(?i)^<br\s*/?>$`)
+
+// inlineBuilder makes a styled text of the inlines of Markdown. The pages that it links to become
+// sources.
+type inlineBuilder struct {
+	styled
+	sources *sources
+}
+
+// inlines appends parts of a text, which add their own style to st.
+func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
+	for _, x := range list {
+		switch x := x.(type) {
+		case *markdown.Plain:
+			b.text(x.Text, st)
+		case *markdown.Escaped:
+			b.text(x.Text, st)
+		case *markdown.AutoLink:
+			b.text(x.Text, st)
+		case *markdown.HTMLTag: // tables have <br>
+			b.text(lineBreak().ReplaceAllString(x.Text, " "), st)
+		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
+			b.add("\n", st)
+		case *markdown.Code:
+			b.add(strings.ReplaceAll(x.Text, " ", noBreak), st.with(code))
+		case *markdown.Strong:
+			b.inlines(x.Inner, st.with(bold))
+		case *markdown.Emph:
+			b.inlines(x.Inner, st.with(italic))
+		case *markdown.Del:
+			b.inlines(x.Inner, st.with(struck))
+		case *markdown.Link:
+			b.link(x.Inner, x.URL, st)
+		case *markdown.Image:
+			b.link(x.Inner, x.URL, st)
+		}
+	}
+}
+
+// link appends a link. One that leads to no page is shown as it is.
+func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
+	page := b.sources.page(strings.ReplaceAll(u, glue, ""))
+	if page == "" {
+		b.add("[", st)
+		b.inlines(inner, st)
+		b.add("]("+u+")", st)
+		return
+	}
+
+	b.inlines(inner, st.linkTo(page))
+	b.number(page)
+}
+
+// text appends a text with links for its URLs, except in a link.
+func (b *inlineBuilder) text(words string, st style) {
+	begin := 0
+	for _, at := range cite.Links(words, -1) {
+		u := words[at.Start:at.End]
+		page := b.sources.page(u)
+		if page == "" || st.page != "" {
+			continue
+		}
+
+		b.add(words[begin:at.Start], st)
+		b.add(u, st.linkTo(page))
+		b.number(page)
+		begin = at.End
+	}
+	b.add(words[begin:], st)
+}
+
+// number appends the number of a page in the list of sources.
+func (b *inlineBuilder) number(page string) {
+	n := b.sources.add(cite.Citation{URL: page})
+	b.add(fmt.Sprintf("[%d]", n), style{dim, page})
+}

@@ -1,0 +1,197 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"rsc.io/markdown"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// codeIndent is before each row of a block of code. It can be copied with the code.
+const codeIndent = "    "
+
+// Rows may take styledBytes for each byte of the text and of the list of sources, and spareBytes in
+// all. The targets of links, indentation and rules can make them longer.
+const (
+	styledBytes = 2
+	spareBytes  = 64 << 10
+)
+
+// renderer lays out Markdown in rows of a terminal, and collects the pages that it links to.
+//
+// The next row begins with first, those after it with prefix. They differ when the next row has the
+// marker of an entry.
+type renderer struct {
+	sources sources
+
+	width  int // of the terminal
+	out    bytes.Buffer
+	budget int      // bytes that rows may still take, besides spareBytes
+	lines  []string // of the block
+	first  string
+	prefix string
+}
+
+// render returns the rows of a block, of at most width cells except for code and single words.
+func (r *renderer) render(block string, width int) string {
+	r.width = width
+	r.out.Reset()
+
+	block = strings.Trim(text.Printable(block), "\n")
+	doc := parse(block)
+	if doc == nil {
+		return block + "\n"
+	}
+	r.lines = strings.Split(block, "\n")
+	r.within(block, func() {
+		r.blocks(doc.Blocks)
+	})
+	return r.out.String()
+}
+
+// within shows rows, or a text as it is if the rows take too many bytes. A long text is shown as it
+// is, too: in memory each styled byte takes 40.
+func (r *renderer) within(plain string, show func()) {
+	begin := r.out.Len()
+	first := r.first
+	r.budget += styledBytes * len(plain)
+	budget := r.budget
+
+	long := len(plain) > maxBlock
+	if !long {
+		show()
+	}
+	if long || r.isFull() {
+		r.out.Truncate(begin)
+		r.budget = budget
+		r.first = first
+		r.line(text.Printable(plain))
+	}
+}
+
+func (r *renderer) isFull() bool {
+	return r.budget < -spareBytes
+}
+
+// blocks shows blocks, with an empty row where the source has one.
+func (r *renderer) blocks(list []markdown.Block) {
+	end := 0
+	for _, b := range list {
+		if end > 0 && b.Pos().StartLine > end+1 {
+			r.row(nil)
+		}
+		end = b.Pos().EndLine
+		r.block(b)
+	}
+}
+
+func (r *renderer) block(b markdown.Block) {
+	switch b := b.(type) {
+	case *markdown.Heading:
+		levels := []string{bold + underlined, bold, underlined}
+		level := min(b.Level, len(levels))
+		r.paragraph(r.inline(b.Text, levels[level-1]))
+	case *markdown.Paragraph:
+		r.block(b.Text)
+	case *markdown.Text:
+		r.paragraph(r.inline(b, ""))
+	case *markdown.CodeBlock:
+		r.hang(codeIndent, func() {
+			for _, line := range b.Text {
+				r.row(in(code, line))
+			}
+		})
+	case *markdown.ThematicBreak:
+		rule := strings.Repeat("─", max(r.room(), 1))
+		r.row(in(dim, rule))
+	case *markdown.Table:
+		r.table(b)
+	case *markdown.Quote:
+		r.nest("│ ", "│ ", func() {
+			r.blocks(b.Blocks)
+		})
+	case *markdown.List:
+		r.list(b)
+	default: // HTML
+		r.asIs(b)
+	}
+}
+
+// asIs shows a block as it is.
+func (r *renderer) asIs(b markdown.Block) {
+	for _, line := range r.lines[b.Pos().StartLine-1 : b.Pos().EndLine] {
+		r.paragraph(in("", line))
+	}
+}
+
+func (r *renderer) list(l *markdown.List) {
+	for i, item := range l.Items {
+		if i > 0 && l.Loose {
+			r.row(nil)
+		}
+
+		bullet := "• "
+		if l.Ordered() {
+			bullet = fmt.Sprintf("%d%c ", l.Start+i, l.Bullet)
+		}
+		r.hang(bullet, func() {
+			r.blocks(item.(*markdown.Item).Blocks)
+		})
+	}
+}
+
+// inline returns a text in a style.
+func (r *renderer) inline(t *markdown.Text, sgr string) styled {
+	b := inlineBuilder{sources: &r.sources}
+	b.inlines(t.Inline, style{sgr: sgr})
+	return b.styled
+}
+
+// room is the width of the text in the next row.
+func (r *renderer) room() int {
+	return r.width - cells.StringWidth(r.first)
+}
+
+// nest shows something behind first in its first row and rest in the others.
+// Where half of the terminal is taken, there is no more indentation.
+func (r *renderer) nest(first, rest string, show func()) {
+	outer := r.prefix
+	r.first += first
+	if cells.StringWidth(outer+rest) <= r.width/2 {
+		r.prefix += rest
+	}
+	show()
+	r.first = outer
+	r.prefix = outer
+}
+
+// hang shows something behind a label, with its other rows below the first one.
+func (r *renderer) hang(label string, show func()) {
+	r.nest(label, strings.Repeat(" ", cells.StringWidth(label)), show)
+}
+
+// row shows a text in one row, unless there are too many.
+func (r *renderer) row(s styled) {
+	if !r.isFull() {
+		r.line(s.paint())
+	}
+}
+
+// line shows a painted text in one row.
+func (r *renderer) line(painted string) {
+	row := strings.TrimRight(r.first+painted, " ") + "\n"
+	r.out.WriteString(row)
+	r.budget -= len(row)
+	r.first = r.prefix
+}
+
+// paragraph shows a text in rows that fit the terminal, except for words that are too long.
+func (r *renderer) paragraph(s styled) {
+	rest := r.width - cells.StringWidth(r.prefix)
+	for _, row := range s.wrap(r.room(), rest) {
+		r.row(row)
+	}
+}

@@ -1,0 +1,45 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+var (
+	// reportLabel matches the beginning of a line of a report: its indentation, or a verdict and
+	// a name with two blanks or more after each.
+	reportLabel = text.Regexp(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+	column      = text.Regexp(`  +`) // between a name and the text
+	verdict     = text.Regexp(`(?m)^(ok|warn|fail)\b`)
+	colors      = map[string]string{
+		"ok":   green,
+		"warn": yellow,
+		"fail": red,
+	}
+)
+
+// Report returns the lines of doctor as rows that fit the terminal, in a narrow one without the
+// column of names. They stay as they are if the Screen shows no text.
+func (s *Screen) Report(lines string) string {
+	if !s.ShowsText() {
+		return lines
+	}
+
+	r := renderer{width: s.width()}
+	for line := range strings.Lines(lines) {
+		label := reportLabel().FindString(line)
+		words := line[len(label):]
+		if len(label) > r.width/2 {
+			label = line[:len("fail  ")]
+			words = column().ReplaceAllString(line[len(label):], ": ")
+		}
+		r.hang(label, func() {
+			r.paragraph(in("", words))
+		})
+	}
+	rows := verdict().ReplaceAllStringFunc(r.out.String(), func(word string) string {
+		return in(colors[word], word).paint()
+	})
+	return s.inColor(rows)
+}

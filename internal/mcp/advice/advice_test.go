@@ -1,0 +1,137 @@
+package advice
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+func advisorFor(base string) Advisor {
+	return Advisor{
+		BaseURL: Setting{"openai.base_url", base, "OPENAI_BASE_URL"},
+		Key:     "K",
+		Proxy:   "HTTPS_PROXY",
+	}
+}
+
+// advice is what an Advisor says of an error. The hint may be empty.
+type advice struct{ Problem, Hint string }
+
+// advises compares what an Advisor for OpenAI says.
+func advises(t *testing.T, errs map[error]advice) {
+	t.Helper()
+	v := advisorFor("https://api.openai.com/v1")
+	for err, want := range errs {
+		t.Run(want.Problem, func(t *testing.T) {
+			problem, hint := v.Advise("answer", err)
+
+			got := advice{problem, hint}
+			compare.Equal(t, "advice", got, want)
+		})
+	}
+}
+
+// refused is an error of the API.
+func refused(kind call.Kind, status int, message string) *call.Error {
+	return &call.Error{Kind: kind, Status: status, Message: message}
+}
+
+func TestQuestion(t *testing.T) {
+	timeout := func(causes ...error) error {
+		causes = append(causes, context.DeadlineExceeded)
+		return &call.Error{Kind: call.KindTimeout, Err: errors.Join(causes...)}
+	}
+	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
+
+	advises(t, map[error]advice{
+		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
+		&call.Error{Kind: call.KindShutdown, Err: answer.ErrShutdown}: {
+			"the server restarts",
+			"ask again",
+		},
+		timeout(answer.TimeoutError(1500 * time.Millisecond)): {"timed out after 1.5 s", raise},
+		timeout(answer.TimeoutError(time.Second), call.QueuedError(12)): {
+			"timed out after 1 s, waiting for the rate limit with 12 calls ahead",
+			"ask fewer questions at once, or " + raise,
+		},
+		timeout(answer.TimeoutError(time.Second), call.RootsError("ca.pem")): {
+			"timed out after 1 s, reading root certificates",
+			"correct SSL_CERT_FILE: reading ca.pem does not end",
+		},
+		timeout(call.RootsError("ca.pem")): {
+			"timed out, reading root certificates",
+			"correct SSL_CERT_FILE: reading ca.pem does not end",
+		},
+		answer.ErrGone: {
+			"the API does not have the answer any more",
+			"it keeps answers for about ten minutes, with responses.store: true for longer",
+		},
+	})
+}
+
+// The line is not cut before the time to wait, which a long message of the API may name at its end.
+func TestExplainWait(t *testing.T) {
+	const message = "Rate limit reached for gpt-5.2 in organization org-0123456789abcdefghijklmn " +
+		"on tokens per min (TPM): Limit 200000, Used 158833, Requested 62431. " +
+		"Please try again in 14.036s."
+	for kind, status := range map[call.Kind]int{call.KindRateLimit: 429, call.KindServer: 503} {
+		t.Run(kind.Label(), func(t *testing.T) {
+			e := refused(kind, status, message)
+			e.Attempts = 4
+			e.RetryAfter = 14036 * time.Millisecond
+			v := Advisor{BaseURL: Setting{Value: "https://a.example/v1"}, Streams: true}
+			for _, got := range []string{v.Explain("answer", e), v.ExplainToCaller("answer", e)} {
+				if !strings.Contains(got, "after 4 attempts: try again in 14 s") {
+					t.Errorf("got %q, want the time to wait", got)
+				}
+			}
+		})
+	}
+}
+
+// The line has the hint before what the API said, and is cut at its end.
+func TestExplain(t *testing.T) {
+	const problem = "the API failed (503): try again later"
+	for message, want := range map[string]string{
+		"two\nlines":             problem + ": two lines",
+		" ":                      problem,
+		strings.Repeat("x", 200): problem + ": " + strings.Repeat("x", 126) + "…",
+	} {
+		t.Run(message, func(t *testing.T) {
+			got := Advisor{}.Explain("answer", refused(call.KindServer, 503, message))
+			compare.Equal(t, "Explain", got, want)
+		})
+	}
+}
+
+// No part of a key is left where a line is cut. The server redacts whole ones.
+func TestKeyAcrossTheEndOfALine(t *testing.T) {
+	const key = "0f3c9a77b1de42Q8w2Xr5Tn1BzHn4Vs8Ec2Ra7Lm6Pk9Yd3Wq5"
+	v := Advisor{Redactor: redact.New(key)}
+	for n := range 200 {
+		said := strings.Repeat("x", n) + key
+		for _, err := range []error{
+			errors.New(said),
+			call.KindNoText.Errorf("incomplete: %s", said),
+			&call.Error{Kind: call.KindConnection, Err: &net.DNSError{Name: said}},
+		} {
+			problem, _ := v.Advise("answer", err)
+			lines := v.Explain("answer", err) + v.ExplainToCaller("answer", err)
+			ofDNS := errors.As(err, new(*net.DNSError))
+			if ofDNS {
+				lines += problem // which is cut
+			}
+			if strings.Contains(strings.ReplaceAll(lines, key, ""), key[:4]) {
+				t.Fatalf("after %d characters: %s", n, lines)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package advice
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// What only the operator can do has one text for each kind, and none has anything of the server: a
+// setting, a variable, a path, a host, or what the API says about its account.
+func TestCallers(t *testing.T) {
+	const private = "config.yaml OPENAI_ HTTPS_PROXY request.timeout_ms responses. model_profiles " +
+		"max_output_tokens gateway.example org-1 /run/secrets"
+	for _, kind := range call.Kinds() {
+		t.Run(kind.Label(), func(t *testing.T) {
+			var err error = &call.Error{
+				Kind:    kind,
+				Status:  400,
+				Param:   "reasoning.effort",
+				Message: "organization org-1 at gateway.example",
+				Err:     &net.DNSError{Name: "gateway.example"},
+			}
+			if kind == call.KindFailed {
+				err = &call.Error{Kind: kind, Message: "Your question was flagged."}
+			}
+			got := Advisor{}.ExplainToCaller("answer", err)
+			for word := range strings.FieldsSeq(private) {
+				ofServer := strings.Contains(got, word)
+				known := kind == call.KindArguments || kind == call.KindLimited || kind == call.KindInternal
+				if ofServer && !known { // the server words these
+					t.Errorf("%q has %s", got, word)
+				}
+			}
+		})
+	}
+}
+
+// What people can do themselves.
+func TestOwnMistakes(t *testing.T) {
+	queued := errors.Join(answer.TimeoutError(time.Minute), call.QueuedError(3))
+	unread := errors.Join(answer.TimeoutError(time.Minute), call.RootsError("ca.pem"))
+	errs := map[error]string{
+		&call.Error{Kind: call.KindTimeout, Err: unread}: "timed out after 60 s: " + tellOperator,
+		&call.Error{Kind: call.KindTimeout, Err: queued}: "timed out after 60 s: " +
+			"ask for less, or fewer questions at once",
+		answer.ErrGone:     "the API does not have the answer any more",
+		answer.ErrShutdown: "the server restarts: ask again",
+	}
+	for _, row := range compare.Table(t, "callers", 2) {
+		errs[listed(t, row[0])] = row[1]
+	}
+	for err, want := range errs {
+		t.Run(want, func(t *testing.T) {
+			compare.Equal(t, "text", Advisor{}.ExplainToCaller("answer", err), want)
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package advice
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// Each kind of error has advice of its own, and only a broken connection is called one. A canceled
+// call needs no hint, the server words that of arguments and of calls in an hour, and none helps
+// against a bug.
+func TestEveryKind(t *testing.T) {
+	v := advisorFor("https://api.openai.com/v1")
+	ofAnswer := map[call.Kind]error{
+		call.KindShutdown: answer.ErrShutdown,
+		call.KindNoText:   call.KindNoText.Errorf("no output"),
+	}
+	withoutHint := []call.Kind{
+		call.KindCanceled,
+		call.KindArguments,
+		call.KindLimited,
+		call.KindInternal,
+	}
+
+	for _, kind := range call.Kinds() {
+		t.Run(kind.Label(), func(t *testing.T) {
+			err := cmp.Or[error](ofAnswer[kind], &call.Error{Kind: kind, Status: 500})
+			if got := call.KindOf(err); got != kind {
+				t.Errorf("KindOf(%v) = %v, want %v", err, got, kind)
+			}
+			problem, hint := v.Advise("answer", err)
+
+			if hint == "" && !slices.Contains(withoutHint, kind) {
+				t.Errorf("no hint for %q", problem)
+			}
+			broken := strings.HasPrefix(problem, "connection failed")
+			if broken != (kind == call.KindConnection) {
+				t.Errorf("problem %q", problem)
+			}
+		})
+	}
+}
+
+// TestEveryKind tries all kinds only if call.Kinds lists all that are declared.
+func TestKinds(t *testing.T) {
+	source, err := os.ReadFile("../../base/call/kind.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	listed := map[call.Kind]bool{}
+	for _, kind := range call.Kinds() {
+		listed[kind] = true
+	}
+	declared := strings.Count(string(source), " = Kind{")
+	compare.Equal(t, "kinds of call.Kinds, and those that kind.go declares", len(listed), declared)
+}
+
+// The file has only keys that are read, and only words with $ that are filled in.
+func TestWords(t *testing.T) {
+	decoder := yaml.NewDecoder(bytes.NewReader(file))
+	decoder.KnownFields(true)
+	var all map[string]words
+	err := decoder.Decode(&all)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	e := refused(call.KindFailed, 0, "")
+	values := Advisor{}.values("", e, e)
+	for name, w := range all {
+		t.Run(name, func(t *testing.T) {
+			got := text.Expand(strings.Join([]string{w.Problem, w.Hint, w.Caller}, " "), values)
+			if w.Problem == "" || strings.Contains(got, "$") {
+				t.Errorf("got %q, want a problem without $", got)
+			}
+		})
+	}
+}
+
+// listed returns an error that a table in testdata describes.
+func listed(t *testing.T, description string) error {
+	t.Helper()
+	var d struct {
+		call.Error `yaml:",inline"`
+		Label      string
+		Page       bool
+	}
+	err := yaml.Unmarshal([]byte(description), &d)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	i := slices.IndexFunc(call.Kinds(), func(k call.Kind) bool { return k.Label() == d.Label })
+	d.Kind = call.Kinds()[i]
+	if d.Kind == call.KindNoText {
+		return d.Kind.Errorf("%s", d.Message)
+	}
+	if d.Page {
+		d.Err = call.ErrWebPage
+	}
+	return &d.Error
+}
+
+func TestKind(t *testing.T) {
+	for _, row := range compare.Table(t, "advice", 3) {
+		advises(t, map[error]advice{listed(t, row[0]): {row[1], row[2]}})
+	}
+}
+
+// The checks of doctor show the hint.
+func TestNoModels(t *testing.T) {
+	v := advisorFor("https://a.example/v1")
+	for e, want := range map[*call.Error]bool{
+		refused(call.KindNotFound, 404, ""):  true,
+		refused(call.KindParameter, 405, ""): true,
+		refused(call.KindServer, 501, ""):    true,
+		refused(call.KindAuth, 401, ""):      false,
+	} {
+		t.Run(e.Kind.Label(), func(t *testing.T) {
+			got := v.NoModels(e)
+			if (got != "") != want {
+				t.Errorf("NoModels(%v) = %q, want a hint: %t", e, got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,295 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+const (
+	detailed = "answer_detailed" // which can be a task
+	keepTime = 8 * time.Minute
+)
+
+// api is an API that runs one question in the background for a minute, unless the question says
+// something else. Any server can ask it.
+type api struct {
+	tool      string // that is called; "": detailed
+	question  string
+	created   time.Time
+	cancelled int
+	fetches   int
+}
+
+// ask begins an answer in the background, unless the question is brief.
+func (a *api) ask(
+	ctx context.Context, c *call.Call, q answer.Question,
+) (*answer.Answer, error) {
+	if q.Query == "brief" || q.Query == "foreground" {
+		return research(ctx, c, q)
+	}
+	if q.Query == "queued" {
+		return queued(ctx, c)
+	}
+	a.question = q.Query
+	a.created = time.Now()
+	switch q.Query {
+	case "nameless":
+		c.Send(call.Created{})
+		c.Send(call.Created{}) // of a retry
+	case "retried":
+		c.Send(call.Created{ID: "resp_0"})
+		fallthrough
+	default:
+		c.Send(call.Created{ID: "resp_1"})
+	}
+	if q.Query == "soon" {
+		return research(ctx, c, answer.Question{Query: "brief"})
+	}
+	return research(ctx, c, answer.Question{Query: "why"})
+}
+
+// queued is refused by the rate limit, and waits for a minute with three calls ahead.
+func queued(ctx context.Context, c *call.Call) (*answer.Answer, error) {
+	c.Attempts = 1
+	c.Ahead = 3
+	waits, cancel := c.WaitContext(ctx)
+	defer cancel()
+	select {
+	case <-time.After(time.Minute):
+		return research(ctx, c, answer.Question{Query: "brief"})
+	case <-waits.Done():
+		return nil, &call.Error{Kind: call.KindTimeout, Err: context.Cause(waits), Attempts: 1}
+	}
+}
+
+// fetchErrors are what the API says about questions after a minute.
+var fetchErrors = map[string]error{
+	"endless": answer.ErrRunning,
+	"busy":    answer.ErrUnknown,
+	"gone":    answer.ErrGone,
+}
+
+func (a *api) fetch(
+	ctx context.Context, c *call.Call, from answer.Origin,
+) (*answer.Answer, error) {
+	a.fetches++
+	time.Sleep(10 * time.Millisecond)
+	same := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
+		from.Created.Equal(a.created)
+	switch {
+	case !same:
+		return nil, errors.New("not the task that was started")
+	case a.cancelled > 0:
+		return nil, context.Canceled
+	case a.question == "echo": // the API has no GET
+		return nil, answer.ErrGone
+	case a.question == "dark": // it fails
+		return nil, answer.ErrUnknown
+	case a.question == "silent":
+		<-ctx.Done()
+		return nil, answer.ErrUnknown
+	case time.Since(a.created) < time.Minute:
+		return nil, answer.ErrRunning
+	case a.question == "panic":
+		panic("bug")
+	}
+
+	if err := fetchErrors[a.question]; err != nil {
+		return nil, err
+	}
+	return research(ctx, c, answer.Question{Query: "brief"})
+}
+
+func (a *api) cancel(context.Context, *call.Call, string) error {
+	a.cancelled++
+	return nil
+}
+
+// overHTTP makes a server of inSession one over HTTP, with tasks that the API runs.
+func (a *api) overHTTP(o *Options) {
+	a.overStdio(o)
+	o.Ask = a.ask
+	o.Detach.Shared = true
+}
+
+func (a *api) overStdio(o *Options) {
+	o.Detach.API = &tasks.API{
+		Fetch:   a.fetch,
+		Cancel:  a.cancel,
+		Secrets: func() []string { return []string{"a secret"} },
+		BaseURL: "https://api.example/v1",
+		Keep:    keepTime,
+	}
+}
+
+// A task that the API runs has the result of a plain call in each process. Its end is observed
+// once, where it began.
+func TestBackgroundTask(t *testing.T) {
+	a := &api{}
+	inSession(t, func(p *peer) {
+		other := newPeer(p.T, a.overHTTP)
+		p.want(p.request("server/discover", withTasks, `"x":1`),
+			`"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}},"tools":{}}`)
+
+		const times = `"createdAt":"2000-01-01T00:00:00Z","ttlMs":780000,"pollIntervalMs":5000`
+		task := p.call(withTasks, "why")
+		id := task.Get("taskId").Str
+		p.want(task, `"resultType":"task"`, `"status":"working"`, times)
+
+		time.Sleep(time.Second)
+		p.want(p.task("update", id), `"resultType":"complete"`)
+		p.wantTask(id, times, `"status":"working","statusMessage":"searching: a"`)
+		other.wantTask(id, `"resultType":"complete","taskId":"`+id+`"`, times,
+			`"status":"working","lastUpdatedAt":"2000-01-01T00:00:01.02Z"`)
+
+		time.Sleep(time.Minute)
+		over := other.wantTask(id, `"status":"completed"`)
+		plain := p.call(withoutTasks, "brief")
+		compare.Equal(p, "result", over.Get("result.content").Raw, plain.Get("content").Raw)
+
+		time.Sleep(2 * time.Second)
+		other.wantTask(id, `"result":{`)
+		p.wantTask(id, `"result":{`)
+		calls := *p.calls
+		if len(calls) != 2 || len(*other.calls) > 0 { // and the plain one
+			p.Fatalf("%d and %d calls observed, want the task once", len(calls), len(*other.calls))
+		}
+		if got := calls[0]; got.Tool != detailed || got.Outcome != "ok" || got.Retries != figures.Retries {
+			p.Errorf("observed %+v", got)
+		}
+
+		time.Sleep(keepTime + limit)
+		p.wantTask(id, `"code":-32602`)
+		other.wantTask(id, `"code":-32602`)
+	}, a.overHTTP)
+}
+
+// How a task ends, as a process sees it that has not begun it.
+func TestBackgroundEnds(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Query, Mode string
+		Wait        time.Duration
+		Want        string
+	}](t, "ends") {
+		t.Run(tt.Query+" "+tt.Mode+" "+tt.Wait.String(), func(t *testing.T) {
+			a := &api{}
+			mode := func(o *Options) { o.Settings.ToolErrors = tt.Mode }
+			inSession(t, func(p *peer) {
+				id := newPeer(p.T, a.overHTTP).start(tt.Query)
+				time.Sleep(tt.Wait)
+				p.wantTask(id, tt.Want)
+
+				timedOut := tt.Query == "endless" && tt.Wait == limit
+				compare.Equal(p, "cancelled", a.cancelled == 1, timedOut)
+				time.Sleep(10 * time.Second) // it does not change any more
+				if tt.Want != `"status":"working"` {
+					p.wantTask(id, tt.Want)
+				}
+			}, a.overHTTP, mode)
+		})
+	}
+}
+
+// Calls that the API answers at once, or whose response it does not find, are plain ones.
+func TestBackgroundPlain(t *testing.T) {
+	for _, query := range []string{"brief", "echo", "nameless"} {
+		t.Run(query, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				r := p.call(withTasks, query)
+				p.want(r, `\"answer\":\"`, `"resultType":"complete"`)
+			}, (&api{}).overHTTP)
+		})
+	}
+}
+
+// All requests about a task in a second share one to the API, also those at the same time.
+func TestShareFetch(t *testing.T) {
+	a := &api{}
+	inSession(t, func(p *peer) {
+		id := newPeer(p.T, a.overHTTP).start("why")
+		a.fetches = 0
+		for range 10 {
+			p.send("tasks/get", withTasks, byID(id))
+		}
+
+		for range 10 {
+			p.want(p.receive(), `"status":"working"`)
+		}
+
+		for i := range 2 {
+			time.Sleep(980 * time.Millisecond)
+			p.wantTask(id, `"status":"working"`)
+
+			compare.Equal(p, "requests", a.fetches, i+1)
+		}
+	}, a.overHTTP)
+}
+
+// A task keeps its slot until its end, which need not be asked about.
+func TestBackgroundSlot(t *testing.T) {
+	oneSlot := func(o *Options) { o.People.Limits.MaxCalls = 1 }
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		p.start("why")
+		p.want(p.call(withoutTasks, "brief"), `\"answer\":\"brief\"`)
+
+		compare.Equal(p, "wait for a slot", time.Since(began).Truncate(5*time.Second), time.Minute)
+	}, (&api{}).overHTTP, oneSlot)
+}
+
+// A server that ends neither cancels a task of the API nor observes its end.
+func TestClose(t *testing.T) {
+	a := &api{}
+	inSession(t, func(p *peer) {
+		p.start("why")
+		p.server.Close()
+		time.Sleep(time.Second)
+
+		if n := len(*p.calls); n > 0 || a.cancelled > 0 {
+			p.Errorf("%d calls observed and %d cancelled, want none", n, a.cancelled)
+		}
+		compare.Equal(p, "calls", p.server.running(), 0)
+	}, a.overHTTP)
+}
+
+// Over stdio a task is returned when the API has named its response, or after two seconds. Then its
+// id is that of the process.
+func TestBackgroundStdio(t *testing.T) {
+	for _, tt := range []struct {
+		query  string
+		want   time.Duration
+		sealed bool
+	}{
+		{"named", time.Second, true},
+		{"late", 2 * time.Second, false},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			a := &api{}
+			inSession(t, func(p *peer) {
+				began := time.Now()
+				id := p.start(tt.query)
+
+				compare.Equal(p, "a task after", time.Since(began), tt.want)
+
+				other := newPeer(p.T, a.overStdio).task("update", id)
+				compare.Equal(p, "the id is sealed", !other.Get("error").Exists(), tt.sealed)
+
+				// This process knows the progress, and asks the API nothing.
+				time.Sleep(2 * time.Second)
+				p.wantTask(id, `"status":"working","statusMessage":"searching: a"`)
+				time.Sleep(time.Minute)
+				p.wantTask(id, `\"answer\":\"`+tt.query)
+
+				compare.Equal(p, "requests", a.fetches, 0)
+			}, a.overStdio)
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+)
+
+// PersonKey is the key of the call.Person in the Extra of an auth.TokenInfo.
+const PersonKey = "person"
+
+// newCall returns the call of a request for a tool.
+func newCall(req mcp.Request, tool string) *call.Call {
+	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // there is none over stdio
+	c := &call.Call{
+		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
+		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
+		Tool: tool,
+
+		Person: personOf(extra.TokenInfo),
+	}
+
+	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
+	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
+	c.Traceparent = traceparentGrammar().FindString(trace)
+	return c
+}
+
+// traceparentGrammar is that of https://www.w3.org/TR/trace-context.
+var traceparentGrammar = text.Regexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over
+// HTTP, which tells them only in initialize: another server may have answered that.
+func clientInfo(req mcp.Request) string {
+	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
+	if info == nil {
+		return ""
+	}
+	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
+}
+
+// personOf returns the person whose token a request has; nil: an anonymous caller.
+func personOf(token *auth.TokenInfo) call.Person {
+	if token == nil {
+		return call.Person{Name: "anonymous"}
+	}
+	person, _ := token.Extra[PersonKey].(call.Person)
+	return person
+}
+
+// call answers a call, which also ends with session.
+func (s *Server) call(
+	ctx, session context.Context, req *mcp.CallToolRequest,
+) (mcp.Result, error) {
+	name := req.Params.Name
+	known := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
+	if name == answerResult && s.options.Detach.API != nil { // another server may have sealed the id
+		known = true
+	}
+	if !known {
+		return nil, unknownTool(name)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
+
+	began := time.Now()
+	c := newCall(req, name)
+	args := gjson.ParseBytes(req.Params.Arguments)
+	q, err := answer.Parse(args, s.options.Settings.Defaults)
+	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
+		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
+
+	if name == answerResult { // it has no question, which is all that err says
+		return s.await(ctx, req, c, args.Get("id").Str)
+	}
+	if err == nil {
+		err = s.options.People.Limits.Budget.Take(c)
+	}
+	if err != nil {
+		s.observe(c, began, nil, err)
+		return s.failure(req, name, err)
+	}
+	asTask := s.canBeTask(req.Params)
+	task, a, err := s.ask(ctx, req, c, q, asTask)
+	switch {
+	case errors.Is(err, call.ErrWaiting):
+		return s.waitingResult(req, c.Ahead), nil
+	case task == nil:
+		return s.result(req, name, a, err)
+	case asTask:
+		return created(task), nil
+	}
+	return s.workingResult(req, task.ID), nil
+}
+
+// run waits until the call may run, and runs it. A panic fails this call only.
+func (s *Server) run(
+	ctx context.Context, c *call.Call, q answer.Question,
+) (a *answer.Answer, err error) {
+	began := time.Now()
+	defer func() {
+		unsent := a == nil && c.Attempts == 0
+		free := unsent || errors.Is(err, call.ErrWaiting)
+		s.options.People.Limits.Budget.Settle(c, !free)
+		s.observe(c, began, a, err)
+	}()
+	defer s.recoverCall(c.Tool, &err)
+	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
+	defer cancel()
+
+	release, err := s.options.People.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.options.Ask(ctx, c, q)
+}
+
+// recoverCall, when deferred, turns a panic into the error of a call.
+func (s *Server) recoverCall(tool string, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	stack := string(debug.Stack())
+	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
+	*err = call.KindInternal.Errorf("internal error")
+}
+
+// isWatched reports whether the client of a request asks for messages about its call.
+func isWatched(req *mcp.CallToolRequest) bool {
+	switch req.Params.GetProgressToken().(type) {
+	case string, float64: // as the protocol has it
+		return true
+	}
+	return false
+}
+
+// watch sends messages about a call to the client of a request, if the client asks for them. They
+// end before stop returns.
+func watch(
+	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress,
+) (stop func()) {
+	if !isWatched(req) {
+		return func() {}
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
+	var messages sync.WaitGroup
+	messages.Go(func() {
+		progress.Watch(ctx, func(message string) error {
+			p.Progress++
+			p.Message = message
+			return req.Session.NotifyProgress(ctx, p)
+		})
+	})
+	return func() {
+		cancel()
+		messages.Wait()
+	}
+}
+
+// outcomes are those of calls that have no answer, but did not fail.
+var outcomes = map[call.Kind]string{
+	call.KindCanceled:  cancelled,
+	call.KindArguments: "invalid",
+	call.KindLimited:   "limited",
+}
+
+// observe reports how a call ended, unless it goes on at the API.
+func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err error) {
+	if s.options.Observe == nil || errors.Is(err, call.ErrDetached) {
+		return
+	}
+	end := Ended{
+		Call:     c,
+		Outcome:  "ok",
+		Duration: time.Since(began),
+		Err:      err,
+	}
+	if a != nil {
+		end.Retries = a.Meta.Retries
+	}
+	if e, ok := errors.AsType[*call.Error](err); ok {
+		end.Retries = max(0, e.Attempts-1)
+	}
+
+	switch {
+	case errors.Is(err, call.ErrWaiting): // the question was not asked
+		end.Outcome = waiting
+		end.Err = nil
+	case err != nil:
+		end.Outcome = cmp.Or(outcomes[call.KindOf(err)], "error")
+	}
+	s.options.Observe(end)
+}

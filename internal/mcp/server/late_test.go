@@ -1,0 +1,321 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+const within = 25 * time.Second
+
+func late(o *Options) { o.Detach.Within = within }
+
+// ask calls answer, and returns the result with the JSON object of its text.
+func (p *peer) ask(query string) (result, object gjson.Result) {
+	p.Helper()
+	params := strings.Replace(detailedCall(query), "_detailed", "", 1)
+	result = p.request("tools/call", withTasks, params)
+	return result, gjson.Parse(result.Get("content.0.text").Str)
+}
+
+// await calls answer_result.
+func (p *peer) await(id string) (result, object gjson.Result) {
+	p.Helper()
+	params := `"name":"answer_result","arguments":{"id":"` + id + `"}`
+	result = p.request("tools/call", withTasks, params)
+	return result, gjson.Parse(result.Get("content.0.text").Str)
+}
+
+// A call without a result in time returns an id, and answer_result waits as long for what the call
+// would have returned. Each working result has another id, all of them stay, and the call is
+// observed once.
+func TestLate(t *testing.T) {
+	for _, tt := range []struct{ query, want string }{
+		{"why", `\"answer\":\"why\"`},
+		{"fail late", `"isError":true`},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				began := time.Now()
+				r, working := p.ask(tt.query)
+				id := working.Get("id").Str
+				p.want(working, `{"status":"working","id":"`+id+`","message":"The answer is not`)
+				if d := time.Since(began); d != within || r.Get("isError").Exists() {
+					p.Errorf("%s after %v, want no error after %v", r, d, within)
+				}
+				if len(id) < 22 || len(id) > 64 {
+					p.Errorf("id %q, want 22 to 64 characters", id)
+				}
+
+				_, second := p.await(id)
+				p.want(second, `"status":"working","id":"`+id+`.2"`)
+				over, _ := p.await(id + ".2")
+				compare.Equal(p, "duration", time.Since(began), time.Minute)
+				p.want(over, tt.want)
+				for _, id := range []string{id, id + ".2", id + ".7"} {
+					again, _ := p.await(id)
+					compare.Equal(p, id, again.Raw, over.Raw)
+				}
+
+				compare.Equal(p, "calls observed", len(*p.calls), 1)
+				time.Sleep(limit + time.Hour)
+				p.wantUnknown(id)
+			}, late)
+		})
+	}
+}
+
+// wantUnknown wants that answer_result refuses an id.
+func (p *peer) wantUnknown(id string) {
+	p.Helper()
+	r, _ := p.await(id)
+	p.want(r, `"isError":true`,
+		`"answer_result: invalid arguments: the id is not known, or has expired"`)
+}
+
+// A result in time is that of a plain call. The client that takes tasks gets one for
+// answer_detailed, whose id is also one for answer_result.
+func TestInTime(t *testing.T) {
+	inSession(t, func(p *peer) {
+		r, _ := p.ask("brief")
+		p.want(r, `\"answer\":\"brief\"`)
+		id := p.start("why")
+		_, working := p.await(id)
+		p.want(working, `"status":"working","id":"`+id+`.2"`)
+
+		for _, id := range []string{"", "x", id + ".1", id + ".02", id + ".-2", id + ".x",
+			id + ".2.2", id + ".9999999999999999999"} {
+			p.wantUnknown(id)
+		}
+	}, late)
+}
+
+// The time limit counts from the start of the call, also if nothing asks for its result.
+func TestLateTimeout(t *testing.T) {
+	inSession(t, func(p *peer) {
+		_, working := p.ask("why")
+		time.Sleep(time.Hour)
+		r, _ := p.await(working.Get("id").Str)
+		p.want(r, `"isError":true`, "answer failed: timed out after 40 s")
+		compare.Equal(p, "duration", (*p.calls)[0].Duration, 40*time.Second)
+	}, late, func(o *Options) { o.Settings.Timeout = 40 * time.Second })
+}
+
+// Over HTTP only what the API runs is late, and the slot of the call is free at its end. A call that
+// waits for it ends in time.
+func TestLateOverHTTP(t *testing.T) {
+	a := &api{tool: "answer"}
+	onePlace := func(o *Options) {
+		o.People.Limits.MaxCalls = 1
+		o.Settings.Structured = true
+	}
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		r, _ := p.ask("foreground")
+		p.want(r, `\"answer\":\"`)
+		compare.Equal(p, "duration", time.Since(began), time.Minute)
+
+		began = time.Now()
+		_, working := p.ask("why")
+		id := working.Get("id").Str
+		if len(id) > 160 {
+			p.Errorf("id %q, want at most 160 characters", id)
+		}
+		p.wantWaiting(detailedCall("brief"), 0)
+		compare.Equal(p, "a result after", time.Since(began).Round(time.Second), 2*within)
+		plain, _ := p.ask("brief")
+		p.want(plain, `\"answer\":\"brief\"`)
+		compare.Equal(p, "end of another call", time.Since(began).Round(time.Second), time.Minute+time.Second)
+	}, a.overHTTP, late, onePlace)
+}
+
+// wantWaiting wants that a call ends because it waits for others, and that it is no failure.
+func (p *peer) wantWaiting(params string, ahead int) {
+	p.Helper()
+	observed := len(*p.calls)
+	r := p.request("tools/call", withTasks, params)
+	object := gjson.Parse(r.Get("content.0.text").Str)
+	p.want(object, fmt.Sprintf(`{"status":"waiting","ahead":%d,"message":"The question was not`, ahead))
+	compare.Equal(p, "structured", r.Get("structuredContent").Raw, object.Raw)
+	compare.Equal(p, "an error", r.Get("isError").Exists(), false)
+
+	ended := (*p.calls)[observed]
+	compare.Equal(p, "outcome", ended.Outcome, "waiting")
+	compare.Equal(p, "error", ended.Err, nil)
+}
+
+// Over HTTP a call that waits for the rate limit ends in time, also one that would be a task, and
+// takes nothing of the quota. Each result has other words.
+func TestLateWaits(t *testing.T) {
+	settings := func(o *Options) {
+		o.Settings.Structured = true
+		o.People.Limits.Budget = callsPerHour(1)
+	}
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		params := detailedCall("queued")
+		p.wantWaiting(params, 3)
+		compare.Equal(p, "a result after", time.Since(began), within)
+		p.wantWaiting(strings.Replace(params, "_detailed", "", 1), 3)
+
+		r, first := p.ask("queued")
+		p.want(first, `"status":"waiting"`)
+		_, second := p.ask("queued")
+		compare.Equal(p, "the same result", first.Raw == second.Raw, false)
+		p.want(p.request("tools/list", withTasks, `"x":1`), `"ahead":{"type":"integer"}`)
+		p.want(r, `"resultType":"complete"`)
+	}, (&api{}).overHTTP, late, settings)
+}
+
+// Where the process keeps calls, one that waits for a slot or for the rate limit gets its id in time,
+// and goes on.
+func TestLateWaitsHere(t *testing.T) {
+	a := &api{}
+	settings := func(o *Options) {
+		o.Ask = a.ask
+		o.People.Limits.MaxCalls = 1
+	}
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		_, limited := p.ask("queued")
+		_, waits := p.ask("brief")
+		compare.Equal(p, "two ids after", time.Since(began), 2*within)
+
+		for _, working := range []gjson.Result{limited, waits} {
+			p.want(working, `"status":"working"`)
+			over, _ := p.await(working.Get("id").Str)
+			p.want(over, `\"answer\":\"brief\"`)
+		}
+		compare.Equal(p, "both answers after", time.Since(began), time.Minute+2*time.Second)
+	}, late, settings)
+}
+
+// Over HTTP the id is there in time, unless the API says that it does not have the response, or
+// what the question excludes does not fit. The API is asked about calls that take half of that
+// time.
+func TestLateInTime(t *testing.T) {
+	const short = 10 * time.Second // which a GET may take
+	inTime := func(o *Options) { o.Detach.Within = short }
+	for _, tt := range compare.Rows[struct {
+		Name, Arguments string
+		Want            time.Duration
+		Fetches         int
+	}](t, "in-time") {
+		t.Run(tt.Name, func(t *testing.T) {
+			a := &api{tool: "answer"}
+			inSession(t, func(p *peer) {
+				began := time.Now()
+				r := p.request("tools/call", withTasks,
+					`"name":"answer","arguments":{"query":`+tt.Arguments+`}`)
+				id := gjson.Get(r.Get("content.0.text").Str, "id")
+				compare.Equal(p, "a result after", time.Since(began), tt.Want)
+				compare.Equal(p, "it is an id", id.Exists(), tt.Want == short)
+				compare.Equal(p, "requests", a.fetches, tt.Fetches)
+			}, a.overHTTP, inTime)
+		})
+	}
+}
+
+// A server whose calls are not late answers for the ids of others, and does not list the tool. The
+// id is that of the last retry.
+func TestLateElsewhere(t *testing.T) {
+	a := &api{tool: "answer"}
+	inSession(t, func(p *peer) {
+		_, working := p.ask("retried")
+		id := working.Get("id").Str
+
+		other := newPeer(p.T, a.overHTTP)
+		began := time.Now()
+		_, second := other.await(id)
+		other.want(second, `"status":"working","id":"`+id+`.2"`)
+		compare.Equal(p, "wait", time.Since(began).Round(time.Second), resultTime)
+		over, _ := other.await(id + ".2")
+		other.want(over, `\"answer\":\"`)
+
+		list := other.request("tools/list", withTasks, `"x":1`)
+		compare.Equal(p, "tools", int(list.Get("tools.#").Int()), len(call.Tools))
+	}, a.overHTTP, late)
+}
+
+// The call and answer_result get the progress of the call, each until its result.
+func TestLateProgress(t *testing.T) {
+	inSession(t, func(p *peer) {
+		meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
+		params := strings.Replace(detailedCall("named"), "_detailed", "", 1)
+		for _, want := range []string{
+			"thinking\nsearching: a\n",     // of the call
+			"searching: a\nsearching: a\n", // of answer_result
+		} {
+			p.send("tools/call", meta, params)
+			messages := ""
+			r := p.receive()
+			for ; r.Get("method").Str != ""; r = p.receive() {
+				messages += r.Get("params.message").Str + "\n"
+			}
+			if !strings.HasPrefix(messages, want) {
+				p.Errorf("messages %q, want %q", messages, want)
+			}
+			id := gjson.Get(r.Get("content.0.text").Str, "id").Str
+			params = `"name":"answer_result","arguments":{"id":"` + id + `"}`
+		}
+		p.want(p.request("nope", withTasks, `"x":1`), `"id":3`) // no message came after a result
+	}, late)
+}
+
+// A call that waits for a slot says how many calls came before it. A person who asks again within a
+// minute is as early as before, and a newcomer is last.
+func TestLateOrder(t *testing.T) {
+	for pause, want := range map[time.Duration]string{ // until bob asks again
+		0:           "alice, alice, bob, alice, carol",
+		time.Minute: "alice, alice, alice, carol, bob",
+	} {
+		t.Run(pause.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var order []string
+				s, _ := newServer(func(o *Options) {
+					o.Settings.Timeout = time.Hour
+					o.Ask = func(
+						_ context.Context, c *call.Call, _ answer.Question,
+					) (*answer.Answer, error) {
+						order = append(order, c.Person.ID)
+						time.Sleep(2 * time.Minute)
+						return &answer.Answer{}, nil
+					}
+				})
+
+				var calls sync.WaitGroup
+				ask := func(person string, within time.Duration) *call.Call {
+					c := &call.Call{Person: call.Person{ID: person}}
+					c.WaitUntil = time.Now().Add(within)
+					calls.Go(func() { _, _ = s.run(t.Context(), c, answer.Question{}) })
+					synctest.Wait()
+					return c
+				}
+
+				ask("alice", time.Hour) // runs
+				waiting := []*call.Call{ask("alice", time.Hour), ask("bob", within), ask("alice", within)}
+				time.Sleep(within)
+				synctest.Wait()
+				compare.Equal(t, "calls before that of bob", waiting[1].Ahead, 1)
+				compare.Equal(t, "calls before that of alice", waiting[2].Ahead, 2)
+
+				ask("alice", time.Hour)
+				ask("carol", time.Hour)
+				time.Sleep(pause)
+				ask("bob", time.Hour)
+				calls.Wait()
+				compare.Equal(t, "order", strings.Join(order, ", "), want)
+			})
+		})
+	}
+}

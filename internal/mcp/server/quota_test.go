@@ -1,0 +1,62 @@
+package server
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// callAs calls answer, and returns the call as it was observed.
+func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended {
+	t.Helper()
+	req := request(query)
+	person := call.Person{ID: "token:" + name, Name: name}
+	req.Extra.TokenInfo = &auth.TokenInfo{Extra: map[string]any{PersonKey: person}}
+	s.call(t.Context(), t.Context(), req)
+	return (*calls)[len(*calls)-1]
+}
+
+// callsPerHour is a budget of n calls an hour.
+func callsPerHour(n int) *budget.Budget {
+	return budget.New(budget.Options{CallsPerHour: n})
+}
+
+// The error says when the next call is possible. Invalid arguments and calls that the API
+// was not asked for take nothing, failed calls do.
+func TestLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(o *Options) { o.People.Limits.Budget = callsPerHour(3) })
+		for _, tt := range compare.Rows[struct {
+			After                time.Duration
+			Query, Outcome, Want string
+		}](t, "limited") {
+			time.Sleep(tt.After)
+			ended := s.callAs(t, "alice", tt.Query, calls)
+			compare.Equal(t, "outcome", ended.Outcome, tt.Outcome)
+
+			got := ""
+			if ended.Err != nil {
+				got = ended.Err.Error()
+			}
+			compare.Equal(t, "error", got, tt.Want)
+		}
+	})
+}
+
+// A call that would be a task is refused at once. Requests about a task are no calls.
+func TestLimitedTask(t *testing.T) {
+	inSession(t, func(p *peer) {
+		id := p.start("why")
+		for range 3 {
+			p.wantTask(id, `"status":"working"`)
+		}
+		p.want(p.call(withTasks, "why"), `"isError":true`,
+			`"answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"`)
+	}, func(o *Options) { o.People.Limits.Budget = callsPerHour(1) })
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+)
+
+// result is the result of tools/call.
+type result struct {
+	mcp.ResultBase
+	Content    []content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+	Type       string          `json:"resultType,omitempty"` // for clients that know it
+}
+
+// content is a text of a result.
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// newResult returns a result with a text for the client of a request.
+func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *result {
+	r := &result{Content: []content{{"text", body}}}
+	r.Meta = mcp.Meta{}
+	if s.options.Settings.NoMeta {
+		meta = nil
+	}
+	for name, value := range meta {
+		r.Meta[version.Name+"/"+name] = value
+	}
+	if knowsTypes(req) {
+		r.Type = "complete"
+	}
+	return r
+}
+
+// object returns a result whose text is the JSON object v.
+func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
+	body, _ := jsonx.Marshal(v) // strings and numbers are always valid JSON
+	r := s.newResult(req, string(body), meta)
+	if s.options.Settings.Structured {
+		r.Structured = body
+	}
+	return r
+}
+
+// knowsTypes reports whether the client of a request knows types of results: it is stateless, or has
+// asked for a later version than that of its session.
+func knowsTypes(req mcp.Request) bool {
+	session, _ := req.GetSession().(*mcp.ServerSession)
+	p := session.InitializeParams()
+	asked := p != nil && p.ProtocolVersion >= Stateless
+	return asked || isStateless(req.GetParams().GetMeta())
+}
+
+// result returns the result of a call of a tool, which has an answer or an error, for the client of
+// a request.
+func (s *Server) result(
+	req mcp.Request, tool string, a *answer.Answer, err error,
+) (mcp.Result, error) {
+	if err != nil {
+		return s.failure(req, tool, err)
+	}
+	return s.success(req, a), nil
+}
+
+// usage is how a result shows tokens.
+type usage struct {
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
+// in _meta.
+func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
+	clean := s.options.Redactor.Line
+	m := a.Meta
+	return s.object(req, a, map[string]any{
+		"usage":          usage(m.Usage),
+		"resolved_model": clean(m.ResolvedModel),
+		"service_tier":   clean(m.ServiceTier),
+		"response_id":    clean(m.ResponseID),
+		"request_id":     clean(m.RequestID),
+		"searches":       m.Searches,
+		"elapsed_ms":     m.Elapsed.Milliseconds(),
+	})
+}
+
+// failure reports why a call has no answer with the code of spec appendix B: as an error of the
+// protocol, or as a result, whose _meta has the data. The data (spec §8.2) holds neither content nor
+// instructions nor the key.
+func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, error) {
+	const code = -32001
+	data := map[string]any{}
+	clean := s.options.Redactor.Line
+	var reason, message string
+
+	if call.KindOf(err) == call.KindArguments {
+		reason = clean(err.Error())
+		message = tool + ": invalid arguments: " + reason
+		data["reason"] = reason
+	} else {
+		reason = text.Truncate(clean(s.options.Explain(tool, err)), 400)
+		message = "answer failed: " + reason
+	}
+
+	e, ok := errors.AsType[*call.Error](err)
+	if ok && s.options.Settings.Debug {
+		maps.Copy(data, details(e, clean))
+	}
+
+	mode := s.options.Settings.ToolErrors
+	asResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
+	if asResult {
+		data["code"] = code
+		r := s.newResult(req, message, data)
+		r.IsError = true
+		return r, nil
+	}
+	data["message"] = reason
+	body, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
+	return nil, &jsonrpc.Error{
+		Code:    code,
+		Message: message,
+		Data:    body,
+	}
+}
+
+// details returns what an error of the API says besides its message.
+func details(e *call.Error, clean func(string) string) map[string]any {
+	data := map[string]any{
+		"name":       e.Name(),
+		"type":       clean(e.Type),
+		"request_id": clean(e.RequestID),
+		"status":     e.Status,
+	}
+	if e.Status == 0 { // not of an HTTP response
+		data["status"] = clean(e.Code)
+	}
+	maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
+	return data
+}

@@ -1,0 +1,236 @@
+// Package server is the MCP server: tools in front of one function that answers questions
+// (spec §3).
+//
+//	server.go    Server, and which methods and tools it has
+//	tools.go     how tools/list shows the tools of package call and the arguments of package answer
+//	call.go      a call, from its request to its end
+//	detach.go    calls that go on without their requests
+//	result.go    its result and its errors, as clients see them
+//	tasks.go     the methods of tasks, which clients poll
+//	late.go      the tool answer_result, which returns answers that take long
+package server
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
+)
+
+// Options configures a Server.
+type Options struct {
+	// Ask answers the question of a call (answer.Answerer.Ask). It returns soon after ctx is done.
+	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
+
+	Explain func(tool string, err error) string // an error of Ask in one line for people
+	Observe func(Ended)                         // at the end of each call, concurrently; or nil
+
+	Settings Settings
+	Detach   Detach
+
+	People   *people.Registry // bounds the calls; nil: those of one person
+	Redactor *redact.Redactor // removes secrets from errors
+	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
+}
+
+// Settings are those of the configuration.
+type Settings struct {
+	Defaults   answer.Defaults // shown in the schemas
+	Timeout    time.Duration   // of a call, the wait for others included
+	Structured bool            // add structuredContent; some clients then drop content
+	NoMeta     bool            // leave out _meta; some clients show it to models
+	Debug      bool            // add status, type, name and request_id to errors (spec §8.2)
+
+	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
+	// the protocol version of the request decides.
+	ToolErrors string
+}
+
+// Ended says how a call of a tool ended.
+type Ended struct {
+	*call.Call
+	Outcome  string // ok, error, invalid, limited, waiting or cancelled
+	Duration time.Duration
+	Retries  int   // requests that failed before others
+	Err      error // why there is no answer, of a kind that call.KindOf returns; or nil
+}
+
+// Server answers tool calls.
+type Server struct {
+	options Options
+	tools   []*mcp.Tool
+	tasks   *tasks.Tasks
+}
+
+// New returns a Server.
+func New(o Options) *Server {
+	o.People = cmp.Or(o.People, people.New(people.Limits{}))
+	s := &Server{
+		options: o,
+		tools:   tools(o),
+	}
+
+	s.tasks = tasks.New(tasks.Options{
+		Timeout: o.Settings.Timeout,
+		API:     o.Detach.API,
+		Recover: s.recoverCall,
+		EOF:     o.Detach.EOF,
+	})
+	return s
+}
+
+// Close ends the tasks that run here. The API goes on with the responses in its background.
+func (s *Server) Close() {
+	s.tasks.Close()
+}
+
+// MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
+// cause. All servers that MCP returns share the limit of calls and the tasks.
+func (s *Server) MCP(session context.Context) *mcp.Server {
+	log := s.options.Log
+	if !log.Enabled(session, slog.LevelDebug) {
+		// The SDK logs the end of a session and early requests as errors.
+		log = slog.New(slog.DiscardHandler)
+	}
+
+	m := mcp.NewServer(program(), &mcp.ServerOptions{
+		Logger:       log,
+		Instructions: s.options.instructions(),
+		Capabilities: serverCapabilities,
+		// initialize agrees on the second one for any request (spec §2.3). The first is for
+		// stateless clients, which do not initialize.
+		SupportedProtocolVersions: []string{Stateless, legacy},
+	})
+
+	// The SDK does not know the tools: AddTool takes two thirds of what a request allocates.
+	addTaskMethods(m)
+	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return s.receive(session, next)
+	})
+	return m
+}
+
+// Stateless is the protocol version from which on requests describe their client. Before it clients
+// initialize a session, for which legacy is agreed on.
+const (
+	Stateless = "2026-07-28"
+	legacy    = "2025-06-18"
+)
+
+// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK
+// copies them.
+var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+
+// program is what clients show of this server.
+func program() *mcp.Implementation {
+	return &mcp.Implementation{
+		Name:    version.Name,
+		Version: version.String(),
+	}
+}
+
+// isStateless reports whether a request follows the version Stateless. The SDK has refused later
+// ones.
+func isStateless(meta mcp.Meta) bool {
+	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
+	return v >= Stateless
+}
+
+// Methods are the requests that a server answers. Some clients ask for the lists of prompts and
+// resources without looking at the capabilities.
+var Methods = rpc.Methods{
+	"initialize":               rpc.Required[mcp.InitializeParams],
+	"ping":                     rpc.Optional[mcp.PingParams],
+	"server/discover":          rpc.Optional[mcp.DiscoverParams],
+	"tools/list":               rpc.Optional[mcp.ListToolsParams],
+	"tools/call":               rpc.Required[mcp.CallToolParamsRaw],
+	"tasks/get":                rpc.Optional[taskParams],
+	"tasks/cancel":             rpc.Optional[taskParams],
+	"tasks/update":             rpc.Optional[taskParams],
+	"prompts/list":             rpc.Optional[mcp.ListPromptsParams],
+	"resources/list":           rpc.Optional[mcp.ListResourcesParams],
+	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
+}
+
+// receive returns what answers the requests of Methods, and notifications. next is the SDK.
+func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
+	initialized := &atomic.Bool{}
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "initialize":
+			res, err := next(ctx, method, req)
+			first := !initialized.Swap(req.GetParams() != nil)
+			if err != nil && req.GetParams() != nil && first {
+				return s.initialize(), nil
+			}
+			return res, err
+
+		case "server/discover":
+			res, err := next(ctx, method, req)
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Detach.Tasks {
+				d.Capabilities.AddExtension(tasksExtension, nil)
+			}
+			return res, err
+
+		case "tools/list":
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
+				list.Tools = s.tools
+				list.TTLMs = 3_600_000 // an hour: they change only when the server restarts
+			}
+			return res, err
+
+		case "tools/call":
+			return s.call(ctx, session, req.(*mcp.CallToolRequest))
+		}
+		if slices.Contains(taskMethods, method) {
+			return s.handleTask(ctx, method, req)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// initialize answers the first initialize of a session where the SDK refuses it, because the client
+// has sent server/discover. It has given up waiting for that answer, and falls back
+// (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
+func (s *Server) initialize() *mcp.InitializeResult {
+	return &mcp.InitializeResult{
+		ProtocolVersion: legacy,
+		Capabilities:    serverCapabilities,
+		Instructions:    s.options.instructions(),
+		ServerInfo:      program(),
+	}
+}
+
+// unknownTool is the error of spec appendix B. The SDK replaces the text of a *jsonrpc.Error with
+// that code, but not that of an error that can be converted to one.
+type unknownTool string
+
+func (name unknownTool) Error() string {
+	return "Unknown tool: " + text.Label(string(name))
+}
+
+func (name unknownTool) As(target any) bool {
+	e, ok := target.(**jsonrpc.Error)
+	if ok {
+		*e = &jsonrpc.Error{
+			Code:    jsonrpc.CodeMethodNotFound,
+			Message: name.Error(),
+		}
+	}
+	return ok
+}

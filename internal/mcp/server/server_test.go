@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// request is a call of a tool over HTTP.
+func request(query string) *mcp.CallToolRequest {
+	return &mcp.CallToolRequest{
+		Session: &mcp.ServerSession{},
+		Params: &mcp.CallToolParamsRaw{
+			Name:      "answer",
+			Arguments: fmt.Appendf(nil, `{"query":%q}`, query),
+		},
+		Extra: &mcp.RequestExtra{
+			Header: http.Header{"User-Agent": {"codex/1.0"}},
+		},
+	}
+}
+
+// wantError checks an error of the protocol for a part of its message, and that it has no secret.
+func wantError(t *testing.T, err error, part string) {
+	t.Helper()
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+
+	if !ok || e.Code != -32001 {
+		t.Fatalf("error %v, want one of the protocol, -32001", err)
+	}
+	compare.Contains(t, "message", e.Message, part)
+	if strings.Contains(e.Message+string(e.Data), secret) {
+		t.Errorf("the secret is in %s %s", e.Message, e.Data)
+	}
+}
+
+// A call has an id of its own where the request has none, and what others write is short.
+func TestIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer()
+		long := request("brief")
+		long.Extra.Header.Set("X-Request-Id", "a\u202e\n"+strings.Repeat("b", 1000))
+		s.call(t.Context(), t.Context(), long)
+
+		bare := request("brief")
+		bare.Extra = nil
+		info := map[string]any{"name": "Claude\nCode", "version": "2"}
+		bare.Params.SetMeta(mcp.Meta{mcp.MetaKeyClientInfo: info})
+		s.call(t.Context(), t.Context(), bare)
+
+		first := (*calls)[0]
+		compare.Equal(t, "id", first.ID, "a "+strings.Repeat("b", 97)+"…")
+		compare.Equal(t, "app", first.App, "codex/1.0")
+
+		second := (*calls)[1]
+		compare.Equal(t, "length of a random id", len(second.ID), len(rand.Text()))
+		compare.Equal(t, "app", second.App, "Claude Code/2")
+	})
+}
+
+// How calls fail, also those that a session or its shutdown ends. A shutdown is an error of its own
+// kind, not a call that its client has cancelled.
+func TestFailures(t *testing.T) {
+	const failed = "answer failed: "
+	for _, tt := range []struct {
+		query, want, outcome, kind string
+
+		cause   error // of the end of the session after two seconds
+		retries int
+	}{
+		{
+			"fail", failed + "calling the Responses API: server error (503): [redacted]",
+			"error", "server", nil, 2,
+		},
+		{"panic", failed + "internal error", "error", "internal", nil, 0},
+		{
+			" ", "answer: invalid arguments: query must not be empty",
+			"invalid", "arguments", nil, 0,
+		},
+		{"why", failed + "context canceled", "cancelled", "canceled", nil, 0},
+		{"why", failed + "the server restarts", "error", "shutdown", answer.ErrShutdown, 0},
+	} {
+		t.Run(tt.query+" "+tt.kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				session, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(2*time.Second, func() { cancel(tt.cause) })
+				s, calls := newServer()
+				_, err := s.call(t.Context(), session, request(tt.query))
+				wantError(t, err, tt.want)
+
+				ended := (*calls)[0]
+				compare.Equal(t, "outcome", ended.Outcome, tt.outcome)
+				compare.Equal(t, "kind", call.KindOf(ended.Err).Label(), tt.kind)
+
+				compare.Equal(t, "calls that run", s.running(), 0)
+				compare.Equal(t, "retries", ended.Retries, tt.retries)
+			})
+		})
+	}
+}
+
+// The time limit of a call includes its wait for the others.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 90 * time.Second
+		s, calls := newServer(func(o *Options) { o.Settings.Timeout = limit })
+		go s.call(t.Context(), t.Context(), request("why"))
+		synctest.Wait() // the second one waits for it
+
+		_, err := s.call(t.Context(), t.Context(), request("why"))
+		wantError(t, err, "timed out after 90 s")
+		second := (*calls)[1]
+
+		if call.KindOf(second.Err) != call.KindTimeout || second.Duration != limit {
+			t.Errorf("observed %+v, want a timeout after %v", second, limit)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+)
+
+// instructions tell models how to use the tools.
+var instructions = "Answers questions with current information from the web.\n" +
+	"Use " + text.Enumerate(uses(), ", and ") + ".\n" +
+	"The result is a JSON object: answer is the text, citations lists the sources with URL and " +
+	"date, and used_search says whether the web was searched. The date, published_at, is today's " +
+	"if a page has none. Name the sources when you use the answer."
+
+// uses says what each tool is for. The slowest is the last.
+func uses() []string {
+	all := call.OfTools(func(t call.Tool) string { return t.Name + " for " + t.For })
+	slices.Reverse(all[1:])
+	return all
+}
+
+// instructions are those for a server with o.
+func (o Options) instructions() string {
+	if o.Detach.Within > 0 {
+		return instructions + lateInstructions
+	}
+	return instructions
+}
+
+// tools returns the tools as tools/list shows them, in the order of their names.
+func tools(o Options) (all []*mcp.Tool) {
+	for _, t := range call.Tools {
+		all = append(all, &mcp.Tool{
+			Name:        t.Name,
+			Title:       t.Title,
+			Description: t.Description,
+			InputSchema: schema(t.Name, o.Settings.Defaults),
+		})
+	}
+	output := outputSchema
+	if o.Detach.Within > 0 {
+		all = append(all, &mcp.Tool{
+			Name:  answerResult,
+			Title: "Wait for an answer",
+			Description: "Wait for the answer of a call that returned status working and an id, and " +
+				"return it. If it is not ready, the result has status working and the next id.",
+			InputSchema: json.RawMessage(resultSchema),
+		})
+		output = lateSchema
+	}
+
+	for _, t := range all {
+		t.Annotations = &mcp.ToolAnnotations{
+			ReadOnlyHint:  true,
+			OpenWorldHint: new(true),
+		}
+		if o.Settings.Structured {
+			t.OutputSchema = json.RawMessage(output)
+		}
+	}
+	return all
+}
+
+// schema returns the schema of the arguments of a tool.
+func schema(tool string, d answer.Defaults) json.RawMessage {
+	var properties []string
+	for _, a := range answer.Arguments {
+		if a.ListedBy(tool) {
+			properties = append(properties, fmt.Sprintf("%q:%s", a.Name, a.Schema(d)))
+		}
+	}
+	return fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":["query"]}`,
+		strings.Join(properties, ","))
+}
+
+// resultSchema is the schema of the arguments of answer_result.
+const resultSchema = `{"type":"object","properties":{"id":{"type":"string",` +
+	`"description":"The id of the last result, unchanged."}},"required":["id"]}`
+
+// The schemas of results. The SDK sends them without the blanks between values.
+const (
+	answerProperties = `
+			"answer": {"type": "string"},
+			"used_search": {"type": "boolean"},
+			"citations": {
+				"type": "array",
+				"items": {
+					"type": "object",
+					"properties": {
+						"url": {"type": "string"},
+						"title": {"type": "string"},
+						"published_at": {"type": "string"}
+					},
+					"required": ["url", "published_at"]
+				}
+			},
+			"model": {"type": "string"}`
+
+	outputSchema = `{
+		"type": "object",
+		"properties": {` + answerProperties + `},
+		"required": ["answer", "used_search", "citations", "model"]
+	}`
+)

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+var update = flag.Bool("update", false, "write the arguments of the tools into the READMEs")
+
+// The SDK, which does not see the tools in a server, accepts them: it panics at a wrong schema.
+func TestTools(t *testing.T) {
+	o := Options{Detach: Detach{Within: time.Second}, Settings: Settings{Structured: true}}
+	for _, tool := range tools(o) {
+		mcp.NewServer(program(), nil).AddTool(tool, nil)
+	}
+}
+
+// The READMEs list the arguments of each tool.
+func TestReadme(t *testing.T) {
+	for _, file := range []string{"../../../README.md", "../../../README.ja.md"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+
+		for _, tool := range tools(Options{Detach: Detach{Within: time.Second}}) {
+			t.Run(file+" "+tool.Name, func(t *testing.T) {
+				schema := string(tool.InputSchema.(json.RawMessage))
+				listed := gjson.Get(schema, "properties|@keys").String()
+				names := strings.NewReplacer(`"`, "`", ",", ", ").Replace(strings.Trim(listed, "[]"))
+				row := regexp.MustCompile(`(?m)^(\| .` + tool.Name + `. \| .* \| ).*( \|)$`)
+				want := "${1}" + names + "${2}"
+				if !row.MatchString(text) {
+					t.Fatal("there is no row")
+				}
+				if *update {
+					text = row.ReplaceAllString(text, want)
+				}
+				got := row.FindString(text)
+				compare.Equal(t, "row", got, row.ReplaceAllString(got, want))
+			})
+		}
+		if *update {
+			err = os.WriteFile(file, []byte(text), 0o644)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

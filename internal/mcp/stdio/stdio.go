@@ -1,0 +1,113 @@
+// Package stdio is the transport between an MCP client and the SDK: an
+// [mcp.Transport] over a pair of byte streams (spec §2, transports.md).
+//
+// The SDK's own transport reads lines only, rounds large ids, ends the session
+// at input that it cannot parse, and cancels calls at the end of the input.
+//
+//	stdio.go   Transport
+//	frames.go  bytes to messages: lines and Content-Length
+//	conn.go    messages to requests for the SDK, and its responses back: ids,
+//	           cancellation, errors, the end of the session
+//	poll_*.go  whether a pipe still has a reader
+package stdio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
+)
+
+// ErrGone is the cause of a session's end when stdout has no reader left.
+var ErrGone = errors.New("stdout has no reader")
+
+// Transport serves one MCP session over In and Out. It implements [mcp.Transport].
+type Transport struct {
+	In io.Reader // what the client sends; it is never closed
+	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as
+	// soon as Out has no reader.
+	Out io.Writer
+	// Lines makes all answers lines (MCP_LINE_MODE=1), not only those after the first line.
+	Lines   bool
+	Methods rpc.Methods   // of the server
+	EOF     chan struct{} // if not nil, is closed when In has ended
+	Log     *slog.Logger  // gets the stages at debug level (transports.md)
+}
+
+// Connect starts reading In. The connection ends when In has ended and every call is answered, when
+// Out has no reader, or when ctx is done. The error is always nil.
+func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	c := &conn{
+		ctx:      ctx,
+		end:      end,
+		in:       make(chan jsonrpc.Message),
+		out:      retrying{t},
+		methods:  t.Methods,
+		eof:      t.EOF,
+		log:      t.Log,
+		requests: map[string]request{},
+	}
+	c.lines.Store(t.Lines)
+	c.pending.Store(1) // the input
+
+	r := NewReader(retrying{t})
+	r.log = t.Log
+	go c.scan(r)
+	go func() {
+		if WaitGone(ctx, t.Out) {
+			end(ErrGone)
+		}
+	}()
+	return c, nil
+}
+
+// WaitGone waits until w has no reader left and then returns true. It returns false within a second
+// of the end of ctx, and at once if it cannot know: w is not an open file, or the system is not
+// Unix.
+func WaitGone(ctx context.Context, w io.Writer) bool {
+	for ctx.Err() == nil {
+		got, ok := poll(w, 0)
+		if !ok || got != 0 { // poll(2) always reports a missing reader
+			return ok
+		}
+	}
+	return false
+}
+
+// retrying reads and writes the streams of a Transport, whose descriptors may be non-blocking.
+type retrying struct{ *Transport }
+
+func (r retrying) Read(p []byte) (int, error) {
+	n, err := retry(r.In, pollIn, func(int) (int, error) { return r.In.Read(p) })
+	r.Log.Debug("stdin", "chunk", n)
+	return n, err
+}
+
+func (r retrying) Write(p []byte) (int, error) {
+	return retry(r.Out, pollOut, func(done int) (int, error) { return r.Out.Write(p[done:]) })
+}
+
+// retry repeats do while it fails with EAGAIN, which happens when another process that has the
+// descriptor of f makes it non-blocking. Before each retry it waits for event. do gets the sum of
+// the numbers that it has returned, and so does the caller.
+func retry(f any, event int16, do func(done int) (int, error)) (int, error) {
+	done := 0
+	for {
+		n, err := do(done)
+		done += n
+		if !errors.Is(err, syscall.EAGAIN) {
+			return done, err
+		}
+
+		if _, ok := poll(f, event); !ok {
+			return done, err
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+func start(kind string) call.Event { return call.BlockStart{Kind: kind} }
+func delta(s string) call.Event    { return call.BlockDelta{Text: s} }
+func search(q string) call.Event   { return call.Search{Action: "search", Query: q} }
+
+// event returns an event in the words of a table.
+func event(words string) call.Event {
+	word, rest, _ := strings.Cut(words, " ")
+	switch word {
+	case "start":
+		return start(rest)
+	case "delta":
+		return delta(rest)
+	case "search":
+		return search(rest)
+	case "find":
+		return call.Search{Action: "find_in_page", URL: rest, Query: "x"}
+	case "retry":
+		return call.Retrying{Err: &call.Error{}}
+	case "input":
+		return call.BlockDelta{InputJSON: "{}", Thinking: "x"}
+	}
+	return call.Usage{}
+}
+
+func TestMessages(t *testing.T) {
+	for _, row := range compare.Table(t, "stages", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			s := NewProgress()
+			events := strings.Split(row[1], "; ")
+			for _, words := range events {
+				s.Add(event(words))
+			}
+
+			var got []string
+			seen := 0
+			for range len(events) + 1 {
+				got = append(got, s.next(&seen))
+			}
+			compare.Equal(t, "messages", strings.Join(slices.Compact(got), ", "), row[2])
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		s := NewProgress()
+		var got []string
+		go s.Watch(ctx, func(message string) error {
+			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
+			return nil
+		})
+
+		time.Sleep(10 * time.Millisecond)
+		s.Add(start("search"))
+		s.Add(search("a"))
+		s.Add(start("text"))
+		s.Add(delta("ab"))
+
+		time.Sleep(6 * time.Second)
+		s.Add(start("thinking"))
+		time.Sleep(time.Millisecond)
+		s.Add(search(strings.Repeat("天", 1000)))
+		time.Sleep(300 * time.Millisecond)
+		s.Add(search("too late"))
+		cancel()
+		synctest.Wait()
+
+		want := []string{
+			"0s: thinking",
+			"300ms: searching: a",
+			"600ms: writing (2 characters)",
+			"5.7s: writing (2 characters)",
+			"6.3s: searching: " + strings.Repeat("天", 188) + "…",
+		}
+		compare.Equal(t, "sent", got, want)
+	})
+}

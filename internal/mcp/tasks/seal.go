@@ -1,0 +1,70 @@
+package tasks
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+)
+
+// purpose keeps the key apart from other uses of its secret.
+const purpose = "openai-responses-mcp task id"
+
+// maxExcluded bounds the excluded domains in an id, in bytes: models copy it.
+const maxExcluded = 1000
+
+var encoding = base64.RawURLEncoding
+
+// owner returns what a sealed id is bound to: who can open it ("" over stdio and for anonymous
+// callers), and the base URL of the API. The URL has no NUL, so no two owners are the same.
+func owner(person, baseURL string) []byte {
+	return []byte(person + "\x00" + baseURL)
+}
+
+// seal returns the id of a response: for one of OpenAI's it has 145 characters, and more only for
+// excluded domains, because models copy it. Only a server with the same secret and the same API can
+// read it.
+func seal(o answer.Origin, secret string, by []byte) string {
+	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
+	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
+	plain = append(plain, words...)
+	sealed := newAEAD(secret).Seal(nil, nil, plain, by)
+	return encoding.EncodeToString(sealed)
+}
+
+// open returns the origin in an id that was sealed with one of the secrets for its owner. It returns
+// false for any other id.
+func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
+	sealed, _ := encoding.DecodeString(id)
+	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
+		return o, false
+	}
+
+	for _, secret := range secrets {
+		plain, err := newAEAD(secret).Open(nil, nil, sealed, by)
+		if err == nil {
+			o.Created = time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC()
+			words := strings.Split(string(plain[8:])+"\x00", "\x00")
+			o.Tool = words[0]
+			o.Response = words[1]
+			o.Excluded = words[2]
+			return o, true
+		}
+	}
+	return o, false
+}
+
+// newAEAD returns AES-256-GCM with a key derived from secret. It prefixes the ciphertext with a
+// random nonce. Only sizes can be wrong, and they are fixed.
+func newAEAD(secret string) cipher.AEAD {
+	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
+	block, _ := aes.NewCipher(key)
+	aead, _ := cipher.NewGCMWithRandomNonce(block)
+	return aead
+}

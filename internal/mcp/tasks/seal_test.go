@@ -1,0 +1,65 @@
+package tasks
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+)
+
+const (
+	oldSecret = "an old secret of 32 characters.."
+	newSecret = "a secret of at least 32 characters"
+	baseURL   = "https://api.example/v1"
+)
+
+var (
+	began = time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC)
+	task  = answer.Origin{
+		Created:  began,
+		Tool:     "answer_detailed",
+		Response: "resp_1",
+		Excluded: "a.example b.example",
+	}
+	alice = owner("token:alice", baseURL)
+	both  = []string{oldSecret, newSecret}
+)
+
+// An id has all of its task, and another one each time.
+func TestOpen(t *testing.T) {
+	id := seal(task, newSecret, alice)
+	if id == seal(task, newSecret, alice) {
+		t.Errorf("id %q is not random", id)
+	}
+
+	got, ok := open(id, both, alice)
+	if got != task || !ok {
+		t.Errorf("opened %t, %+v, want %+v", ok, got, task)
+	}
+}
+
+// Other ids cannot be opened, and none by others.
+func TestRefused(t *testing.T) {
+	id := seal(task, newSecret, alice)
+
+	for _, tt := range []struct {
+		name  string
+		id    string
+		owner []byte
+	}{
+		{"anonymous", id, owner("", baseURL)},
+		{"another API", id, owner("token:alice", "")},
+		{"NUL in the person", id, owner(string(alice), "")},
+		{"longer", id + "AAAA", alice},
+		{"shorter", id[4:], alice},
+		{"empty", "", alice},
+		{"line break", id + "\n", alice},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := open(tt.id, both, tt.owner)
+			if ok {
+				t.Errorf("opened %+v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// A task is found by its person alone, here and, if the API runs it, in another process.
+func TestOwners(t *testing.T) {
+	const alice = "token:alice"
+	api := &API{
+		Secrets: func() []string { return []string{newSecret} },
+		BaseURL: baseURL,
+		Keep:    time.Hour,
+	}
+	for name, api := range map[string]*API{"here": nil, "at the API": api} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Timeout: time.Hour, API: api}
+			first, second := New(o), New(o)
+			defer first.Close()
+			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}}
+			run := func(ctx context.Context) (*answer.Answer, error) {
+				c.Sink(call.Created{ID: "resp_1"})
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			task := first.Start(t.Context(), c, nil, run)
+			task.AwaitName(t.Context())
+			compare.Equal(t, "detached", first.DetachHere(task), true)
+
+			for _, who := range []string{"token:bob", "", alice, "token:bob", ""} {
+				found := first.Find(task.ID, who) != nil
+				compare.Equal(t, "found by "+who, found, who == alice)
+				found = second.Find(task.ID, who) != nil
+				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
+			}
+		})
+	}
+}
+
+// A call ends with its request, unless it is detached before. Then it ends with Tasks, and its
+// response at the API goes on.
+func TestDetach(t *testing.T) {
+	for name, want := range map[string]error{
+		"with its request": context.Canceled,
+		"detached":         call.ErrDetached,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{Timeout: time.Hour})
+				request, leave := context.WithCancel(t.Context())
+				task := s.Start(request, &call.Call{}, nil,
+					func(ctx context.Context) (*answer.Answer, error) {
+						<-ctx.Done()
+						return nil, context.Cause(ctx)
+					})
+				detached := name == "detached" && s.DetachHere(task)
+
+				leave()
+				synctest.Wait()
+				compare.Equal(t, "runs", !task.hasEnded(), detached)
+				compare.Equal(t, "detached afterwards", s.DetachHere(task), false)
+				s.Close()
+				_, err := task.End()
+				if !errors.Is(err, want) {
+					t.Errorf("error %v, want %v", err, want)
+				}
+			})
+		})
+	}
+}
+
+// A request about a call that the API does not answer ends with the call, whose answer then goes
+// with its request.
+func TestLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{
+			Recover: func(string, *error) {},
+			API: &API{Fetch: func(
+				ctx context.Context, _ *call.Call, _ answer.Origin,
+			) (*answer.Answer, error) {
+				<-ctx.Done()
+				return nil, answer.ErrUnknown
+			}},
+		})
+		began := time.Now()
+		c := &call.Call{}
+		task := s.Start(t.Context(), c, nil, func(context.Context) (*answer.Answer, error) {
+			c.Sink(call.Created{ID: "resp_1"})
+			time.Sleep(time.Second)
+			return &answer.Answer{}, nil
+		})
+
+		compare.Equal(t, "named", task.AwaitName(t.Context()), true)
+		compare.Equal(t, "lost", s.Lost(t.Context(), task), true)
+		compare.Equal(t, "after", time.Since(began), time.Second)
+	})
+}

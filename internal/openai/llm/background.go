@@ -1,0 +1,271 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// A response with background: true runs at the API without a connection
+// (https://platform.openai.com/docs/guides/background). None of the requests in this file waits for
+// the pacer.
+
+const (
+	cancelTime   = 3 * time.Second  // for the request that cancels a response
+	objectTime   = 30 * time.Second // for a GET of a response
+	maxSilence   = time.Minute      // of a stream, which is given up and resumed then
+	lostWait     = 2 * time.Second  // until a second GET has to confirm that a response is lost
+	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
+)
+
+// background is what is known of a response that the API may run in the background. It runs while
+// it has an id and no end.
+type background struct {
+	asked   bool           // whether the request asks for background
+	model   string         // the model of the request
+	include []string       // the include of the request
+	id      string         // "": the API has not named it as a background response
+	ended   *call.Response // the response after its end, also if it failed; nil: it runs
+
+	giveUp func() // ends the connection
+
+	next float64 // sequence number of the event after those that were read
+	skip float64 // next at the start of the connection: earlier events are skipped
+}
+
+// running reports whether the response runs in the background.
+func (b *background) running() bool {
+	return b.id != "" && b.ended == nil
+}
+
+// skips reports whether an event was read from an earlier connection, and notes its number.
+func (b *background) skips(ev *streamEvent) bool {
+	b.next = max(b.next, ev.Sequence+1)
+	return ev.Sequence < b.skip
+}
+
+// Get returns a background response as it is now. One that has failed or was cancelled is not an
+// error: see Response.Failure. model and include are those of the request. Get makes one request,
+// and a second one if the first says that the API does not have the response. Every error is a
+// *call.Error, which does not tell how the response is, unless its Lost says that the API does not
+// have it any more.
+func (cl *Client) Get(
+	ctx context.Context, c *call.Call, id, model string, include []string,
+) (*call.Response, error) {
+	if err := cl.Ready(); err != nil {
+		return nil, err
+	}
+
+	acc := cl.newAccumulator(ctx, c)
+	acc.background = background{
+		id:      id,
+		model:   model,
+		include: include,
+	}
+	r, failure := cl.fetch(ctx, acc, false)
+	if r == nil {
+		return nil, failure
+	}
+	r.Failure = failure
+	return r, nil
+}
+
+// Cancel cancels a background response. Every error is a *call.Error. That the response has ended
+// already is not an error.
+func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
+	var resp *http.Response
+	_, err := cl.api.Cancel(ctx, id, cl.options(c, &resp)...)
+	if err == nil {
+		return resp.Body.Close()
+	}
+	failure := cl.failed(ctx, err, 1)
+	if failure.Status == http.StatusBadRequest { // Cannot cancel a completed response.
+		return nil
+	}
+	return failure
+}
+
+// cancelEarly cancels the response of a call that ends early, in a time of its own.
+func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
+	if errors.Is(context.Cause(ctx), call.ErrDetached) {
+		return
+	}
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer cancel()
+	_ = cl.Cancel(own, acc.call, acc.id) // logged
+}
+
+// follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
+// the API has said that it runs.
+//
+// It reads on after the last event, as often as the connection breaks. Where the API refuses that,
+// a connection brings nothing new, or none has broken, it asks for the state of the response. A
+// refusal says nothing about the response: the key may be new, or a firewall may have answered.
+func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
+	delays := newDelays()
+	var failure *call.Error
+	stream := broken != nil
+	if stream {
+		failure = x.client.failed(ctx, broken, 1)
+	}
+
+	for {
+		progress := acc.next > acc.skip
+		if progress {
+			delays.Reset()
+		}
+		wait := delays.NextBackOff()
+		if failure != nil && canWait(ctx, failure.RetryAfter) {
+			wait = failure.RetryAfter
+		}
+		if stream {
+			stream = canResume(failure, progress)
+			x.call.Send(call.Reconnecting{})
+		}
+
+		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
+		var r *call.Response
+		r, failure = x.client.fetch(ctx, acc, stream)
+		switch {
+		case failure == nil && !acc.running():
+			return r, nil
+		case failure == nil:
+		case failure.Lost && acc.isAnswered(): // as in the foreground
+			return acc.finishStreamed()
+		case failure.Lost, !acc.running():
+			return nil, failure
+		case ctx.Err() != nil, !stream && failure.Kind == call.KindFailed: // too large, for example
+			x.client.cancelEarly(ctx, acc)
+			return nil, failure
+		}
+	}
+}
+
+// canWait reports whether a GET waits as long as the API asks, or polls on: the response may end
+// before, and a longer wait would end with the deadline of ctx and cancel it.
+func canWait(ctx context.Context, asked time.Duration) bool {
+	return asked > 0 && asked <= maxFetchWait && isInTime(ctx, asked)
+}
+
+// canResume reports whether the API may stream the rest of a response whose connection broke: it
+// was answered with events, or not at all.
+func canResume(broken *call.Error, progress bool) bool {
+	if broken == nil || !retryable(broken) {
+		return false
+	}
+	return progress || broken.Status != http.StatusOK
+}
+
+// fetch asks for a response, for an object, or for the stream after the last event. With the error of
+// a response that has failed it returns the response too. A response is lost only if a second GET
+// finds nothing either: the API may not see a new response at once, and a proxy may have restarted.
+func (cl *Client) fetch(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
+	r, failure := cl.fetchOnce(ctx, acc, stream)
+	if failure == nil || !failure.Lost {
+		return r, failure
+	}
+	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
+	return cl.fetchOnce(ctx, acc, false)
+}
+
+func (cl *Client) fetchOnce(
+	parent context.Context,
+	acc *accumulator,
+	stream bool,
+) (*call.Response, *call.Error) {
+	ctx, giveUp := context.WithCancel(parent)
+	defer giveUp()
+	limit := time.AfterFunc(objectTime, giveUp)
+	defer limit.Stop()
+
+	acc.giveUp = giveUp
+	acc.skip = acc.next
+	acc.failure = nil
+	acc.end = time.Time{}
+	var resp *http.Response
+	options := cl.options(acc.call, &resp)
+	if stream {
+		options = append(options,
+			option.WithHeader("Accept", eventStream),
+			option.WithQuery("stream", "true"),
+			option.WithQuery("starting_after", fmt.Sprint(acc.next-1)))
+	}
+	for _, element := range acc.include {
+		if element != encryptedReasoning { // the API refuses to repeat it
+			options = append(options, option.WithQueryAdd("include[]", element))
+		}
+	}
+
+	_, err := cl.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
+	if stream {
+		limit.Stop() // from its header on a stream may be long, but not silent
+	}
+	var r *call.Response
+	if err == nil {
+		r, err = readResponse(ctx, resp, acc)
+	}
+	found := err == nil || acc.next > acc.skip || !acc.running()
+	if found {
+		cl.memory.setFound(acc.model)
+	}
+	if err == nil {
+		return r, nil
+	}
+
+	if acc.running() {
+		known := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
+		err = lostError(err, known)
+	}
+	return acc.ended, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
+}
+
+// silenceLimit reads the body of a response, and gives up a connection that is silent for too long.
+type silenceLimit struct {
+	io.ReadCloser
+	of *accumulator
+}
+
+func (l silenceLimit) Read(p []byte) (int, error) {
+	silence := time.Duration(0) // without a limit
+	switch {
+	case !l.of.end.IsZero():
+		silence = max(1, time.Until(l.of.end))
+	case l.of.running():
+		silence = maxSilence
+	}
+	if silence > 0 {
+		defer time.AfterFunc(silence, l.of.giveUp).Stop()
+	}
+	return l.ReadCloser.Read(p)
+}
+
+// lostError returns the error of a GET. If the API says that it does not have the response, the
+// request can be made again as after a failure of the server; and also if the API seems to have no
+// GET, because none has found a response of the model.
+func lostError(err error, found bool) error {
+	e, ok := errors.AsType[*call.Error](err)
+	if !ok {
+		return err
+	}
+	notFound := e.Status == http.StatusNotFound
+	gone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
+	noResponse := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
+	noGet := notFound || noResponse || e.Status == http.StatusMethodNotAllowed
+	if !gone && (found || !noGet) {
+		return err
+	}
+
+	lost := *e
+	lost.Kind = call.KindServer
+	lost.Lost = true
+	return &lost
+}

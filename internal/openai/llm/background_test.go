@@ -1,0 +1,432 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// pipes is a listener without a network, which works in a synctest bubble.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+
+	return conn, nil
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr {
+	return &net.TCPAddr{}
+}
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	p <- server
+	return client, nil
+}
+
+// newBackground returns a client of a fake API that plays steps, and its log.
+func newBackground(
+	t testing.TB,
+	retries int,
+	steps string,
+) (*Client, *apitest.Server, *bytes.Buffer) {
+	t.Helper()
+	api, err := apitest.New(strings.Fields(steps)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	listener := make(pipes)
+	server := &http.Server{Handler: api}
+	go func() {
+		_ = server.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+	})
+
+	log := &bytes.Buffer{}
+	transport := &http.Transport{
+		DialContext:       listener.dial,
+		DisableKeepAlives: true,
+	}
+
+	return newClientOf(testURL, transport, retries, log), api, log
+}
+
+// backgroundQuestion is question in the background.
+func backgroundQuestion() call.Request {
+	r := question()
+	r.Background = true
+	return r
+}
+
+// traffic lists the requests of an API: "POST background", "POST", "GET 4" for a stream after event
+// 4, "GET", "cancel". All have the query of the base URL, and GETs the elements of include that the
+// API repeats.
+func traffic(t testing.TB, api *apitest.Server) []string {
+	t.Helper()
+	var all []string
+	for _, r := range api.Requests() {
+		query, err := url.ParseQuery(r.Query)
+		if err != nil || query.Get("api-version") != "1" {
+			t.Errorf("query = %q (%v)", r.Query, err)
+		}
+
+		word := r.Method
+		switch {
+		case strings.HasSuffix(r.Path, "/cancel"):
+			word = "cancel"
+		case gjson.GetBytes(r.Body, "background").Bool():
+			word = "POST background"
+		case query.Get("stream") == "true":
+			word = "GET " + query.Get("starting_after")
+		}
+
+		all = append(all, word)
+
+		include := query["include[]"]
+		if strings.HasPrefix(word, "GET") && !slices.Equal(include, question().Include) {
+			t.Errorf("include = %q", include)
+		}
+
+		store := gjson.GetBytes(r.Body, "store").Raw
+		if store != "false" && store != "" {
+			t.Errorf("store = %s", store)
+		}
+	}
+
+	return all
+}
+
+func wantTraffic(t testing.TB, api *apitest.Server, want string) {
+	t.Helper()
+	wantEqual(t, "requests", strings.Join(traffic(t, api), ", "), want)
+}
+
+// eventText is the text of events since the last retry.
+func eventText(events []call.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		switch e := e.(type) {
+		case call.BlockDelta:
+			b.WriteString(e.Text)
+		case call.Retrying:
+			b.Reset()
+		}
+	}
+
+	return b.String()
+}
+
+// trace makes a call. It returns its events, and what was sent, "reconnecting" and "retrying" in
+// their order.
+func trace(
+	t *testing.T,
+	cl *Client,
+	api *apitest.Server,
+	r call.Request,
+) (events []call.Event, resp *call.Response, sent string) {
+	t.Helper()
+	var words []string
+	requests := 0
+	add := func(word ...string) {
+		all := traffic(t, api)
+		words = append(words, all[requests:]...)
+		words = append(words, word...)
+		requests = len(all)
+	}
+
+	sink := func(ev call.Event) {
+		events = append(events, ev)
+		switch ev.(type) {
+		case call.Reconnecting:
+			add("reconnecting")
+		case call.Retrying:
+			add("retrying")
+		}
+	}
+
+	resp, err := cl.Run(t.Context(), &call.Call{Sink: sink}, r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	add()
+	return events, resp, strings.Join(words, ", ")
+}
+
+// A response in the background outlives its connection. Its text comes once.
+func TestBackground(t *testing.T) {
+	for name, row := range table(t, "background") {
+		bubble(t, name, func(t *testing.T) {
+			steps, want := row[0], row[1]
+			cl, api, _ := newBackground(t, 1, steps)
+			r := backgroundQuestion()
+			r.Plain = strings.HasPrefix(name, "plain")
+			events, resp, sent := trace(t, cl, api, r)
+
+			wantEqual(t, "requests", sent, want)
+
+			checkBlocks(t, events)
+			output := resp.Output
+			last := output[len(output)-1]
+			text := last.Content[0].Text
+			wantEqual(t, "text", eventText(events), text)
+		})
+	}
+}
+
+// The waits start anew after progress, and are as long as the API asks for. One that is too long is
+// cut.
+func TestReconnectWaits(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Steps string
+		Least, Most float64 // seconds
+	}](t, "reconnect-waits") {
+		bubble(t, tt.Name, func(t *testing.T) {
+			cl, _, _ := newBackground(t, 0, tt.Steps)
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
+			wantSuccess(t, err)
+
+			got := time.Since(start).Seconds()
+			if got < tt.Least || got > tt.Most {
+				t.Errorf("took %v s, want %v to %v", got, tt.Least, tt.Most)
+			}
+		})
+	}
+}
+
+// Wherever the stream is cut, the events are those of a whole one, apart from the numbers in ids.
+func TestCutAnywhere(t *testing.T) {
+	number := regexp.MustCompile(`_0ff11e[0-9a-f]+`)
+	ask := func(t *testing.T, step string) (events, sent string) {
+		cl, api, _ := newBackground(t, 0, step)
+		r := backgroundQuestion()
+		r.ReasoningSummary = "auto"
+		all, _, sent := trace(t, cl, api, r)
+		return number.ReplaceAllString(script(all), ""), sent
+	}
+
+	whole := ""
+	bubble(t, "whole", func(t *testing.T) {
+		whole, _ = ask(t, "search")
+	})
+
+	for n := 1; n < 60; n++ {
+		bubble(t, strconv.Itoa(n), func(t *testing.T) {
+			events, sent := ask(t, fmt.Sprintf("search+cut-after=%d", n))
+			want := fmt.Sprintf("POST background, reconnecting, GET %d", n-1)
+			wantEqual(t, "requests", sent, want)
+
+			events = strings.Replace(events, "call.Reconnecting {}\n", "", 1)
+			wantEqual(t, "events", events, whole)
+		})
+	}
+}
+
+// A call that ends early cancels its response, once the API has named it.
+func TestEarlyEnd(t *testing.T) {
+	causes := map[string]error{
+		"cancelled":  context.Canceled,
+		"time limit": context.DeadlineExceeded,
+		"detached":   call.ErrDetached,
+	}
+	for name, row := range table(t, "early-end") {
+		bubble(t, name, func(t *testing.T) {
+			cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]
+			cl, api, _ := newBackground(t, 1, steps)
+			start := time.Now()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(10*time.Second, func() {
+				cancel(cause)
+			})
+
+			_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
+
+			if !errors.Is(err, cause) {
+				t.Errorf("error = %v, want %v", err, cause)
+			}
+
+			wantTraffic(t, api, want)
+			wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
+		})
+	}
+}
+
+// What a call learns about background holds for the calls after it. There is one warning.
+func TestBackgroundMemory(t *testing.T) {
+	for name, row := range table(t, "background-memory") {
+		bubble(t, name, func(t *testing.T) {
+			steps, want := row[0], row[1]
+			cl, api, log := newBackground(t, 1, steps)
+			for range 2 {
+				_, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
+				if err != nil {
+					wantKind(t, err, call.KindParameter)
+				}
+			}
+
+			wantTraffic(t, api, want)
+			wantWarnings(t, log, 1)
+		})
+	}
+}
+
+// played returns the steps that a row of a table names.
+func played(names string) (steps []step) {
+	const (
+		created = `{"type":"response.created","sequence_number":0,
+			"response":{"id":"resp_1","background":true}}`
+		ye = `{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`
+		s  = `{"type":"response.output_text.delta","sequence_number":2,"item_id":"m","delta":"s."}`
+	)
+	completed := `{"type":"response.completed","sequence_number":3,"response":` + finished + `}`
+	byName := map[string]step{
+		"half":    sseStep(created, ye, `{"type":"keepalive"}`),
+		"whole":   sseStep(created, ye, s, completed),
+		"object":  answer(200, finished),
+		"other":   answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)),
+		"page":    answer(200, "<html>"),
+		"403":     answer(403, "<html>"),
+		"too-old": answer(400, `{"error":{"message":"too old"}}`),
+		"words":   inWords("background can only be used with store"),
+		"begun":   hangs(sseStep(created)),
+		"more":    hangs(sseStep(ye)),
+		"part":    hangs(answer(200, finished[:20])),
+		"silent":  silent,
+		"nothing": sseStep(),
+		"broken":  broken(io.ErrUnexpectedEOF),
+		"wait":    answer(429, rateLimited, "Retry-After", "60"),
+		"limited": answer(429, rateLimited),
+	}
+	for name := range strings.FieldsSeq(names) {
+		next := byName[name]
+		if next == nil {
+			status, _ := strconv.Atoi(name)
+			next = answer(status, "")
+		}
+		steps = append(steps, next)
+	}
+	return steps
+}
+
+// Servers that send all events again, an event without a number, or no stream.
+func TestOtherStreams(t *testing.T) {
+	for name, row := range table(t, "other-streams") {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newClient(1, played(row[0])...)
+			events, err := watch(t.Context(), cl, backgroundQuestion())
+			wantSuccess(t, err)
+			wantEqual(t, "text", eventText(events), "Yes.")
+
+			posts := 0
+			for _, body := range api.bodies {
+				if body != nil {
+					posts++
+				}
+			}
+			wantEqual(t, "POSTs", fmt.Sprint(posts), row[1])
+		})
+	}
+}
+
+// silentBody is a body, or the rest of one, that never comes.
+type silentBody struct{ ctx context.Context }
+
+func (b silentBody) Read([]byte) (int, error) {
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
+}
+
+// hangs is a step whose answer stops.
+func hangs(next step) step {
+	return func(req *http.Request) (*http.Response, error) {
+		resp, err := next(req)
+		resp.Body = io.NopCloser(io.MultiReader(resp.Body, silentBody{req.Context()}))
+		return resp, err
+	}
+}
+
+// silent is a step without an answer.
+func silent(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// A connection of a response in the background that says nothing is given up. The answer comes on
+// another one.
+func TestSilence(t *testing.T) {
+	for name, row := range table(t, "silence") {
+		bubble(t, name, func(t *testing.T) {
+			steps := played(row[0])
+			least, _ := strconv.Atoi(row[1])
+			cl, api := newClient(0, steps...)
+			began := time.Now()
+			events, err := watch(t.Context(), cl, backgroundQuestion())
+			wantSuccess(t, err)
+			wantEqual(t, "text", eventText(events), "Yes.")
+			api.wantRequests(t, len(steps))
+
+			waits := time.Since(began).Seconds() - float64(least)
+			if waits < 0 || waits > 10 {
+				t.Errorf("the waits took %v s", waits)
+			}
+		})
+	}
+
+	bubble(t, "in the foreground", func(t *testing.T) {
+		cl, api := newClient(0, played("begun")...)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		_, err := cl.Create(ctx, &call.Call{}, question())
+		wantKind(t, err, call.KindTimeout)
+		api.wantRequests(t, 1)
+	})
+}
+
+// What is not of the API about this response does not end a call: it asks again.
+func TestStrangeGet(t *testing.T) {
+	for name, row := range table(t, "strange") {
+		bubble(t, name, func(t *testing.T) {
+			status, _ := strconv.Atoi(row[0])
+			strange := answer(status, row[2], "Location", row[1])
+			running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
+			cl, api := newClient(0, running, running, strange, strange, answer(200, finished))
+			r := backgroundQuestion()
+			r.Plain = true
+			_, err := cl.Create(t.Context(), &call.Call{}, r)
+			wantSuccess(t, err)
+			api.wantRequests(t, 5)
+		})
+	}
+}

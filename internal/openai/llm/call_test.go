@@ -1,0 +1,119 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
+// of the API, and the last request's id, without a part of the key.
+func TestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := answer(429, rateLimited, "Retry-After", "10", "X-Request-Id", "req_0")
+		begin := func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			resp, err := sseStep()(req)
+			resp.Header.Set("X-Request-Id", strings.Repeat("r", 95)+testKey) // it is cut
+			r, w := io.Pipe()
+			context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+			resp.Body = r
+			return resp, err
+		}
+
+		cl, _ := newClient(3, refuse, begin)
+
+		var got call.Call
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		_, err := cl.Create(ctx, &got, question())
+		wantKind(t, err, call.KindTimeout)
+
+		want := call.Call{
+			Attempts:  2,
+			Time:      5 * time.Second,
+			Waited:    10 * time.Second,
+			RequestID: strings.Repeat("r", 95) + "[red…",
+		}
+		compare.Equal(t, "call", got, want, cmpopts.IgnoreFields(call.Call{}, "Input"))
+	})
+}
+
+// A call gives up waiting for the rate limit at its time, but only if it has cost nothing.
+func TestWaitUntil(t *testing.T) {
+	for name, row := range table(t, "wait-until") {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newClient(3, played(row[0])...)
+			began := time.Now()
+			const most = 10 * time.Second
+			c := &call.Call{WaitUntil: began.Add(most)}
+			_, err := cl.Create(t.Context(), c, question())
+
+			got := fmt.Sprint(len(api.bodies), errors.Is(err, call.ErrWaiting), time.Since(began) == most)
+			wantEqual(t, "requests, whether it waits and whether in time", got, row[1])
+			wantEqual(t, "waiting calls", cl.Waiting(), 0)
+		})
+	}
+}
+
+// A call that has ended when its turn comes sends nothing and counts no attempt. If only its WaitUntil
+// is over, it goes on.
+func TestWaitUntilTurn(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		limited  bool
+		within   time.Duration
+		attempts int
+	}{
+		{"ended", false, 0, 0},
+		{"ended, limited", true, 0, 0},
+		{"waits no more", false, time.Minute, 1},
+		{"waits no more, limited", true, time.Minute, 1},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			cl, api := newClient(0, answer(200, finished))
+			if tt.limited {
+				cl, api = refused(t, "alice")
+				time.Sleep(time.Second) // its turn comes at once
+			}
+			before := len(api.bodies)
+			c := as("alice")
+			c.WaitUntil = time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.within)
+			defer cancel()
+			_, err := cl.Create(ctx, c, question())
+
+			wantEqual(t, "answered", err == nil, tt.attempts > 0)
+			wantEqual(t, "attempts", c.Attempts, tt.attempts)
+			wantEqual(t, "requests", len(api.bodies)-before, tt.attempts)
+		})
+	}
+}
+
+// A turn that comes as the call gives up waiting is not left for the next attempt, which waits as long
+// as the API asks for.
+func TestWaitUntilMeetsTurn(t *testing.T) {
+	const wait = 10 * time.Second
+	for range 40 { // select takes either
+		synctest.Test(t, func(t *testing.T) {
+			refuse := answer(429, rateLimited, "Retry-After", "10")
+			cl, api := newClient(3, refuse, refuse, answer(200, finished))
+			_, err := cl.Create(t.Context(), &call.Call{WaitUntil: time.Now().Add(wait)}, question())
+			wantEqual(t, "gives up waiting", errors.Is(err, call.ErrWaiting), true)
+			for i, at := range api.at[1:] {
+				wantEqual(t, "wait", at.Sub(api.at[i]), wait)
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// eventsOf returns the events of a text, a line each, with the parts of events.table.
+func eventsOf(t *testing.T, text string) []string {
+	parts := table(t, "events")
+	var expand func(string) string
+	expand = func(text string) string {
+		return os.Expand(text, func(name string) string { return expand(parts[name][0]) })
+	}
+	return strings.Split(expand(text), "\n")
+}
+
+// meaning is the status and the text of a response, or the kind and the message of an error.
+func meaning(t *testing.T, r *call.Response, err error) string {
+	t.Helper()
+	if err != nil {
+		e := asError(t, err)
+		return e.Kind.Label() + ": " + e.Message
+	}
+	return r.Status + ": " + textOf(r.Output...)
+}
+
+// Each end means the same whether events are watched or not, in a plain answer and in the
+// background. What the API has billed counts, also if the call fails.
+func TestEnds(t *testing.T) {
+	for name, row := range table(t, "ends") {
+		cost, want, events := row[0], row[1], eventsOf(t, row[2])
+		ends := map[string]step{
+			"watched":     sseStep(events...),
+			"not watched": sseStep(events...),
+		}
+		response := gjson.Get(events[0], "response").Raw
+		if len(events) == 1 && response != "" {
+			ends["plain"] = answer(200, response)
+		}
+
+		for way, end := range ends {
+			bubble(t, name+", "+way, func(t *testing.T) {
+				cl, api := newClient(1, end)
+				c := &call.Call{}
+				if way == "watched" {
+					c.Sink = func(call.Event) {}
+				}
+				r := question()
+				r.Plain = way == "plain"
+				resp, err := cl.Create(t.Context(), c, r)
+				wantEqual(t, "outcome", meaning(t, resp, err), want)
+				got := fmt.Sprint(len(api.bodies), c.Usage.Total, c.Searches)
+				wantEqual(t, "requests, tokens and searches", got, cost)
+			})
+		}
+
+		bubble(t, name+", in the background", func(t *testing.T) {
+			events := eventsOf(t, "$begun\n"+row[2])
+			cl, api := newClient(0, sseStep(events...), answer(200, `{"status":"failed","output":[],
+				"error":{"code":"server_error","message":"from a GET"}}`))
+			r, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
+			want := want
+			if len(api.bodies) > 1 { // an error is no end
+				want = "server: from a GET"
+			}
+			wantEqual(t, "outcome", meaning(t, r, err), want)
+		})
+	}
+}
+
+// A stream without an event that ends it is asked again if it is not whole, or the connection
+// breaks.
+func TestCleanEnds(t *testing.T) {
+	all := eventsOf(t, "$whole")
+	forms := map[string]func(...string) step{
+		"ends": sseStep,
+		"[DONE]": func(events ...string) step {
+			return hangs(sseStep(slices.Concat(events, []string{"[DONE]"})...))
+		},
+		"breaks": cutStream,
+	}
+	for form, stream := range forms {
+		for n := range len(all) + 1 {
+			bubble(t, fmt.Sprint(form, " after ", n), func(t *testing.T) {
+				requests := 2
+				if n == len(all) && form != "breaks" {
+					requests = 1
+				}
+				cl, api := newClient(1, stream(all[:n]...), sseStep(eventsOf(t, "$billed")...))
+				c := &call.Call{}
+				r, err := cl.Create(t.Context(), c, question())
+				wantEqual(t, "outcome", meaning(t, r, err), "completed: Hm.Yes.")
+				if err == nil {
+					wantEqual(t, "model", r.Model, "gpt-5.2")
+				}
+				wantEqual(t, "tokens", c.Usage.Total, int64(3*(requests-1)))
+				api.wantRequests(t, requests)
+			})
+		}
+	}
+
+	// The usage of a whole one in the background is worth a GET.
+	for want, get := range map[string]step{
+		"completed: Yes.":    answer(200, finished),
+		"completed: Hm.Yes.": answer(404, `{"error":{"message":"No such response."}}`),
+	} {
+		bubble(t, "in the background, "+want, func(t *testing.T) {
+			cl, api := newClient(0, sseStep(all...), get)
+			r, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
+			wantEqual(t, "outcome", meaning(t, r, err), want)
+			for _, body := range api.bodies[1:] {
+				wantEqual(t, "body of a GET", len(body), 0)
+			}
+		})
+	}
+}
+
+// comments is a body of comments, one a second.
+type comments struct{ ctx context.Context }
+
+func (c comments) Read(p []byte) (int, error) {
+	err := sleep(c.ctx, time.Second)
+	return copy(p, ":\n\n"), err
+}
+
+// pause is a time in which nothing comes of a body, longer than detailTime.
+type pause struct{ ctx context.Context }
+
+func (p pause) Read([]byte) (int, error) {
+	return 0, cmp.Or(sleep(p.ctx, 2*detailTime), io.EOF)
+}
+
+// The time that a stream has after "[DONE]", or after a failure without details, is that of its
+// connection: the next one, which asks how the response in the background is, has its own.
+func TestEndOfConnection(t *testing.T) {
+	slow := func(req *http.Request) (*http.Response, error) {
+		resp, err := answer(200, finished)(req)
+		resp.Body = io.NopCloser(io.MultiReader(pause{req.Context()}, resp.Body))
+		return resp, err
+	}
+	for _, last := range []string{"[DONE]", "$error", "$words"} {
+		bubble(t, last, func(t *testing.T) {
+			cl, api := newClient(0, sseStep(eventsOf(t, "$begun\n"+last)...), slow)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			r, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
+			wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
+			api.wantRequests(t, 2)
+		})
+	}
+}
+
+// A server that says nothing more after a failure without details ends the call soon.
+func TestSilentFailure(t *testing.T) {
+	bubble(t, "comments", func(t *testing.T) {
+		began := time.Now()
+		cl, api := newClient(1, func(req *http.Request) (*http.Response, error) {
+			resp, err := sseStep(eventsOf(t, "$failure")...)(req)
+			resp.Body = io.NopCloser(io.MultiReader(resp.Body, comments{req.Context()}))
+			return resp, err
+		})
+		_, err := cl.Create(t.Context(), &call.Call{}, question())
+		wantEqual(t, "outcome", meaning(t, nil, err), "failed: the response failed")
+		wantEqual(t, "time", time.Since(began), detailTime)
+		api.wantRequests(t, 1)
+	})
+}
+
+// A delta with an error ends a stream that stays open, also if nothing watches the call.
+func TestErrorInDelta(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		cl, _ := newClient(0, hangs(sseStep(eventsOf(t, "$delta:0,"+
+			`"delta":"Hm.","error":{"code":"content_policy_violation","message":"No."}}`)...)))
+		r, err := cl.Create(t.Context(), &call.Call{}, question())
+		wantEqual(t, "outcome", meaning(t, r, err), "filtered: No.")
+	})
+}
+
+// Citations in events of their own count where the complete text has none.
+func TestStreamedCitations(t *testing.T) {
+	const message = `{"type":"message","id":"msg_1","content":[
+		{"type":"output_text","text":"Yes & no."}]}`
+	events := eventsOf(t, "$streamed")
+	last := slices.IndexFunc(events, func(s string) bool { return strings.Contains(s, "annotation") })
+	events = append(events[:last+1],
+		`{"type":"response.output_item.done","output_index":0,"item":`+message+`}`,
+		`{"type":"response.completed","response":{"output":[`+message+`]}}`)
+	cl, _ := newClient(0, sseStep(events...))
+	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	wantSuccess(t, err)
+	wantEqual(t, "annotations", len(r.Output[0].Content[0].Annotations), 1)
+}
+
+// The citations of a text that only deltas have are in events, too. It can be sent back.
+func TestStreamedMessage(t *testing.T) {
+	cl, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))
+	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	wantSuccess(t, err)
+
+	wantEqual(t, "annotations", r.Output[0].Content[0].Annotations, []call.Source{
+		{Type: "url_citation", URL: "https://a.example", Title: "A"},
+	})
+	wantEqual(t, "item", object(t, string(r.InputItems()[0])), object(t, `{"type":"message",
+		"id":"msg_1","role":"assistant","phase":"final_answer","status":"completed","content":[
+		{"type":"output_text","text":"Yes & no.","annotations":[
+		{"type":"url_citation","url":"https://a.example","title":"A"}]}]}`))
+}

@@ -1,0 +1,294 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/pacer"
+)
+
+// Create sends r and returns the finished response. Every error is a *call.Error. The deadline of
+// ctx bounds the whole exchange, retries included.
+//
+// The call's sink gets the events while the response is written: blocks, searches and the like. An
+// attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
+// response come at its end: where r.Plain is set, where the organization may not stream, and from
+// servers that answer with JSON.
+//
+// Create is the only place where a request is repeated.
+func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
+	if err := cl.Ready(); err != nil {
+		return nil, err
+	}
+	remembered := cl.memory.refusal(c.Person.ID)
+	if remembered != nil {
+		return nil, remembered
+	}
+	c.Input = r.Input
+	x := &exchange{
+		client:  cl,
+		call:    c,
+		model:   r.Model,
+		body:    cl.newBody(c.Person, r),
+		ticket:  cl.pacer(r.Model).Ticket(c.Person.ID),
+		key:     cl.key.Load(),
+		delays:  newDelays(),
+		attempt: 1,
+	}
+
+	for {
+		response, failure, wait := x.try(ctx)
+		if failure == nil {
+			return response, nil
+		}
+		if x.leaveOut(failure) {
+			continue // the same attempt again, at once
+		}
+
+		wait, final := x.decide(ctx, failure, wait)
+		if final != nil {
+			ofKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
+			if ofKey && x.key == cl.key.Load() {
+				cl.memory.refused(c.Person.ID, final)
+			}
+			return nil, final
+		}
+		c.Send(call.Retrying{
+			Attempt: x.attempt + 1,
+			Err:     failure,
+		})
+		err := sleep(ctx, wait)
+		if err != nil {
+			return nil, cl.failed(ctx, err, x.attempt)
+		}
+		x.attempt++
+	}
+}
+
+// exchange is a request with its attempts, which follow each other.
+type exchange struct {
+	client  *Client
+	call    *call.Call
+	model   string
+	body    body
+	removed []parameter // because of failures, since the API last accepted a request
+
+	key     *string // the key when the exchange began; a later key has another address
+	ticket  *pacer.Ticket
+	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
+	attempt int                         // number of the next attempt, from 1 on
+}
+
+// try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal
+// by the rate limit, wait is that of the pacer, else 0.
+func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
+	waits, cancel := x.call.WaitContext(ctx)
+	err := x.waitForTurn(waits)
+	cancel()
+	if err != nil {
+		return nil, x.client.failed(waits, err, x.attempt-1), 0
+	}
+	if ctx.Err() != nil { // as its turn came
+		x.ticket.Ended()
+		return nil, x.client.failed(ctx, ctx.Err(), x.attempt-1), 0
+	}
+
+	r, err = x.send(ctx)
+	if err == nil {
+		r.Retries = x.attempt - 1
+		return r, nil, 0
+	}
+	failure = x.client.failed(ctx, err, x.attempt)
+	if failure.Kind == call.KindRateLimit {
+		asked := failure.RetryAfter
+		if asked == 0 && isInTime(ctx, failure.Reset) {
+			asked = failure.Reset
+		}
+		return nil, failure, x.ticket.Refused(asked)
+	}
+	x.ticket.Ended()
+	return nil, failure, 0
+}
+
+// waitForTurn returns when the pacer lets the next attempt go. Meanwhile the sink gets Waiting. If
+// ctx ends first, the error is a QueuedError.
+func (x *exchange) waitForTurn(ctx context.Context) error {
+	var report func(ahead int)
+	if x.call.Sink != nil {
+		report = func(ahead int) {
+			x.call.Ahead = ahead
+			x.call.Send(call.Waiting{Ahead: ahead})
+		}
+	}
+	last := x.attempt > 1 && x.attempt > x.client.o.MaxRetries
+
+	queued := time.Now()
+	err := x.ticket.Wait(ctx, last, report)
+	x.call.Waited += time.Since(queued)
+	return err
+}
+
+// send makes one request and reads its response to the end, over several connections where the
+// response runs in the background. Then all blocks have stopped.
+func (x *exchange) send(ctx context.Context) (*call.Response, error) {
+	defer x.call.Ended(time.Now())
+	encoded, _ := jsonx.Marshal(x.body) // the configuration has checked its own parts
+	x.client.logBody(ctx, "openai(client): request", encoded)
+	conn, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	used := x.call.Usage
+	unknown := x.call.Unknown
+	conn = httptrace.WithClientTrace(conn, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { x.call.Unknown = unknown + 1 },
+	})
+
+	acc := x.client.newAccumulator(ctx, x.call)
+	acc.background = background{
+		asked:   x.body["background"] == true,
+		model:   x.model,
+		include: x.body.include(),
+		giveUp:  giveUp,
+	}
+	defer acc.stopBlocks()
+
+	accept := "application/json"
+	if x.body["stream"] == true {
+		accept = eventStream
+	}
+	var resp *http.Response
+	options := append(x.client.options(x.call, &resp),
+		option.WithRequestBody("application/json", encoded),
+		option.WithHeader("Accept", accept))
+	_, err := x.client.api.New(conn, responses.ResponseNewParams{}, options...)
+	failure, refused := errors.AsType[*call.Error](err)
+	free := refused && failure.Status < http.StatusInternalServerError
+	if !free { // the API may have begun, behind a gateway that gave up
+		x.call.WaitUntil = time.Time{}
+	}
+	defer func() {
+		if x.call.Usage != used || refused && failure.Status < http.StatusGatewayTimeout {
+			x.call.Unknown = unknown
+		}
+	}()
+	if err != nil {
+		return nil, errors.Join(err, x.call.Unread)
+	}
+	x.ticket.Accepted()
+	x.client.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)
+	x.removed = nil
+
+	r, err := readResponse(conn, resp, acc)
+	if !acc.running() {
+		return r, err
+	}
+	return x.follow(ctx, acc, err)
+}
+
+// leaveOut removes from the body what the API refuses, and reports whether the request that is left
+// should be made at once. A response that is lost is a failure, which counts as an attempt.
+func (x *exchange) leaveOut(failure *call.Error) bool {
+	if failure.Lost { // the next attempt runs in the foreground
+		removed := x.remove("background", failure)
+		if removed && x.client.memory.hasFound(x.model) {
+			x.removed = nil // only this response is lost
+		}
+	}
+	return x.remove(x.body.refused(failure), failure)
+}
+
+// decide returns how long the call waits before another attempt, or the error that ends it. wait is
+// how long the pacer lets it wait after a refusal by the rate limit, else 0. A failure is final
+// after the last attempt, and if the wait for the next one would end after the deadline of ctx and
+// so turn it into a timeout.
+func (x *exchange) decide(
+	ctx context.Context, failure *call.Error, wait time.Duration,
+) (time.Duration, *call.Error) {
+	if !retryable(failure) || x.attempt > x.client.o.MaxRetries {
+		return 0, failure
+	}
+
+	wait = cmp.Or(wait, failure.RetryAfter)
+	if wait == 0 {
+		wait = x.delays.NextBackOff()
+	}
+	if !isInTime(ctx, wait) {
+		final := *failure
+		final.RetryAfter = wait
+		return 0, &final
+	}
+
+	if failure.Kind == call.KindRateLimit {
+		wait = 0 // the pacer waits
+	}
+	return wait, nil
+}
+
+// remove removes a parameter from the body because of a failure, and reports whether the body had
+// it.
+func (x *exchange) remove(name string, failure *call.Error) bool {
+	value := x.body.value(name)
+	if value == nil {
+		return false
+	}
+	x.body.remove(name)
+
+	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
+	unknown := failure.Code == "unknown_parameter"
+	unsupported := strings.HasPrefix(failure.Code, "unsupported_")
+	if unknown || name == identifierParam {
+		p.value = anyValue
+	}
+	if unknown || unsupported || failure.Lost {
+		p.person = everyone
+	}
+	quoted := says(failure, name) && x.body.asks(name)
+	if !quoted { // else it may be the question that is refused
+		x.removed = append(x.removed, p)
+	}
+
+	p.person = everyone
+	log := x.client.o.Logger.With("model", x.model, "param", name,
+		"status", failure.Status, "code", failure.Code)
+	x.client.warned.Log(p, func(n int) {
+		log.Warn("the API refuses a parameter: asking again without it", "count", n)
+	})
+	return true
+}
+
+// newDelays returns the delays between attempts for which the API names no time.
+func newDelays() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval:     500 * time.Millisecond,
+		RandomizationFactor: 0.25,
+		Multiplier:          2,
+		MaxInterval:         8 * time.Second,
+	}
+}
+
+// isInTime reports whether a wait ends before the deadline of ctx.
+func isInTime(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || wait < time.Until(deadline)
+}
+
+// sleep returns after the wait, or with the error of ctx when that ends first.
+func sleep(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,299 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+const (
+	testURL  = "http://api.test/v1?api-version=1"
+	testKey  = "sk-test-0123456789"
+	finished = `{"id":"resp_1","status":"completed","model":"gpt-5.2-2026-01-01","output":[
+		{"type":"message","id":"msg_1","role":"assistant",
+		"content":[{"type":"output_text","text":"Yes."}]}]}`
+)
+
+// step is what an API does with one request.
+type step func(*http.Request) (*http.Response, error)
+
+func (s step) RoundTrip(req *http.Request) (*http.Response, error) {
+	return s(req)
+}
+
+// answer is a step that answers with status and body; headers come in pairs.
+func answer(status int, body string, headers ...string) step {
+	return func(req *http.Request) (*http.Response, error) {
+		header := http.Header{"Content-Type": {"application/json"}}
+		for i := 0; i+1 < len(headers); i += 2 {
+			header.Set(headers[i], headers[i+1])
+		}
+
+		return &http.Response{
+			StatusCode: status,
+			Header:     header,
+			Body:       io.NopCloser(strings.NewReader(body)),
+			Request:    req,
+		}, nil
+	}
+}
+
+func refusedAs(param, message string) step {
+	return answer(400, apiBody("invalid_request_error", "unsupported_parameter", param, message))
+}
+
+// inWords is a refusal that has neither code nor param.
+func inWords(message string) step {
+	return answer(400, apiBody("invalid_request_error", "", "", message))
+}
+
+func apiBody(typ, code, param, message string) string {
+	const body = `{"error":{"type":%q,"code":%q,"param":%q,"message":%q}}`
+	return fmt.Sprintf(body, typ, code, param, message)
+}
+
+// table returns the columns of a table in testdata, by the first one.
+func table(t *testing.T, name string) map[string][]string {
+	rows := map[string][]string{}
+	for _, row := range compare.Table(t, name, 6) {
+		rows[row[0]] = row[1:]
+	}
+
+	return rows
+}
+
+// frames is a stream of payloads, whose types are the names of the events.
+func frames(payloads ...string) string {
+	var b strings.Builder
+	for _, payload := range payloads {
+		kind := gjson.Get(payload[:min(len(payload), 1000)], "type").Str
+		if kind != "" {
+			b.WriteString("event: " + kind + "\n")
+		}
+		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
+	}
+
+	return b.String()
+}
+
+func sseStep(payloads ...string) step {
+	return answer(200, frames(payloads...),
+		"Content-Type", "text/event-stream; charset=utf-8",
+		"X-Request-Id", "req_1")
+}
+
+// scripted is an API in memory: it plays its steps, the last one again and
+// again, and keeps the requests. It works in a synctest bubble.
+type scripted struct {
+	steps  []step
+	bodies []map[string]any
+	header http.Header
+	url    string
+	at     []time.Time
+	log    bytes.Buffer // of the client
+}
+
+func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
+	err := req.Context().Err()
+	if err != nil {
+		return nil, err
+	}
+
+	var body map[string]any
+	if req.Body != nil {
+		_ = json.NewDecoder(req.Body).Decode(&body)
+	}
+
+	next := s.steps[min(len(s.bodies), len(s.steps)-1)]
+	s.bodies = append(s.bodies, body)
+	s.header = req.Header
+	s.url = req.URL.String()
+	s.at = append(s.at, time.Now())
+	return next(req)
+}
+
+func (s *scripted) wantRequests(t testing.TB, want int) {
+	t.Helper()
+	wantEqual(t, "number of requests", len(s.bodies), want)
+}
+
+// newClient returns a client of an API that plays steps.
+func newClient(retries int, steps ...step) (*Client, *scripted) {
+	api := &scripted{steps: steps}
+	return newClientOf(testURL, api, retries, &api.log), api
+}
+
+// newClientOf returns a client of an API.
+func newClientOf(url string, api http.RoundTripper, retries int, log io.Writer) *Client {
+	level := &slog.HandlerOptions{Level: slog.LevelDebug}
+	return New(Options{
+		API:        API{BaseURL: url},
+		APIKey:     testKey,
+		MaxRetries: retries,
+		Redactor:   redact.New(testKey),
+		HTTPClient: &http.Client{Transport: api},
+		Logger:     slog.New(slog.NewTextHandler(log, level)),
+	})
+}
+
+// wantEqual compares a value with what it should be.
+func wantEqual(t testing.TB, what string, got, want any) {
+	t.Helper()
+	compare.Equal(t, what, got, want)
+}
+
+// asError returns err as a *call.Error, or ends the test.
+func asError(t testing.TB, err error) *call.Error {
+	t.Helper()
+	e, ok := errors.AsType[*call.Error](err)
+	if !ok {
+		t.Fatalf("error = %v (%T), want a *call.Error", err, err)
+	}
+
+	return e
+}
+
+// kindOf is the kind of an error, none for success.
+func kindOf(t testing.TB, err error) call.Kind {
+	t.Helper()
+	if err == nil {
+		return call.Kind{}
+	}
+
+	return asError(t, err).Kind
+}
+
+// wantKind checks the kind of an error; Kind{}: success.
+func wantKind(t testing.TB, err error, want call.Kind) {
+	t.Helper()
+	wantEqual(t, fmt.Sprint("kind of ", err), kindOf(t, err).Label(), want.Label())
+}
+
+func wantSuccess(t testing.TB, err error) {
+	t.Helper()
+	wantKind(t, err, call.Kind{})
+}
+
+func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
+	t.Helper()
+	n := strings.Count(log.String(), "level=WARN")
+	wantEqual(t, "warnings in "+log.String(), n, want)
+}
+
+func object(t *testing.T, text string) (members map[string]any) {
+	t.Helper()
+	err := json.Unmarshal([]byte(text), &members)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+
+	return members
+}
+
+func question() call.Request {
+	return call.Request{
+		Profile:      call.Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"},
+		Instructions: "Answer.",
+		Input:        []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
+		Tools:        []map[string]any{{"type": "web_search"}},
+		Include:      []string{"web_search_call.action.sources"},
+	}
+}
+
+// createError returns the error of a plain call.
+func createError(t testing.TB, cl *Client) error {
+	_, err := cl.Create(t.Context(), &call.Call{}, question())
+	return err
+}
+
+// ask reads a streamed call to its end.
+func ask(t testing.TB, cl *Client) ([]call.Event, error) {
+	return watch(t.Context(), cl, question())
+}
+
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, f)
+	})
+}
+
+// watch makes a call and returns its events.
+func watch(ctx context.Context, cl *Client, r call.Request, tools ...Tool) ([]call.Event, error) {
+	events, _, err := run(ctx, cl, r, tools...)
+	return events, err
+}
+
+// run makes a call and returns its events and its response.
+func run(
+	ctx context.Context, cl *Client, r call.Request, tools ...Tool,
+) (events []call.Event, resp *call.Response, err error) {
+	c := &call.Call{Sink: func(ev call.Event) { events = append(events, ev) }}
+	resp, err = cl.Run(ctx, c, r, tools)
+	return events, resp, err
+}
+
+// script writes events down as JSON, a line each.
+func script(events []call.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		data, _ := json.Marshal(e) // events have no values that fail
+		fmt.Fprintf(&b, "%T %s\n", e, data)
+	}
+
+	return b.String()
+}
+
+// wantEvents compares events with a script that is indented by tabs.
+func wantEvents(t *testing.T, events []call.Event, want string) {
+	t.Helper()
+	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
+	wantEqual(t, "events", script(events), want)
+}
+
+// checkBlocks fails where starts and stops do not pair or a delta does not fit its block.
+func checkBlocks(t testing.TB, events []call.Event) {
+	t.Helper()
+	kinds := map[int]string{} // of the open blocks
+	next := 0
+	for _, e := range append(events, call.Done{}) {
+		ok := true
+		switch e := e.(type) {
+		case call.BlockStart:
+			ok = e.Index == next
+			next++
+			kinds[e.Index] = e.Kind
+		case call.BlockDelta:
+			text := map[string]string{
+				call.BlockText:     e.Text,
+				call.BlockThinking: e.Thinking,
+				call.BlockToolUse:  e.InputJSON,
+			}[kinds[e.Index]]
+			ok = text != "" && text == e.Text+e.Thinking+e.InputJSON
+		case call.BlockStop:
+			ok = kinds[e.Index] != ""
+			delete(kinds, e.Index)
+		case call.Retrying, call.Usage, call.Done:
+			ok = len(kinds) == 0
+		}
+
+		if !ok {
+			t.Errorf("%#v while these blocks are open: %v", e, kinds)
+		}
+	}
+}

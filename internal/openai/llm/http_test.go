@@ -1,0 +1,163 @@
+package llm
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// secureServer is a server that speaks TLS up to a version.
+func secureServer(t *testing.T, version uint16) *httptest.Server {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestConnect has connections that fail for a reason that stays: one attempt each.
+func TestConnect(t *testing.T) {
+	old := secureServer(t, tls.VersionTLS11)
+	current := secureServer(t, tls.VersionTLS12)
+	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(407) }
+	proxy := httptest.NewServer(http.HandlerFunc(refuse))
+	defer proxy.Close()
+
+	certificate := old.Certificate() // all of httptest have the same one
+	for _, tt := range []struct {
+		name    string
+		url     string
+		root    *x509.Certificate
+		proxy   string
+		message string
+		cause   error
+	}{
+		{"TLS 1.1", old.URL, certificate, "", "protocol version", nil},
+		{"unknown certificate", current.URL, nil, "", "certificate", nil},
+		{
+			"TLS to a plain port",
+			strings.Replace(proxy.URL, "http:", "https:", 1), certificate, "",
+			"gave HTTP response", http.ErrSchemeMismatch,
+		},
+		{
+			"plain to a TLS port",
+			strings.Replace(current.URL, "https:", "http:", 1), certificate, "",
+			"plain HTTP request", call.ErrPlainHTTP,
+		},
+		{
+			"proxy without a password",
+			"https://api.test", certificate, proxy.URL,
+			"Proxy Authentication Required", call.TunnelError(407),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := NewHTTPClient(nil).Transport.(*transport)
+			tr.roots.Do(func() {}) // the test's own roots stay
+			tr.TLSClientConfig.RootCAs = x509.NewCertPool()
+			if tt.root != nil {
+				tr.TLSClientConfig.RootCAs.AddCert(tt.root)
+			}
+
+			if tt.proxy != "" {
+				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
+			}
+
+			cl := newClientOf(tt.url, tr, 3, io.Discard)
+			err := createError(t, cl)
+			e := asError(t, err)
+			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
+				t.Errorf("%d attempts, message = %q, want 1, %q", e.Attempts, e.Message, tt.message)
+			}
+
+			if tt.cause != nil && !errors.Is(err, tt.cause) {
+				t.Errorf("error = %v, want %v", err, tt.cause)
+			}
+		})
+	}
+}
+
+// A redirect from https to http is not followed, also on default ports.
+func TestRedirectToPlainHTTP(t *testing.T) {
+	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
+	cl := newClientOf("https://api.test/v1", api, 3, io.Discard)
+	e := asError(t, createError(t, cl))
+
+	wantKind(t, e, call.KindBadResponse)
+	wantEqual(t, "message", e.Message, "the API redirects to http://api.test")
+	api.wantRequests(t, 1)
+}
+
+// No part of a key is left where a text is shortened.
+func TestKeyAcrossTheEndOfAText(t *testing.T) {
+	for n := range 450 {
+		said := strings.Repeat("x", n) + testKey
+		for name, say := range map[string]step{
+			"body":                      answer(200, "says: "+said, "Content-Type", "text/plain"),
+			"error text and request id": answer(400, said, "X-Request-Id", said),
+			"message":                   answer(400, apiBody("", "", "", said)),
+		} {
+			cl, api := newClient(0, say)
+			err := createError(t, cl)
+
+			if strings.Contains(err.Error()+api.log.String(), testKey[:8]) {
+				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, &api.log)
+			}
+		}
+	}
+
+	for n := range testKey { // of which the blanks leave a part
+		blanks := strings.Repeat(" ", maxErrorText-n)
+		cl, _ := newClient(0, answer(400, apiBody("", "", "", blanks+testKey)))
+		wantEqual(t, "message", asError(t, createError(t, cl)).Message, "[redacted]")
+	}
+}
+
+// An image made from scratch has no roots; the bundled ones replace them.
+func TestRoots(t *testing.T) {
+	got := map[string]bool{
+		"empty":   needRoots(x509.NewCertPool(), nil),
+		"error":   needRoots(nil, errors.New("no roots")),
+		"bundled": needRoots(bundledRoots(), nil),
+	}
+
+	want := map[string]bool{"empty": true, "error": true, "bundled": false}
+	wantEqual(t, "needRoots", got, want)
+}
+
+// A request that reached the API may have used tokens, unless it says how many, or refuses it.
+func TestUnknownTokens(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name   string
+		Status int
+		Body   string
+		Want   int
+	}](t, "unknown") {
+		t.Run(tt.Name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.Status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				w.WriteHeader(tt.Status)
+				io.WriteString(w, tt.Body)
+			}))
+			c := &call.Call{}
+			client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
+			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
+			compare.Equal(t, "unknown", c.Unknown, tt.Want)
+
+			s.Close()
+			client = New(Options{API: API{BaseURL: s.URL}, APIKey: testKey}) // without idle connections
+			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
+			compare.Equal(t, "unknown without a server", c.Unknown, tt.Want)
+		})
+	}
+}

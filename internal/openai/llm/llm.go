@@ -1,0 +1,175 @@
+// Package llm calls the OpenAI Responses API through openai-go: it sends a
+// request, retries temporary failures, and turns the events of a stream into blocks.
+//
+// The files, in the order of a call:
+//
+//	llm.go          Client and its options
+//	request.go      the JSON body of a request, without what a model does not take or the API refuses
+//	exchange.go     Create: a request with its attempts
+//	memory.go       what is remembered between calls
+//	send.go         one HTTP request and its response; GET /models/{id}
+//	background.go   responses that outlive their connection: resume, poll, cancel
+//	transport.go    the HTTP client: roots, proxies, redirects
+//	accumulator.go  events of a stream to blocks and a response
+//	response.go     whether a response is an answer
+//	error.go        how failures of all kinds become a call.Error
+//	tool.go         Run: Create with function tools
+package llm
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/pacer"
+)
+
+const defaultBaseURL = "https://api.openai.com/v1"
+
+// Options configures a Client.
+type Options struct {
+	API
+	APIKey     string            // sent as a bearer token, until SetKey replaces it
+	Headers    map[string]string // replace others; Authorization or api-key replaces the bearer token
+	UserAgent  string
+	HTTPClient *http.Client // nil: NewHTTPClient(nil)
+	MaxRetries int          // attempts after the first one
+
+	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
+	// several in a row have shown that the next ones would, too. 0: each call asks the API.
+	RefusalTime time.Duration
+
+	Store    bool             // lets the API keep the response
+	Logger   *slog.Logger     // nil: discard
+	Redactor *redact.Redactor // for errors and the log, with the key and the secret headers
+}
+
+// API is where requests go, and who pays for them.
+type API struct {
+	BaseURL      string // a URL, with or without a trailing slash; "": OpenAI's
+	Organization string // OpenAI-Organization header; "": none
+	Project      string // OpenAI-Project header; "": none
+}
+
+// Client sends requests to one Responses API. It is safe for concurrent use.
+type Client struct {
+	api    responses.ResponseService
+	http   *http.Client
+	base   string      // without a trailing slash
+	query  string      // of the base URL
+	header http.Header // of every request, without the key
+	bearer bool        // requests carry key
+	key    atomic.Pointer[string]
+	o      Options
+
+	// What outlives a call.
+	pacers sync.Map // *pacer.Pacer by model
+	memory memory
+	warned logging.Limiter // of parameters
+}
+
+// New returns a Client. It never fails: a missing key is the error of every call, so a server can
+// start without one.
+func New(o Options) *Client {
+	header := o.header()
+	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
+	address := cmp.Or(strings.TrimSpace(o.BaseURL), defaultBaseURL)
+	base, query, _ := strings.Cut(address, "?")
+	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient(nil))
+	httpClient.CheckRedirect = checkRedirect
+
+	cl := &Client{
+		o:      o,
+		http:   &httpClient,
+		base:   strings.TrimSuffix(base, "/"),
+		query:  query,
+		header: header,
+		bearer: bearer,
+
+		memory: memory{
+			pause:      o.RefusalTime,
+			people:     map[string]*refusal{},
+			parameters: map[parameter]evidence{},
+			found:      map[string]time.Time{},
+		},
+		warned: logging.Limiter{Period: time.Minute},
+	}
+	cl.SetKey(o.APIKey)
+
+	cl.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+
+	cl.api = responses.NewResponseService(
+		// The slash keeps openai-go from adding one, which would undo %2F in the path.
+		option.WithBaseURL(cl.base+"/"),
+		option.WithHTTPClient(cl.http),
+		option.WithMaxRetries(0))
+	return cl
+}
+
+// SetKey replaces the API key for the requests from now on.
+func (cl *Client) SetKey(key string) {
+	key = strings.TrimSpace(key)
+	cl.key.Store(&key)
+	cl.memory.setKey()
+}
+
+// Ready returns why no request can be sent, or nil. The error is a *call.Error.
+func (cl *Client) Ready() error {
+	key := *cl.key.Load()
+	switch {
+	case !cl.bearer:
+	case key == "":
+		return &call.Error{Kind: call.KindMissingKey, Message: "Missing API key"}
+	case strings.ContainsFunc(key, unicode.IsControl):
+		return &call.Error{
+			Kind:    call.KindAuth,
+			Message: "the key contains a line break or another control character",
+		}
+	}
+	return nil
+}
+
+// header returns the headers of every request, without the API key.
+func (o *Options) header() http.Header {
+	header := http.Header{}
+	for name, value := range map[string]string{
+		"OpenAI-Organization": o.Organization,
+		"OpenAI-Project":      o.Project,
+		"User-Agent":          o.UserAgent,
+	} {
+		if value != "" {
+			header.Set(name, value)
+		}
+	}
+	for name, value := range o.Headers {
+		header.Set(name, value)
+	}
+
+	return header
+}
+
+// pacer returns what the calls of a model share.
+func (cl *Client) pacer(model string) *pacer.Pacer {
+	p, _ := cl.pacers.LoadOrStore(model, pacer.New())
+	return p.(*pacer.Pacer)
+}
+
+// Waiting returns how many calls wait for the rate limit.
+func (cl *Client) Waiting() int {
+	waiting := 0
+	for _, p := range cl.pacers.Range {
+		waiting += p.(*pacer.Pacer).Waiting()
+	}
+	return waiting
+}

@@ -1,0 +1,362 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+var (
+	alice = call.Person{ID: "token:alice", Name: "alice"}
+	bob   = call.Person{ID: "token:bob", Name: "bob"}
+	carol = call.Person{ID: "token:carol", Name: "carol"}
+)
+
+// shared is an API that people share. It answers each request as the person's step says, or accepts
+// it.
+type shared struct {
+	mu    sync.Mutex // guards the fields below
+	steps map[call.Person]step
+	sent  map[call.Person][]map[string]any // the bodies
+	at    []time.Time
+
+	log strings.Builder // of the client
+}
+
+// newShared returns a client of an API that people share.
+func newShared() (*Client, *shared) {
+	s := &shared{
+		steps: map[call.Person]step{},
+		sent:  map[call.Person][]map[string]any{},
+	}
+	cl := newClientOf(testURL, s, 0, &s.log)
+	cl.memory.pause = 5 * time.Second
+	return cl, s
+}
+
+func (s *shared) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body map[string]any
+	err := json.NewDecoder(req.Body).Decode(&body)
+	if err != nil {
+		return nil, err
+	}
+
+	next := s.note(body)
+	return next(req)
+}
+
+// note notes a request, and returns what the API does with it.
+func (s *shared) note(body map[string]any) step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	person := call.Person{}
+	for _, p := range []call.Person{alice, bob, carol} {
+		if body["safety_identifier"] == identifier(p) {
+			person = p
+		}
+	}
+	s.sent[person] = append(s.sent[person], body)
+	s.at = append(s.at, time.Now())
+	if s.steps[person] == nil {
+		return answer(200, finished)
+	}
+	return s.steps[person]
+}
+
+// set sets the step of people.
+func (s *shared) set(next step, people ...call.Person) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range people {
+		s.steps[p] = next
+	}
+}
+
+// refuse refuses the requests of alice that have a parameter.
+func (s *shared) refuse(path string, fault step) {
+	s.set(func(req *http.Request) (*http.Response, error) {
+		bodies := s.sent[alice]
+		if sends(bodies[len(bodies)-1], path) {
+			return fault(req)
+		}
+		return answer(200, finished)(req)
+	}, alice)
+}
+
+// requests returns how many requests a person has sent.
+func (s *shared) requests(p call.Person) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sent[p])
+}
+
+// asks makes a call of a person.
+func asks(t testing.TB, cl *Client, p call.Person) error {
+	_, err := cl.Create(t.Context(), &call.Call{Person: p}, question())
+	return err
+}
+
+// keyFaults are refusals of the key and of its quota.
+var keyFaults = map[string]step{
+	"401":   answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
+	"402":   answer(402, `{"error":{"code":402,"message":"requires more credits, or fewer max_tokens"}}`),
+	"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
+}
+
+// The refusals of one person, however many, are that person's. After three in a row that person's
+// calls fail without a request.
+func TestRefusalsOfOne(t *testing.T) {
+	for name, fault := range keyFaults {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newShared()
+			api.set(fault, alice)
+			for range 100 {
+				if asks(t, cl, alice) == nil {
+					t.Error("a call of alice is answered")
+				}
+				wantSuccess(t, asks(t, cl, bob))
+			}
+			wantEqual(t, "requests of alice", api.requests(alice), 3)
+
+			time.Sleep(2 * time.Minute)
+			api.set(nil, alice)
+			wantSuccess(t, asks(t, cl, alice))
+		})
+	}
+}
+
+// A refusal among successes fails its own call only.
+func TestRefusalsInBetween(t *testing.T) {
+	for name, fault := range keyFaults {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newShared()
+			for _, p := range []call.Person{alice, alice, bob, bob, alice} {
+				api.set(fault, p)
+				if asks(t, cl, p) == nil {
+					t.Error("a refused call is answered")
+				}
+				api.set(nil, p)
+				for _, other := range []call.Person{carol, alice, bob} {
+					wantSuccess(t, asks(t, cl, other))
+				}
+			}
+		})
+	}
+}
+
+// Refusals of two people without a success between them count for all: loops of any number of people
+// make a request in five seconds.
+func TestRefusalsOfAll(t *testing.T) {
+	for name, fault := range keyFaults {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newShared()
+			api.set(fault, alice, bob, carol)
+			for range 3 {
+				_ = asks(t, cl, alice)
+				_ = asks(t, cl, bob)
+			}
+			for range 600 { // a minute
+				e := asError(t, asks(t, cl, carol))
+				if e.Kind != call.KindAuth && e.Kind != call.KindQuota {
+					t.Errorf("kind = %v", e.Kind)
+				}
+				_ = asks(t, cl, alice)
+				time.Sleep(100 * time.Millisecond)
+			}
+
+			for i := 7; i < len(api.at); i++ {
+				pause := api.at[i].Sub(api.at[i-1])
+				if pause < 5*time.Second {
+					t.Errorf("request %d follows after %v", i, pause)
+				}
+			}
+			if n := len(api.at); n > 6+12 {
+				t.Errorf("%d requests", n)
+			}
+
+			cl.SetKey("sk-another")
+			api.set(nil, alice)
+			wantSuccess(t, asks(t, cl, alice))
+		})
+	}
+}
+
+// A key that works again answers the calls that begin seven seconds later, also if answers take
+// longer, with their header or without.
+func TestRefusalsEnd(t *testing.T) {
+	late := func(req *http.Request) (*http.Response, error) {
+		time.Sleep(20 * time.Second)
+		return answer(200, finished)(req)
+	}
+	for name, well := range map[string]step{"header at once": nil, "header at the end": late} {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newShared()
+			people := []call.Person{alice, bob, carol}
+			api.set(keyFaults["401"], people...)
+			for i := range 300 {
+				_ = asks(t, cl, people[i%3])
+				time.Sleep(100 * time.Millisecond)
+			}
+			api.set(well, people...)
+
+			var calls sync.WaitGroup
+			for i := range 100 {
+				calls.Go(func() {
+					err := asks(t, cl, people[i%3])
+					if i >= 70 {
+						wantSuccess(t, err)
+					}
+				})
+				time.Sleep(100 * time.Millisecond)
+			}
+			calls.Wait()
+		})
+	}
+}
+
+// Without a pause each call asks the API, and gets the error of its own request.
+func TestRefusalsOff(t *testing.T) {
+	bubble(t, "off", func(t *testing.T) {
+		cl, api := newShared()
+		cl.memory.pause = 0
+		api.set(keyFaults["401"], alice)
+		api.set(keyFaults["402"], bob)
+		for range 10 {
+			wantKind(t, asks(t, cl, alice), call.KindAuth)
+			wantKind(t, asks(t, cl, bob), call.KindQuota)
+		}
+		wantEqual(t, "requests of alice", api.requests(alice), 10)
+		wantEqual(t, "requests of bob", api.requests(bob), 10)
+	})
+}
+
+// A refused parameter is left out for the model with the value that was refused, for all only where a
+// code shows it, and for ten minutes.
+func TestParameterMemory(t *testing.T) {
+	for name, row := range table(t, "parameters") {
+		bubble(t, name, func(t *testing.T) {
+			code, message, people, lacking := row[0], row[1], row[2], row[3]
+			cl, api := newShared()
+			fault := answer(400, apiBody("", code, "reasoning.effort", message))
+			once := func(req *http.Request) (*http.Response, error) {
+				api.set(nil, alice, bob)
+				return fault(req)
+			}
+			lacks := func(p call.Person, effort string) bool {
+				r := question()
+				r.ReasoningEffort = effort
+				_, err := cl.Create(t.Context(), &call.Call{Person: p}, r)
+				wantSuccess(t, err)
+				bodies := api.sent[p]
+				return !sends(bodies[len(bodies)-1], "reasoning.effort")
+			}
+
+			for name := range strings.FieldsSeq(people) {
+				p := call.Person{ID: "token:" + name, Name: name}
+				if p != carol {
+					api.set(once, p)
+				}
+				lacks(p, "medium")
+			}
+
+			got := fmt.Sprint(lacks(alice, "medium"), lacks(bob, "medium"), lacks(carol, "low"))
+			wantEqual(t, "alice, bob and carol lack it", got, lacking)
+			time.Sleep(10*time.Minute + time.Second)
+			wantEqual(t, "alice lacks it later", lacks(alice, "medium"), false)
+		})
+	}
+}
+
+// What the request without a parameter is refused for, too, says nothing about the parameter.
+func TestRefusedAnyway(t *testing.T) {
+	bubble(t, "refused", func(t *testing.T) {
+		cl, api := newShared()
+		api.set(refusedAs("reasoning.effort", "Nope."), alice)
+		wantKind(t, asks(t, cl, alice), call.KindParameter)
+		wantSuccess(t, asks(t, cl, bob))
+		wantEqual(t, "requests of bob", api.requests(bob), 1)
+		wantEqual(t, "bob's effort is sent", sends(api.sent[bob][0], "reasoning.effort"), true)
+	})
+}
+
+// A blocked person is refused for good, and only a server that does not know safety_identifier is
+// asked without it.
+func TestIdentifier(t *testing.T) {
+	for name, row := range table(t, "identifier") {
+		bubble(t, name, func(t *testing.T) {
+			fault, want, stays := row[0], row[1], row[2]
+			cl, api := newShared()
+			api.set(answer(400, `{"error":{`+fault+`}}`), alice)
+			kind := kindOf(t, asks(t, cl, alice))
+			wantEqual(t, "kind", kind.Label(), want)
+			wantEqual(t, "asked without", api.requests(call.Person{}) > 0, want == "")
+
+			wantSuccess(t, asks(t, cl, bob))
+			wantEqual(t, "bob is marked", fmt.Sprint(api.requests(bob) == 1), stays)
+		})
+	}
+}
+
+// An error for which safety_identifier may be a word of the question leaves it in.
+func TestIdentifierAskedFor(t *testing.T) {
+	cl, api := newShared()
+	api.set(inWords("Unsupported: 'what is a safety_identifier?'"), alice)
+	r := question()
+	r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
+	_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+	wantKind(t, err, call.KindParameter)
+	wantEqual(t, "requests without it", api.requests(call.Person{}), 0)
+}
+
+// A server that refuses background in words is asked in the foreground. Words that may be those of
+// the question decide nothing beyond the call.
+func TestBackgroundInWords(t *testing.T) {
+	for name, row := range table(t, "in-words") {
+		bubble(t, name, func(t *testing.T) {
+			asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
+			cl, api := newShared()
+			fault := answer(400, apiBody("", code, "", message))
+			api.refuse("background", fault)
+			r := backgroundQuestion()
+			r.Input = []json.RawMessage{call.UserMessage(asked)}
+
+			for range 3 {
+				_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+				wantEqual(t, "kind", kindOf(t, err).Label(), kind)
+			}
+			_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
+			wantSuccess(t, err)
+
+			var got []string
+			for _, body := range append(api.sent[alice], api.sent[bob]...) {
+				got = append(got, fmt.Sprint(sends(body, "background")))
+			}
+			wantEqual(t, "requests with background", strings.Join(got, " "), want)
+		})
+	}
+}
+
+// A parameter that is refused to one person while others succeed has a warning a minute.
+func TestParameterWarnings(t *testing.T) {
+	bubble(t, "45 calls in 9 s", func(t *testing.T) {
+		cl, api := newShared()
+		api.refuse("reasoning.effort", answer(400, apiBody("", "", "reasoning.effort", "Nope.")))
+		for range 45 {
+			wantSuccess(t, asks(t, cl, alice))
+			wantSuccess(t, asks(t, cl, bob))
+			time.Sleep(200 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantWarnings(t, &api.log, 2)
+		compare.Contains(t, "log", api.log.String(), "count=44")
+	})
+}

@@ -1,0 +1,134 @@
+package llm
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// backgroundStates are the states of a response in the background.
+var backgroundStates = []string{
+	"queued", "in_progress", "completed", "incomplete", "failed", "cancelled",
+}
+
+// thoughts is the summary of reasoning and its text.
+func thoughts(i call.Item) string {
+	var b strings.Builder
+	for _, part := range slices.Concat(i.Summary, i.Content) {
+		b.WriteString(part.Text)
+	}
+	return b.String()
+}
+
+// textOf is the text of the messages among items.
+func textOf(items ...call.Item) string {
+	var texts []string
+	for _, item := range items {
+		for _, said := range blocksOf(item, 0) {
+			if said.Kind == call.BlockText {
+				texts = append(texts, said.text)
+			}
+		}
+	}
+	return strings.Join(texts, "") // one is not copied
+}
+
+// isAnswer reports whether the item is a message with text and no commentary.
+func isAnswer(i call.Item) bool {
+	return i.Phase != "commentary" && textOf(i) != ""
+}
+
+// searches returns how many searches the API bills. Those in the output count if it reports no
+// number.
+func searches(r *call.Response) int {
+	billed := r.ToolUsage.WebSearch.NumRequests
+	if billed != nil {
+		return int(*billed)
+	}
+	n := 0
+	for _, item := range r.Output {
+		searched := item.Action.Type == "search" || item.Action.Type == ""
+		if item.Type == "web_search_call" && searched {
+			n++
+		}
+	}
+	return n
+}
+
+// check returns why a response, whose JSON is data, is not an answer. It sets the status that some
+// servers leave out.
+func check(r *call.Response, data []byte) error {
+	if size(r.Output...) > maxElements {
+		return call.TooLarge(tooMany)
+	}
+
+	r.Status = cmp.Or(r.Status, "completed")
+	switch r.Status {
+	case "cancelled":
+		return &call.Error{Kind: call.KindCanceled, Message: "the response was cancelled"}
+	case "failed":
+		return responseError(data, responseFailed)
+	case "queued", "in_progress":
+		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
+	case "incomplete": // maybe before its first item
+		return nil
+	}
+	if r.Output != nil {
+		return nil
+	}
+
+	e := responseError(data, "the response has no output")
+	if gjson.GetBytes(data, "error").String() == "" { // else a gateway's 200 with an error
+		e.Kind = call.KindBadResponse
+	}
+	return e
+}
+
+// maxElements bounds the items, parts, annotations, queries and sources of a response, all
+// together. The longest responses have a few hundred.
+const maxElements = 10_000
+
+// Messages about responses that are too large.
+const (
+	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+	tooLong = "the answer is larger than 16 MiB"
+)
+
+// size is the number of items and of the elements of their lists.
+func size(items ...call.Item) int {
+	n := len(items)
+	for _, item := range items {
+		n += len(item.Action.Queries) + len(item.Action.Sources)
+		for _, part := range slices.Concat(item.Content, item.Summary) {
+			n += 1 + len(part.Annotations)
+		}
+	}
+	return n
+}
+
+func isObject(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
+}
+
+// notResponse describes a body that should have been a response.
+func notResponse(data []byte) *call.Error {
+	e := &call.Error{
+		Kind:    call.KindBadResponse,
+		Message: "the answer is empty",
+		Body:    string(data),
+	}
+
+	start := strings.TrimSpace(e.Body)
+	if start != "" {
+		e.Message = "the answer is not a response object: " + start
+	}
+	if strings.HasPrefix(start, "<") {
+		e.Err = call.ErrWebPage
+	}
+	return e
+}

@@ -1,0 +1,168 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
+
+func TestRetryAfter(t *testing.T) {
+	for name, row := range table(t, "retry-after") {
+		bubble(t, name, func(t *testing.T) {
+			headers, want := row[0], row[1]
+			cl, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
+			e := asError(t, createError(t, cl))
+			wantEqual(t, "wait", e.RetryAfter.String(), want)
+		})
+	}
+}
+
+// A call asks again at the time that the API names after a rate limit, whichever way it says so, or
+// fails at once and names the time. The time until a limit is whole again is no reason to fail.
+func TestWaits(t *testing.T) {
+	for name, row := range table(t, "waits") {
+		for way, limit := range table(t, "ways") {
+			bubble(t, name+", "+way, func(t *testing.T) {
+				headers, message, want := row[0], row[1], row[2]
+				var steps []step
+				if limit[0] != "" {
+					steps = append(steps, answer(200, limit[0]))
+				}
+				status, _ := strconv.Atoi(limit[1])
+				body := fmt.Sprintf(limit[2], message)
+				steps = append(steps, answer(status, body, strings.Split(headers, "|")...))
+				cl, api := newClient(2, append(steps, answer(200, finished))...)
+				r := question()
+				r.Background = way == "background"
+				r.Plain = r.Background
+				question := call.UserMessage("Why do I read try again in 7 hours?")
+				r.Input = []json.RawMessage{question}
+				most := 90 * time.Minute
+				if strings.HasPrefix(name, "in 10 s") {
+					most = 10 * time.Second
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), most)
+				defer cancel()
+				_, err := cl.Create(ctx, &call.Call{}, r)
+
+				if want == "ends" {
+					wantKind(t, err, call.KindRateLimit)
+					api.wantRequests(t, len(steps))
+					wait := asError(t, err).RetryAfter
+					if wait < most {
+						t.Errorf("the error names %v, want more than is left", wait)
+					}
+					return
+				}
+				wantSuccess(t, err)
+				got := api.at[len(steps)].Sub(api.at[len(steps)-1]).Round(time.Millisecond)
+				wantEqual(t, "wait", got.String(), want)
+			})
+		}
+	}
+}
+
+// The message of another error names no wait, and a 200 that fails for another reason has none.
+func TestWaitsOfOthers(t *testing.T) {
+	const message = "Please try again in 20s."
+	const failed = `{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"` +
+		message + `"}}`
+	for name, first := range map[string]step{
+		"500":             answer(500, apiBody("", "server_error", "", message)),
+		"failed response": answer(200, failed, "Retry-After", "20"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			cl, api := newClient(1, first, answer(200, finished))
+			wantSuccess(t, createError(t, cl))
+			if wait := api.at[1].Sub(api.at[0]); wait > time.Second {
+				t.Errorf("waits %v, want about half a second", wait)
+			}
+		})
+	}
+}
+
+// Each refused parameter is dropped from the next request, at once and without a retry, and stays
+// away from the model.
+func TestRefusedParameters(t *testing.T) {
+	for name, row := range table(t, "refused") {
+		t.Run(name, func(t *testing.T) {
+			param, message, gone, left := row[0], row[1], row[2], row[3]
+			cl, api := newClient(0, refusedAs(param, message), answer(200, finished))
+			r := question()
+			r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
+				"reasoning": {"summary": "auto"}}`)
+
+			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
+				r.Model = model
+				_, err := cl.Create(t.Context(), &call.Call{}, r)
+				wantSuccess(t, err)
+			}
+
+			var got []bool
+			for _, body := range api.bodies {
+				got = append(got, sends(body, gone))
+			}
+
+			want := []bool{true, false, false, true} // the last model may take it
+			wantEqual(t, "requests that have "+gone, got, want)
+
+			if !sends(api.bodies[1], left) {
+				t.Errorf("the second request lacks %s: %v", left, api.bodies[1])
+			}
+
+			wantWarnings(t, &api.log, 1)
+		})
+	}
+}
+
+// sends reports whether a body has a dotted path; after include, an element.
+func sends(body map[string]any, path string) bool {
+	key, rest, nested := strings.Cut(path, ".")
+	value, ok := body[key]
+	switch value := value.(type) {
+	case []any:
+		ok = !nested || slices.Contains(value, any(rest))
+	case map[string]any:
+		ok = !nested || value[rest] != nil
+	}
+
+	return ok
+}
+
+// A refusal is final where it names nothing, something else, or something that was not sent, where
+// the parameter is gone already, and where the status is not 400.
+func TestRefusedForGood(t *testing.T) {
+	const others = " tools tools[0].type max_tool_calls model input instructions tool_choice stream reasoning.summary " +
+		"temperature store text.format text.verbosity include.other includes service_tier null"
+	refusals := map[string]step{"422": answer(422, apiBody("", "", "reasoning", "Nope."))}
+	for param := range strings.SplitSeq(others+" reasoning", " ") {
+		refusals[param] = refusedAs(param, "Nope.")
+	}
+
+	for name, refuse := range refusals {
+		t.Run(name, func(t *testing.T) {
+			cl, api := newClient(3, refuse)
+			r := question()
+			r.Plain = true
+			r.Extra = object(t, `{"text": "no object"}`)
+			_, err := cl.Create(t.Context(), &call.Call{}, r)
+
+			wantKind(t, err, call.KindParameter)
+			want := 1
+			if name == "reasoning" {
+				want = 2
+			}
+
+			api.wantRequests(t, want)
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
+// environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
+// (an image made from scratch). It bounds connecting; the context bounds the wait for a response.
+// dial connects; nil: package net does.
+func NewHTTPClient(
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+) *http.Client {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	if dial != nil {
+		base.DialContext = dial
+	}
+	base.OnProxyConnectResponse = checkTunnel
+	base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	base.MaxIdleConns = 256
+	base.MaxIdleConnsPerHost = 256
+	base.MaxResponseHeaderBytes = 1 << 20
+
+	// A model may think for minutes without a byte: a ping shows whether the connection works.
+	// Hundreds of calls would otherwise buffer up to 4 MiB each.
+	base.HTTP2 = &http.HTTP2Config{
+		SendPingTimeout:           30 * time.Second,
+		PingTimeout:               15 * time.Second,
+		MaxReceiveBufferPerStream: 256 << 10,
+	}
+	return &http.Client{Transport: &transport{Transport: base}}
+}
+
+// checkTunnel turns a proxy's refusal into an error with its status.
+func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode != http.StatusOK {
+		return call.TunnelError(resp.StatusCode)
+	}
+	return nil
+}
+
+// transport looks for root certificates at the first request over TLS, because they cost
+// milliseconds and megabytes that a start does not need, and plain HTTP never does.
+type transport struct {
+	*http.Transport
+	roots sync.Once
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	proxy, _ := t.Proxy(req) // RoundTrip reports its error
+	if req.URL.Scheme == "https" || proxy != nil && proxy.Scheme == "https" {
+		pool, err := Roots(req.Context())
+		if err != nil {
+			if req.Body != nil {
+				_ = req.Body.Close()
+			}
+			return nil, err
+		}
+		t.roots.Do(func() { t.TLSClientConfig.RootCAs = pool })
+	}
+	return t.Transport.RoundTrip(req)
+}
+
+// systemRoots are read by one goroutine, as crypto/x509 reads those of the process once. Their file
+// may be a pipe, or on a file system that hangs.
+var systemRoots = struct {
+	begin sync.Once
+	read  chan struct{}  // closed when pool is set
+	pool  *x509.CertPool // nil: those of the system
+}{read: make(chan struct{})} // here, because bubbles of tests share it
+
+// Roots returns bundled root certificates where the system has none, and nil where it has. It waits
+// until they are read. If ctx ends first, the error is a call.RootsError.
+func Roots(ctx context.Context) (*x509.CertPool, error) {
+	r := &systemRoots
+	r.begin.Do(func() {
+		go func() {
+			defer close(r.read)
+			if needRoots(x509.SystemCertPool()) {
+				r.pool = bundledRoots()
+			}
+		}()
+	})
+
+	select {
+	case <-r.read:
+	case <-ctx.Done():
+		select {
+		case <-r.read: // both
+		default:
+			file := cmp.Or(os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR"), "the system")
+			return nil, call.RootsError(file)
+		}
+	}
+	return r.pool, nil
+}
+
+// needRoots reports whether a system has no certificates. On macOS and Windows, which verify by
+// themselves, the pool is not equal to an empty one.
+func needRoots(system *x509.CertPool, err error) bool {
+	return err != nil || system.Equal(x509.NewCertPool())
+}
+
+// bundledRoots returns Mozilla's list as golang.org/x/crypto has it.
+func bundledRoots() *x509.CertPool {
+	pool := x509.NewCertPool()
+	for root := range bundle.Roots() {
+		cert, err := x509.ParseCertificate(root.Certificate)
+		if err == nil { // else the others still work
+			pool.AddCertWithConstraint(cert, root.Constraint)
+		}
+	}
+	return pool
+}
+
+// checkRedirect follows a redirect only where the same request goes to the same scheme, host and
+// port (307 and 308). Others are an error: the key and the question are for the configured host.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1]
+	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host
+	if req.Method != from.Method || !sameServer || len(via) > 5 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+// Package answer turns a question into a request to the Responses API, and the
+// response into an answer with its sources (spec §3.2 to §3.5 and §6).
+//
+//	answer.go     the Answerer, and what goes in and out
+//	question.go   the arguments of the tools -> question
+//	request.go    question and profile -> request with its web search tool
+//	converse.go   one request, or more when there is nothing to cite
+//	background.go a request that the API answers later
+//	stage.go      an event of a request -> words for a status line
+//	reading.go    what the responses say: text, sources, figures
+//	compose.go    reading -> Answer
+package answer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
+)
+
+// Profile is the model of a tool and its parameters.
+type Profile = call.Profile
+
+// Options configures an Answerer.
+type Options struct {
+	// Create asks the API, and Get asks it for a response in the background (llm.Client).
+	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
+	Get    func(
+		ctx context.Context, c *call.Call, id, model string, include []string,
+	) (*call.Response, error)
+
+	Instructions string             // sent unchanged
+	Profiles     map[string]Profile // by tool name, with inheritance resolved
+	Rules
+	Defaults     Defaults
+	Search       Search
+	UserLocation *Location      // nil: not sent
+	ExtraBody    map[string]any // merged into the request body
+	Stream       string         // "false": plain calls; else streams
+	Location     *time.Location // of all dates; nil: UTC
+	Logger       *slog.Logger   // nil: discard
+}
+
+// Rules are rules for answers.
+type Rules struct {
+	MaxCitations    int // 0: 3
+	RequeryAttempts int // further requests for an answer without text or sources
+}
+
+// Answerer answers questions. It is safe for concurrent use.
+type Answerer struct{ o Options }
+
+// New returns an Answerer.
+func New(o Options) *Answerer {
+	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
+	o.Location = cmp.Or(o.Location, time.UTC)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	return &Answerer{o}
+}
+
+// Answer is the result of a tool call. Its JSON is the text of the MCP result,
+// with exactly the fields of spec §3.2.
+type Answer struct {
+	Text       string          `json:"answer"`
+	UsedSearch bool            `json:"used_search"` // spec §3.3
+	Citations  []cite.Citation `json:"citations"`   // never nil
+	Model      string          `json:"model"`       // as configured in the profile
+	Meta       Meta            `json:"-"`
+
+	// Sources are all that the answer cites: MaxCitations does not apply. Their dates do not count.
+	Sources []cite.Citation `json:"-"`
+}
+
+// Meta says what an answer took.
+type Meta struct {
+	Usage         call.Usage    // of all requests
+	ResolvedModel string        // the model that the API names, often a dated snapshot
+	ServiceTier   string        // that served the last response, "" if the API does not say
+	ResponseID    string        // of the last response
+	RequestID     string        // X-Request-Id of the last response
+	Searches      int           // billable ones if the API reports them, else those in the output
+	Retries       int           // of all requests
+	Elapsed       time.Duration // from question to answer
+}
+
+// TimeoutError is the time limit that a question exceeded.
+type TimeoutError time.Duration
+
+func (e TimeoutError) Error() string {
+	return fmt.Sprintf("timed out after %v s", time.Duration(e).Seconds())
+}
+
+// ErrorKind returns the kind, for call.KindOf.
+func (e TimeoutError) ErrorKind() call.Kind { return call.KindTimeout }
+
+// ErrShutdown is the cause of the end of a question that the server no longer waits for.
+var ErrShutdown = call.KindShutdown.Errorf("the server restarts")
+
+// WithTimeout bounds a question with a TimeoutError.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
+}
+
+// Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
+// WithTimeout). Its errors are *call.Error, or of call.KindNoText and say why there is no answer:
+// "incomplete: max_output_tokens". Unless it fails, a Usage of all requests and a Done end
+// the events of the call.
+func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
+	began := time.Now()
+	req := a.request(ctx, c.Tool, q)
+	r := &reading{blocked: a.Blocked(q.ExcludeDomains)}
+	err := a.converse(ctx, c, req, r)
+	if err != nil {
+		return nil, err
+	}
+	c.Send(c.Usage)
+	c.Send(call.Done{
+		Status:   r.last.Status,
+		Streamed: r.last.Streamed,
+	})
+	return a.compose(c, r, req.Model, began)
+}
+
+// date is the date of t, YYYY-MM-DD.
+func (a *Answerer) date(t time.Time) string {
+	return t.In(a.o.Location).Format(time.DateOnly)
+}
+
+// logRequest writes the debug lines of spec §8.1.
+func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
+	can := call.CapabilityOf(p.Model)
+	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
+	verbosity := onOff(can.Verbosity && p.Verbosity != "")
+
+	a.o.Logger.DebugContext(ctx, fmt.Sprintf(
+		"answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
+		profile, p.Model, can.Verbosity, can.Reasoning))
+	a.o.Logger.DebugContext(ctx, "answer: request summary tools=web_search(on)"+
+		" reasoning="+reasoning+" text.verbosity="+verbosity)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}

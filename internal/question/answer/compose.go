@@ -1,0 +1,63 @@
+package answer
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
+)
+
+// compose makes the answer of what the responses to a question say. The time when it was asked is
+// that of the access to pages without a date. The error is of call.KindNoText.
+func (a *Answerer) compose(
+	c *call.Call, r *reading, model string, began time.Time,
+) (*Answer, error) {
+	text := strings.Join(r.content.texts, "\n\n")
+	if text == "" {
+		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
+	}
+
+	sources := r.sources()
+	var names []string // of sources without a URL
+	for _, source := range sources {
+		if !source.IsPage() && len(names) < a.o.MaxCitations {
+			names = append(names, source.URL)
+		}
+	}
+	doc := cite.NewDocument(text, names...)
+	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
+
+	if r.incomplete != "" {
+		inCode := strings.Count(text, "```")%2 == 1
+		if inCode { // what follows is not code
+			text += "\n```"
+		}
+		text += "\n\n[" + r.incomplete + "]"
+	}
+	if len(citations) > 0 && !doc.Closing {
+		text += "\n\nSources:"
+		for _, cited := range citations {
+			text += "\n- " + cite.Listed(cited.URL) + " (" + cited.PublishedAt + ")"
+		}
+	}
+
+	return &Answer{
+		Text:       text,
+		UsedSearch: r.searched,
+		Citations:  citations,
+		Model:      model,
+		Sources:    sources,
+		Meta: Meta{
+			Usage:         c.Usage,
+			ResolvedModel: r.last.Model,
+			ServiceTier:   r.last.ServiceTier,
+			ResponseID:    r.last.ID,
+			RequestID:     r.last.RequestID,
+			Searches:      c.Searches,
+			Retries:       r.retries,
+			Elapsed:       time.Since(began),
+		},
+	}, nil
+}

@@ -1,0 +1,50 @@
+package answer
+
+import (
+	"context"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// The questions of a second request.
+const (
+	askForText = "You wrote no answer. Write it now, from what you have found, " +
+		"in the language of my question."
+	askForSources = "Your answer rests on a web search but cites nothing. " +
+		"Write the whole answer again and cite the pages that it rests on."
+)
+
+// converse sends the request and, up to RequeryAttempts times, asks again in the same conversation.
+// The API stores nothing: the whole output goes back, reasoning included. r reads the responses.
+func (a *Answerer) converse(
+	ctx context.Context, c *call.Call, req call.Request, r *reading,
+) error {
+	for attempt := 0; ; attempt++ {
+		resp, err := a.o.Create(ctx, c, req)
+		if err != nil {
+			if r.last == nil {
+				return err
+			}
+			// The first answer is still usable, or its lack of text is the better error.
+			a.o.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
+			return nil
+		}
+
+		r.add(resp)
+		if attempt >= a.o.RequeryAttempts {
+			return nil
+		}
+
+		var follow string
+		switch {
+		case len(r.content.texts) == 0:
+			follow = askForText
+		case r.searched && len(r.sources()) == 0:
+			follow = askForSources
+		default:
+			return nil
+		}
+		req.Input = append(req.Input, resp.InputItems()...)
+		req.Input = append(req.Input, call.UserMessage(follow))
+	}
+}

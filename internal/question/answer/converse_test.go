@@ -1,0 +1,58 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// uncited rests on a search and has nothing to cite. cites has.
+const (
+	uncited = `{"status":"completed","output":[
+		{"type":"web_search_call","action":{"type":"search","query":"x"}},
+		{"type":"message","content":[{"type":"output_text","text":"Uncited."}]}]}`
+
+	cites = `{"status":"completed","output":[
+		{"type":"message","content":[{"type":"output_text","text":"Cited.","annotations":[
+			{"type":"url_citation","url":"https://a.example/","title":"A"}]}]}]}`
+)
+
+func TestRequery(t *testing.T) {
+	responses := map[string]string{
+		"uncited":  uncited,
+		"cites":    cites,
+		"links":    completed(search(), message("", page)),
+		"plain":    completed(message("", "A.")),
+		"textless": incomplete("max_output_tokens", `{"type":"reasoning","id":"rs_1"}`),
+		"503":      "503 ",
+		"400":      `400 {"error":{"message":"no","type":"invalid_request_error","code":"x"}}`,
+	}
+	for _, tt := range compare.Rows[struct {
+		Name      string
+		Attempts  int
+		Responses string
+		Requests  int
+		Want      string
+	}](t, "requery") {
+		bubble(t, tt.Name, func(t *testing.T) {
+			var bodies []string
+			for name := range strings.FieldsSeq(tt.Responses) {
+				bodies = append(bodies, responses[name])
+			}
+			a, api := newAnswerer(tt.Attempts, bodies...)
+
+			ans, err := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = ans.Text
+				retried := tt.Name == "retried"
+				compare.Equal(t, "retries are counted", ans.Meta.Retries > 0, retried)
+			}
+			compare.Equal(t, "text or error", got, tt.Want)
+			compare.Equal(t, "requests", api.requests, tt.Requests)
+		})
+	}
+}

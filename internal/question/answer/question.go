@@ -1,0 +1,236 @@
+package answer
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// Question is what a tool call asks. Its fields with a name are the arguments of the tools. Their
+// schemas and checks and the flags of ask follow from the types and these tags:
+//
+//	json      name
+//	doc       words for models
+//	flag      words of the flag, with the name of its value between single quotes
+//	min, max  bounds of a number, both included; without them it is at least 0
+//	except    tools that take the argument and do not list it, separated by blanks
+//
+// An argument that has a member of its name in Defaults has that default.
+type Question struct {
+	Query          string   `json:"query" doc:"The question, in any language. It is all that the model sees, so include the context it needs."`
+	RecencyDays    *float64 `json:"recency_days" except:"answer_quick" min:"0" flag:"prefer pages of the last 'N' days" doc:"How many days back to look first: few for news, many for background."`
+	MaxResults     *float64 `json:"max_results" except:"answer_quick" min:"1" max:"10" flag:"look at up to 'N' results, 1 to 10" doc:"How many search results to look at."`
+	Domains        []string `json:"domains" except:"answer_quick" flag:"prefer these 'DOMAINS', such as go.dev,pkg.go.dev" doc:"Host names of preferred sources, such as example.com, without scheme, path or wildcard. An empty array means the default."`
+	OnlyDomains    bool     `json:"only_domains" except:"answer_quick" flag:"search only --domains" doc:"Search no other pages than those of domains."`
+	ExcludeDomains []string `json:"exclude_domains" except:"answer_quick" flag:"do not search or cite these 'DOMAINS'" doc:"Host names whose pages are neither searched nor cited."`
+
+	Style string // of version 0.5, which no tool lists: one of styles; others are not sent
+}
+
+// Defaults is search.defaults of the configuration.
+type Defaults struct {
+	RecencyDays float64  `json:"recency_days"`
+	MaxResults  int      `json:"max_results"`
+	Domains     []string `json:"domains"`
+}
+
+// Argument is an argument of the tools.
+type Argument struct {
+	Name  string
+	field reflect.StructField // of Question
+}
+
+// Arguments has the arguments in the order of the fields. The first is the query, the only one that
+// is required and may have several lines.
+var Arguments = func() (all []Argument) {
+	for field := range reflect.TypeFor[Question]().Fields() {
+		name, named := field.Tag.Lookup("json")
+		if named {
+			all = append(all, Argument{name, field})
+		}
+	}
+	return all
+}()
+
+// Parse returns the question in the arguments of a call; d is for Check. The error is one line that
+// names the argument, what is allowed and what was sent. Unknown arguments are ignored. Models
+// write null, "null" or a blank string for what they leave out.
+func Parse(args gjson.Result, d Defaults) (q Question, err error) {
+	if args.Type != gjson.Null && !args.IsObject() {
+		return q, call.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
+	}
+
+	query := args.Get("query")
+	switch {
+	case query.Type == gjson.Null:
+		return q, call.KindArguments.Errorf("query is required")
+	case query.Type != gjson.String:
+		return q, call.KindArguments.Errorf("query must be a string, got %s", quote(query))
+	case strings.TrimSpace(query.Str) == "":
+		return q, call.KindArguments.Errorf("query must not be empty")
+	}
+	q.Query = query.Str
+	q.Style = args.Get("style").Str
+
+	for _, a := range Arguments[1:] {
+		v := args.Get(a.Name)
+		s := strings.TrimSpace(v.String()) // "" for null
+		if s == "" || s == "null" {
+			continue
+		}
+		err = a.Set(&q, v, false)
+		if err != nil {
+			return Question{}, call.KindArguments.Errorf("%s %v", a.Name, err)
+		}
+	}
+	return q, q.Check(d)
+}
+
+// Check returns why a question with valid arguments cannot be asked where these are the defaults.
+func (q Question) Check(d Defaults) error {
+	if q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0 {
+		return call.KindArguments.Errorf("only_domains needs domains, which has no default here")
+	}
+	return nil
+}
+
+// Set sets the argument of a question, and adds to a list. Models send numbers, booleans and arrays
+// as strings, too, and one name without an array. Only a command line is exact: a number above the
+// maximum is an error there; otherwise it becomes the maximum, because earlier versions had none.
+func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
+	field := reflect.ValueOf(q).Elem().FieldByIndex(a.field.Index)
+	switch p := field.Addr().Interface().(type) {
+	case **float64:
+		*p = new(float64)
+		**p, err = a.number(v, exact)
+	case *[]string:
+		var names []string
+		names, err = hostNames(v, exact)
+		*p = append(*p, names...)
+	case *bool:
+		*p, err = boolean(v)
+	case *string:
+		*p, err = line(v)
+	}
+	return err
+}
+
+// number returns a number within the bounds of the argument.
+func (a Argument) number(v gjson.Result, exact bool) (float64, error) {
+	least, _ := strconv.ParseFloat(a.field.Tag.Get("min"), 64) // 0 without one
+	most, _ := strconv.ParseFloat(a.field.Tag.Get("max"), 64)
+	most = cmp.Or(most, math.MaxFloat64)
+
+	n, err := strconv.ParseFloat(strings.TrimSpace(v.String()), 64)
+	below := !(n >= least) // also NaN
+	above := n > most && exact
+	switch {
+	case err != nil, below, math.IsInf(n, 0):
+		return 0, call.KindArguments.Errorf("must be a number of at least %v, got %s",
+			least, quote(v))
+	case above:
+		return 0, call.KindArguments.Errorf("must be at most %v, got %s", most, quote(v))
+	}
+	return min(n, most), nil
+}
+
+// hostNames returns a list of host names, which may be the text of an array.
+func hostNames(v gjson.Result, exact bool) (names []string, err error) {
+	example := `["example.com"]`
+	if exact {
+		example = "example.com"
+	}
+	sent := []byte(v.Str)
+	array := gjson.ParseBytes(sent)
+	small := jsonx.Elements(sent) <= jsonx.MaxElements
+	if array.IsArray() && small && json.Valid(sent) {
+		v = array
+	}
+
+	for _, name := range v.Array() { // v itself if it is not an array
+		if !text.IsHostName(name.Str) {
+			return nil, call.KindArguments.Errorf(
+				"must be host names with a dot, such as %s, got %s", example, quote(name))
+		}
+		names = append(names, name.Str)
+	}
+	return names, nil
+}
+
+// boolean returns a boolean. A flag with an empty value is false.
+func boolean(v gjson.Result) (bool, error) {
+	s := strings.ToLower(strings.TrimSpace(v.String()))
+	if s != "true" && s != "false" && s != "" {
+		return false, call.KindArguments.Errorf("must be true or false, got %s", quote(v))
+	}
+	return s == "true", nil
+}
+
+// line returns a string that is a short line, so that it cannot end the line of the hints and write
+// one of its own.
+func line(v gjson.Result) (string, error) {
+	s := strings.TrimSpace(v.Str) // "" for other types
+	if s == "" || s != text.Label(s) {
+		return "", call.KindArguments.Errorf("must be one line of at most 100 characters, got %s",
+			quote(v))
+	}
+	return s, nil
+}
+
+// quote returns the start of a JSON value in one line.
+func quote(v gjson.Result) string {
+	return text.Label(v.Raw)
+}
+
+// ListedBy reports whether a tool lists the argument. All tools take it.
+func (a Argument) ListedBy(tool string) bool {
+	return !slices.Contains(strings.Fields(a.field.Tag.Get("except")), tool)
+}
+
+// Type returns the JSON type of the argument. An array has strings.
+func (a Argument) Type() string {
+	return map[reflect.Kind]string{
+		reflect.Pointer: "number",
+		reflect.Slice:   "array",
+		reflect.Bool:    "boolean",
+		reflect.String:  "string",
+	}[a.field.Type.Kind()]
+}
+
+// Schema returns the schema of the argument for models. Some clients refuse schemas with other
+// keywords.
+func (a Argument) Schema(d Defaults) (schema []byte) {
+	set := func(keyword, value string) {
+		if value != "" {
+			schema, _ = sjson.SetRawBytes(schema, keyword, []byte(value)) // the paths are valid
+		}
+	}
+
+	set("type", strconv.Quote(a.Type()))
+	if a.Type() == "array" {
+		set("items", `{"type":"string"}`)
+	}
+	set("description", strconv.Quote(a.field.Tag.Get("doc")))
+	set("minimum", a.field.Tag.Get("min"))
+	set("maximum", a.field.Tag.Get("max"))
+	defaults, _ := jsonx.Marshal(d) // numbers of the configuration are finite
+	set("default", gjson.GetBytes(defaults, a.Name).Raw)
+	return schema
+}
+
+// Flag returns the name of the flag of ask, and its words with the name of its value in backquotes.
+func (a Argument) Flag() (name, usage string) {
+	name = strings.ReplaceAll(a.Name, "_", "-")
+	return name, strings.ReplaceAll(a.field.Tag.Get("flag"), "'", "`")
+}

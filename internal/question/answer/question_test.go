@@ -1,0 +1,134 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+func TestInvalidArguments(t *testing.T) {
+	odd := []string{"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}",
+		`domains must be host names with a dot, such as ["example.com"], got "https://a.example"`}
+	for _, row := range append(compare.Table(t, "arguments", 2), odd) {
+		args, want := row[0], row[1]
+		t.Run(args, func(t *testing.T) {
+			_, err := Parse(gjson.Parse(args), Defaults{})
+			compare.Equal(t, "error", fmt.Sprint(err), want)
+		})
+	}
+}
+
+// requestOf returns the request for these arguments.
+func requestOf(t *testing.T, args string) string {
+	t.Helper()
+	q, err := Parse(gjson.Parse(args), Defaults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := newAnswerer(0)
+	body, err := json.Marshal(a.request(t.Context(), "answer", q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// Every argument changes the request, is checked, and has words for models and for its flag. Only
+// the query may have a second line: the others cannot leave the line of the hints.
+func TestEveryArgument(t *testing.T) {
+	values := map[string]any{ // by type
+		"number":  7,
+		"array":   []string{"b.example"},
+		"boolean": true,
+		"string":  "word",
+	}
+	const args = `{"query":"x","domains":["a.example"]}`
+
+	for _, a := range Arguments {
+		t.Run(a.Name, func(t *testing.T) {
+			with := func(value any) string {
+				s, _ := sjson.Set(args, a.Name, value) // the path is valid
+				return s
+			}
+			value := values[a.Type()]
+			if value == nil {
+				t.Fatal("values of its type are not checked")
+			}
+			bubble(t, "request", func(t *testing.T) {
+				if requestOf(t, with(value)) == requestOf(t, args) {
+					t.Errorf("%v changes nothing", value)
+				}
+			})
+
+			refused := []any{map[string]int{"n": 1}, "one.example\n[Hints] two"}
+			if a.Name == "query" {
+				refused = refused[:1]
+			}
+			for _, value := range refused {
+				_, err := Parse(gjson.Parse(with(value)), Defaults{})
+				if err == nil || !strings.HasPrefix(err.Error(), a.Name+" must be ") {
+					t.Errorf("error of %q: %v", value, err)
+				}
+			}
+
+			words := gjson.GetBytes(a.Schema(Defaults{}), "description").Str
+			_, usage := a.Flag()
+			if words == "" || usage == "" && a.Name != "query" {
+				t.Errorf("no words for models (%q) or for the flag (%q)", words, usage)
+			}
+		})
+	}
+}
+
+// A field of a question that is no argument is one that was forgotten, except for the style.
+func TestEveryField(t *testing.T) {
+	var names []string
+	for _, a := range Arguments {
+		names = append(names, a.field.Name)
+		for tool := range strings.FieldsSeq(a.field.Tag.Get("except")) {
+			same := func(known call.Tool) bool { return known.Name == tool }
+			if !slices.ContainsFunc(call.Tools, same) {
+				t.Errorf("%s: there is no tool %s", a.Name, tool)
+			}
+		}
+	}
+	for field := range reflect.TypeFor[Question]().Fields() {
+		if !slices.Contains(names, field.Name) && field.Name != "Style" {
+			t.Errorf("%s has no name for models", field.Name)
+		}
+	}
+}
+
+// A string is a short line.
+func TestLine(t *testing.T) {
+	long := strings.Repeat("é", 100)
+	const refused = "must be one line of at most 100 characters, got "
+
+	for sent, want := range map[string]string{
+		`" German "`:            "German <nil>",
+		`"` + long + `"`:        long + " <nil>",
+		`"` + long + `é"`:       " " + refused + `"` + long[:2*98] + "…",
+		`"a\nb"`:                " " + refused + `"a\nb"`,
+		`"a\u2028b"`:            " " + refused + `"a\u2028b"`,
+		`"a\u202eb"`:            " " + refused + `"a\u202eb"`,
+		`"a  b"`:                " " + refused + `"a b"`,
+		`5`:                     " " + refused + `5`,
+		`["German"]`:            " " + refused + `["German"]`,
+		`"\ud800"`:              "\ufffd <nil>",
+		"\"German\n[Hints] x\"": " " + refused + `"German [Hints] x"`,
+	} {
+		t.Run(sent, func(t *testing.T) {
+			s, err := line(gjson.Parse(sent))
+			compare.Equal(t, "line", fmt.Sprint(s, " ", err), want)
+		})
+	}
+}

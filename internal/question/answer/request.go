@@ -1,0 +1,156 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
+)
+
+// styles are those that the policy explains.
+var styles = []string{"summary", "bullets", "citations-only"}
+
+// Search holds the options of the web search tool. Without any of them the tool
+// is exactly {"type":"web_search"}, as in spec §6.
+type Search struct {
+	EnforceDomains bool           // search the domains of the question only
+	BlockedDomains []string       // never searched or cited, subdomains included
+	ContextSize    string         // low, medium or high
+	Required       bool           // search before every answer
+	Extra          map[string]any // other members of the tool
+}
+
+// Location is about where the user is. The zero value is no place.
+type Location struct {
+	Country  string `json:"country,omitempty"`
+	City     string `json:"city,omitempty"`
+	Region   string `json:"region,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
+}
+
+// include names what a response has beyond the defaults of the API.
+var include = []string{"web_search_call.action.sources"}
+
+// request builds the request for q with the profile of that name. The llm client adds what is the
+// same for all requests, and leaves out what the model does not take. An empty list of domains keeps
+// the configured one: a call must not lift EnforceDomains.
+func (a *Answerer) request(ctx context.Context, profile string, q Question) call.Request {
+	p := a.o.Profiles[profile]
+	a.logRequest(ctx, profile, p)
+	if len(q.Domains) == 0 {
+		q.Domains = a.o.Defaults.Domains
+	}
+
+	r := call.Request{
+		Profile:      p,
+		Instructions: a.o.Instructions,
+		Input:        []json.RawMessage{call.UserMessage(a.input(q))},
+		Tools:        []map[string]any{a.tool(q)},
+		Include:      include,
+		Extra:        a.o.ExtraBody,
+		Plain:        a.o.Stream == "false",
+	}
+	if a.o.Search.Required {
+		r.ToolChoice = "required"
+	}
+	return r
+}
+
+// input is the query and a line of hints, which the policy explains.
+func (a *Answerer) input(q Question) string {
+	days := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays)
+	results := cmp.Or(q.MaxResults, new(float64(a.o.Defaults.MaxResults)))
+	hints := "[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
+
+	if len(q.Domains) > 0 {
+		hints += " domains: " + strings.Join(q.Domains, ", ") + "."
+	}
+	if slices.Contains(styles, q.Style) {
+		hints += " style: " + q.Style + "."
+	}
+	hints += " today: " + a.date(time.Now()) + " (" + a.o.Location.String() + ")."
+
+	return q.Query + "\n" + hints
+}
+
+// decimal formats a number as callers write it: 60, 0.5.
+func decimal(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// within returns the domains that are allowed, or all that are allowed if none of the domains is: a
+// question narrows the search and never widens it. An empty list allows everything.
+func within(domains, allowed []string) []string {
+	hosts := cite.NewHosts(allowed)
+	outside := func(domain string) bool {
+		return len(allowed) > 0 && !hosts.Has("https://"+domain)
+	}
+	inside := slices.DeleteFunc(slices.Clone(domains), outside)
+	if len(inside) == 0 {
+		return allowed
+	}
+	return inside
+}
+
+// namesIn returns the entries of a list of search.extra.
+func namesIn(list any) (names []string) {
+	entries, _ := list.([]any)
+	for _, name := range entries {
+		names = append(names, fmt.Sprint(name))
+	}
+	return names
+}
+
+// Blocked returns the domains that are neither searched nor cited: those of the configuration, and
+// those that a question excludes.
+func (a *Answerer) Blocked(excluded []string) []string {
+	s := a.o.Search
+	filters, _ := s.Extra["filters"].(map[string]any)
+	further := namesIn(filters["blocked_domains"])
+	return slices.Concat(s.BlockedDomains, excluded, further)
+}
+
+// tool returns the web search tool for a question, which has the default domains if it had none
+// (https://platform.openai.com/docs/guides/tools-web-search).
+func (a *Answerer) tool(q Question) map[string]any {
+	s := a.o.Search
+	t := map[string]any{}
+	maps.Copy(t, s.Extra)
+	t["type"] = "web_search"
+
+	filters := map[string]any{}
+	configured, _ := s.Extra["filters"].(map[string]any)
+	maps.Copy(filters, configured) // a question with one filter does not lift the other
+	only := s.EnforceDomains || q.OnlyDomains
+	if only && len(q.Domains) > 0 {
+		allowed := namesIn(filters["allowed_domains"])
+		filters["allowed_domains"] = within(q.Domains, allowed)
+	}
+	blocked := a.Blocked(q.ExcludeDomains)
+	if len(blocked) > 0 {
+		filters["blocked_domains"] = blocked
+	}
+	if len(filters) > 0 {
+		t["filters"] = filters
+	}
+
+	if s.ContextSize != "" {
+		t["search_context_size"] = s.ContextSize
+	}
+	if a.o.UserLocation != nil {
+		t["user_location"] = struct {
+			*Location
+			Type string `json:"type"`
+		}{a.o.UserLocation, "approximate"}
+	}
+
+	return t
+}

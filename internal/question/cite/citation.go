@@ -1,0 +1,105 @@
+// Package cite decides which sources an answer cites and with which dates. It reads the text of the
+// answer for links and for a list of sources, and it knows the URLs of pages and their hosts.
+//
+//	citation.go  a Citation, and which sources become citations
+//	document.go  the text of an answer: links, and the list of sources
+//	date.go      the dates that the text and the URL give for a source
+//	url.go       URLs of pages, and sets of hosts
+//	clean.go     removes what the API adds to texts and URLs
+package cite
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+const maxTitle = 300 // characters
+
+// Citation is one source of an answer (spec §3.2).
+type Citation struct {
+	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
+	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
+	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
+	Accessed    bool   `json:"-"`               // PublishedAt is the date of access: the source has no date
+}
+
+// Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
+func Page(raw, title string) Citation {
+	return Citation{
+		URL:   PageURL(raw),
+		Title: text.Truncate(text.OneLine(title), maxTitle),
+	}
+}
+
+// sourceName matches the name of a source without a URL. No URL and no Markdown is one.
+var sourceName = text.Regexp(`^[A-Za-z0-9._-]{1,64}$`)
+
+// Named returns a source without a URL, as the API names its own ("oai-weather"). Its URL is empty
+// if name is not an identifier.
+func Named(name string) Citation {
+	if !sourceName().MatchString(name) {
+		return Citation{}
+	}
+	return Citation{URL: name, Title: "api"}
+}
+
+// IsPage reports whether the source has a URL.
+func (c Citation) IsPage() bool {
+	return strings.Contains(c.URL, "://")
+}
+
+// Citations returns at most limit of the sources, each with its date: the one in the text, else the
+// one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.
+// The list is never nil.
+func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
+	past := func(date string) string {
+		if date > today {
+			return ""
+		}
+		return date
+	}
+
+	list := append([]Citation{}, doc.choose(sources, limit)...)
+	for i := range list {
+		c := &list[i]
+		date := cmp.Or(past(doc.date(PageKey(c.URL))), past(dateInPath(c.URL)))
+		c.PublishedAt = cmp.Or(date, today)
+		c.Accessed = date == ""
+	}
+	return list
+}
+
+// choose returns all sources, or the first limit of these: pages that the text links to, other
+// pages, sources without a URL. At least one place is for the latter, and one is left for a page.
+func (doc *Document) choose(sources []Citation, limit int) []Citation {
+	if len(sources) <= limit {
+		return sources
+	}
+
+	inText := map[string]bool{}
+	for _, l := range doc.lines {
+		for _, link := range l.links {
+			inText[link.key] = true
+		}
+	}
+
+	var linked, others, names []Citation
+	for _, c := range sources {
+		switch {
+		case !c.IsPage():
+			names = append(names, c)
+		case inText[PageKey(c.URL)]:
+			linked = append(linked, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	pages := append(linked, others...)
+
+	forNames := max(limit-1, limit-len(pages), 1)
+	names = names[:min(len(names), forNames)]
+	pages = pages[:min(len(pages), limit-len(names))]
+	return append(pages, names...)
+}

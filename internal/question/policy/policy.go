@@ -1,0 +1,73 @@
+// Package policy holds the instructions of every request: the built-in policy.md, merged with the
+// user's own file.
+//
+// The text is sent unchanged (spec §4). Today's date is part of the question instead, so the API's
+// prompt cache can serve the instructions.
+package policy
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// Revision is the date of the last change of the built-in policy and the product version at that
+// time. A test compares it with the text.
+const Revision = "2026-11-21 v1.3.0"
+
+// SourceFile is the policy.system.source that selects the user's file. The other one is builtin.
+const SourceFile = "file"
+
+//go:embed policy.md
+var source string
+
+// builtin is policy.md with the names of the tools.
+var builtin = strings.Replace(source, "TOOLS", text.Enumerate(names, " and "), 1)
+
+var names = call.OfTools(func(t call.Tool) string { return "`" + t.Name + "`" })
+
+// System is policy.system of the configuration.
+type System struct {
+	Source string
+	Path   string
+	Merge  string // where the text of the file goes: replace, prepend or append
+}
+
+// Load returns the instructions: the built-in text, or with source "file" the text that read returns
+// for the path: in its place, or before or after it.
+//
+// A file that cannot be used does not stop the server: Load then returns the built-in text and a
+// warning of one line, which is otherwise empty.
+func Load(s System, read func(string) ([]byte, error)) (text, warning string) {
+	if s.Source != SourceFile {
+		return builtin, ""
+	}
+
+	data, err := read(s.Path)
+	user := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a BOM
+	switch {
+	case err != nil:
+	case !utf8.ValidString(user): // the API rejects it
+		err = errors.New("not UTF-8 text")
+	case strings.TrimSpace(user) == "": // the model would have no instructions
+		err = errors.New("the file is empty")
+	}
+	if err != nil {
+		warning = fmt.Sprintf("reading policy %q: %v; using the built-in policy (%s)",
+			s.Path, err, Revision)
+		return builtin, warning
+	}
+
+	switch s.Merge {
+	case "prepend":
+		return strings.TrimSpace(user) + "\n\n" + builtin, ""
+	case "append":
+		return builtin + "\n" + strings.TrimSpace(user) + "\n", ""
+	}
+	return user, ""
+}

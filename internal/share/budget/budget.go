@@ -1,0 +1,139 @@
+// Package budget bounds the calls and tokens of people, over all replicas where there is a store.
+//
+//	budget.go   Budget: what a call takes, and how that is corrected at its end
+//	memory.go   the buckets of this process
+//	store.go    the buckets of Valkey or Redis, which replicas share
+//	replies.go  the connection to it, which bounds replies
+//	take.lua    the script that changes those
+//
+// A limit is a quota: a bucket for each person that refills evenly in its period. What is taken is
+// measured in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe
+// one period.
+package budget
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// Options configure a Budget. A limit of 0 is none.
+type Options struct {
+	CallsPerHour      int // that one person starts
+	TokensPerDay      int // of one person
+	TokensPerDayOfAll int // of all people
+
+	User  string // the ID of the person who has none
+	Store *Store // nil: the limits are those of this process
+}
+
+// Budget counts what people use. It is safe for concurrent use.
+type Budget struct {
+	Options
+	memory memory
+}
+
+// New returns a Budget.
+func New(o Options) *Budget {
+	return &Budget{
+		Options: o,
+		memory: memory{
+			clock: time.Now,
+			full:  map[string]int64{},
+		},
+	}
+}
+
+// typical is how many tokens a call takes before it is sent: a guess, which its end corrects.
+const typical = 20_000
+
+// Take takes a call from what its person may use, and the tokens of a typical call. A lower limit is
+// taken whole; the next call may start when one token has refilled. The error is of
+// call.KindLimited.
+func (b *Budget) Take(c *call.Call) error {
+	id := c.Person.ID
+	c.Reserved = typical
+	for _, most := range []int{b.TokensPerDay, b.TokensPerDayOfAll} {
+		if most > 0 {
+			c.Reserved = min(c.Reserved, int64(most))
+		}
+	}
+
+	buckets := b.buckets(id, 1, c.Reserved, false)
+	refused, wait, outcome := b.Store.take(buckets)
+	c.Stored = outcome == done
+	c.Unsure = outcome == unsure
+	switch {
+	case outcome != done:
+		refused, wait = b.memory.take(buckets)
+	case refused == 0: // in memory, too, which decides when the store fails
+		b.memory.take(b.buckets(id, 1, c.Reserved, true))
+	}
+	if refused == 0 {
+		return nil
+	}
+
+	c.Limit = buckets[refused-1].limit
+	return call.KindLimited.Errorf("limit of %s reached; a call is possible in %d min",
+		buckets[refused-1].words, (wait+minute-1)/minute)
+}
+
+// Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests
+// whose tokens are unknown count as typical ones. Unless it was sent, the call is given back, too.
+func (b *Budget) Settle(c *call.Call, sent bool) {
+	var calls int64
+	if sent {
+		calls = 1
+	}
+	id := c.Person.ID
+	used := c.Usage.Input + c.Usage.Output + int64(c.Unknown)*c.Reserved
+	correction := b.buckets(id, calls-1, used-c.Reserved, true)
+	b.memory.take(correction)
+	switch {
+	case c.Unsure: // the script may have run: nothing is given back, or taken twice
+		correction = b.buckets(id, 0, max(0, used-c.Reserved), true)
+	case !c.Stored: // the store does not know of the call
+		correction = b.buckets(id, calls, used, true)
+	}
+	b.Store.take(correction)
+}
+
+const minute = 60_000_000 // microseconds
+
+// bucket is one that a call takes from. Times are in microseconds.
+type bucket struct {
+	limit string // its name for metrics and logs
+	words string // that say what it is
+	key   string
+
+	period     int64
+	need, take int64 // need must be left, else nothing is taken
+}
+
+// buckets returns those from which a person takes calls and tokens. They need one call or token,
+// unless these are taken in any case.
+func (b *Budget) buckets(id string, calls, tokens int64, anyway bool) (list []bucket) {
+	id = fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(id, b.User))))
+	add := func(limit, id, words string, most int, period, n int64) {
+		unit := float64(period) / float64(most)
+		take := int64(min(float64(n)*unit, float64(2*period))) // more makes no difference
+		if most == 0 || take == 0 {
+			return
+		}
+		need := int64(unit)
+		if anyway {
+			need = -4 * period
+		}
+		list = append(list, bucket{
+			limit, fmt.Sprint(most, words), limit + ":" + id, period, need, take,
+		})
+	}
+	const day = 24 * 60 * minute
+	add("hour", id, " calls an hour", b.CallsPerHour, 60*minute, calls)
+	add("day", id, " tokens a day", b.TokensPerDay, day, tokens)
+	add("all", "", " tokens a day of all people", b.TokensPerDayOfAll, day, tokens)
+	return list
+}

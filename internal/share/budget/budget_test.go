@@ -1,0 +1,163 @@
+package budget
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+const day = 24 * time.Hour
+
+// take takes a call of a person, and returns the error or "".
+func take(b *Budget, id string) (*call.Call, string) {
+	c := &call.Call{Person: call.Person{ID: id}}
+	err := b.Take(c)
+	if err != nil {
+		return c, err.Error()
+	}
+	return c, ""
+}
+
+// settle ends a call that has used tokens.
+func settle(b *Budget, c *call.Call, tokens int64) {
+	c.Usage.Input = tokens
+	b.Settle(c, true)
+}
+
+// The calls of a person after each other. Each ends as its row says.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 100_000})
+		for _, tt := range compare.Rows[struct {
+			What    string
+			After   time.Duration
+			Sent    bool
+			Tokens  int64
+			Unknown int
+			Want    string
+			Missing int64
+		}](t, "settle") {
+			time.Sleep(tt.After)
+			c, err := take(b, "token:alice")
+			compare.Equal(t, tt.What, err, tt.Want)
+			if err == "" {
+				c.Usage.Output = tt.Tokens
+				c.Unknown = tt.Unknown
+				b.Settle(c, tt.Sent)
+			}
+			buckets := b.buckets("token:alice", 1, 1, false)
+			missing := b.memory.full[buckets[0].key] - time.Now().UnixMicro()
+			tokens := float64(missing) * 100_000 / float64(day.Microseconds())
+			compare.Equal(t, tt.What+": tokens", int64(max(0, tokens)+0.5), tt.Missing)
+		}
+	})
+}
+
+// The limits of a person are not those of others, that of all people is. The error names the one
+// that refuses for the longest time.
+func TestPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 200_000})
+		for _, tt := range compare.Rows[struct {
+			Person      string
+			Tokens      int64
+			Want, Limit string
+		}](t, "people") {
+			c, err := take(b, tt.Person)
+			compare.Equal(t, tt.Person, err, tt.Want)
+			compare.Equal(t, "limit", c.Limit, tt.Limit)
+			if err == "" {
+				settle(b, c, tt.Tokens)
+			}
+		}
+	})
+}
+
+// A person whose agent makes calls in ten loops for ten days uses what the limit allows for them,
+// what a bucket has at first, and what it may owe: calls run when it ends. The tokens of calls
+// differ.
+func TestMoney(t *testing.T) {
+	const limit = 500_000
+	const days = 10
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: limit})
+		began := time.Now()
+		var used [10]int64
+		for i := range used {
+			go func() {
+				for n := i; time.Since(began) < days*day; n++ {
+					c, err := take(b, "token:alice")
+					if err != "" {
+						time.Sleep(time.Minute)
+						continue
+					}
+					tokens := []int64{5_000, 20_000, 60_000, 300_000}[n%4]
+					time.Sleep(time.Minute)
+					used[i] += tokens
+					settle(b, c, tokens)
+				}
+			}()
+		}
+		time.Sleep((days + 1) * day)
+
+		var sum int64
+		for _, tokens := range used {
+			sum += tokens
+		}
+		if sum < days*limit || sum > (days+3)*limit {
+			t.Errorf("used the limit of %.2f days, want at most 13", float64(sum)/limit)
+		}
+	})
+}
+
+// A limit that is lower than a typical call is taken whole.
+func TestLowLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 1})
+		c, first := take(b, "token:alice")
+		compare.Equal(t, "the first call", first, "")
+		for range 2 {
+			_, err := take(b, "token:alice")
+			compare.Contains(t, "error", err, "limit of 1 tokens a day reached")
+			settle(b, c, 3000)
+		}
+	})
+}
+
+// As many calls pass at once as the limit allows.
+func TestExact(t *testing.T) {
+	for range 100 {
+		b := New(Options{CallsPerHour: 4})
+		var passed atomic.Int64
+		var all sync.WaitGroup
+		for range 12 {
+			all.Go(func() {
+				_, err := take(b, "token:alice")
+				if err == "" {
+					passed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		compare.Equal(t, "calls", passed.Load(), 4)
+	}
+}
+
+// Buckets that are full are forgotten.
+func TestForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{CallsPerHour: 60})
+		for i := range 1000 {
+			_, _ = take(b, fmt.Sprint("token:", i))
+		}
+		time.Sleep(2 * time.Minute)
+		_, _ = take(b, "token:alice")
+		compare.Equal(t, "buckets", len(b.memory.full), 1)
+	})
+}

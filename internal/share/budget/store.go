@@ -1,0 +1,231 @@
+package budget
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+const (
+	// namespace begins all keys. The braces keep them in one slot of a cluster; the number is the
+	// version of what they hold.
+	namespace = "{openai-responses-mcp}:1:"
+
+	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
+	probeTime = time.Second            // between two probes of a store that fails
+	maxUses   = 64                     // at once, each with a connection
+)
+
+//go:embed take.lua
+var takeSource string
+
+var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
+
+// storeURL matches the URLs of stores. It has no user without a password, who could be the
+// password.
+var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
+	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?$`)
+
+// Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
+// is repeated: an error does not say whether the script ran.
+type Store struct {
+	// Dial connects. It may be replaced before SetURL.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	roots   func(context.Context) (*x509.CertPool, error)
+	log     *slog.Logger
+	url     atomic.Pointer[url.URL]
+	pool    atomic.Pointer[redis.Pool]
+	uses    chan struct{} // that run; MaxActive and Wait of a pool panic if it is closed meanwhile
+	failing atomic.Int32  // 1: it fails
+}
+
+// NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
+// system.
+func NewStore(
+	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
+) *Store {
+	s := &Store{
+		Dial:  new(net.Dialer).DialContext,
+		roots: roots,
+		log:   log,
+		uses:  make(chan struct{}, maxUses),
+	}
+	s.pool.Store(&redis.Pool{})
+	return s
+}
+
+// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
+func (s *Store) SetURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	port := 0
+	if err == nil {
+		port, _ = strconv.Atoi(u.Port())
+	}
+	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
+			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
+			"a password has %2F for /, and so on")
+	}
+	s.url.Store(u)
+	s.renew(s.pool.Load())
+	return u, nil
+}
+
+// renew ends the connections of a pool, and reports whether it was the current one. Connections
+// also end after some minutes, because the name may have a new address.
+func (s *Store) renew(pool *redis.Pool) bool {
+	_ = pool.Close()
+	return s.pool.CompareAndSwap(pool, &redis.Pool{
+		DialContext:     s.dial,
+		MaxIdle:         8,
+		IdleTimeout:     time.Minute,
+		MaxConnLifetime: 5 * time.Minute,
+	})
+}
+
+// dial connects until ctx ends. redigo sees no TLS: the check of replies is above it.
+func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
+	u := *s.url.Load()
+	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
+	u.Scheme = "redis"
+	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := s.Dial(ctx, network, address)
+		if err == nil && secure {
+			conn, err = s.secure(ctx, conn, u.Hostname())
+		}
+		return &replies{Conn: conn}, err
+	}
+	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(connect))
+}
+
+// secure begins TLS on a connection, which it closes after an error.
+func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
+	roots, err := s.roots(ctx)
+	if err != nil {
+		_ = plain.Close()
+		return nil, err
+	}
+	conn := tls.Client(plain, &tls.Config{
+		RootCAs:    roots,
+		ServerName: host,
+	})
+	err = conn.HandshakeContext(ctx)
+	if err != nil {
+		_ = plain.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return conn, nil
+}
+
+// outcome says whether the store has run the script.
+type outcome int
+
+const (
+	unused outcome = iota // it was not asked, has refused, or cannot be reached
+	done
+	unsure // it was asked, and has not answered
+)
+
+// Failing returns 1 while the store fails, and 0 otherwise or if there is none.
+func (s *Store) Failing() int {
+	if s == nil {
+		return 0
+	}
+	return int(s.failing.Load())
+}
+
+// Run probes the store, if there is one, until ctx ends: once, and every second while it fails. A
+// probe writes: a store that is full or read-only answers others.
+func (s *Store) Run(ctx context.Context) {
+	probe := []bucket{{key: "probe", period: 1e6, take: 1}}
+	for fails := 1; s != nil; fails = s.Failing() {
+		if fails == 1 {
+			_, _, o := s.use(probe)
+			if o == done && s.failing.CompareAndSwap(1, 0) {
+				s.log.Info("the store of the limits works again")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(probeTime):
+		}
+	}
+}
+
+// take is use, if there is a store that works and something to take.
+func (s *Store) take(buckets []bucket) (refused int, wait int64, o outcome) {
+	if s == nil || s.Failing() == 1 || len(buckets) == 0 {
+		return 0, 0, unused
+	}
+	return s.use(buckets)
+}
+
+// use runs take.lua. After an error the store fails, and all connections end: the server behind
+// them may have become read-only. That is not so if the URL has changed meanwhile.
+func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
+	ctx, cancel := context.WithTimeout(context.Background(), useTime)
+	defer cancel()
+	s.uses <- struct{}{} // the others end in that time, too
+	defer func() { <-s.uses }()
+
+	pool := s.pool.Load()
+	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
+	defer conn.Close()
+	connected := conn.Err() == nil
+	value, err := takeScript.DoContext(ctx, conn, arguments(buckets)...)
+	_, refuses := errors.AsType[redis.Error](err)
+	reply, err := redis.Int64s(value, err)
+	switch {
+	case err == nil && canGive(reply, buckets):
+		return int(reply[0]), reply[1], done
+	case err == nil:
+		err = fmt.Errorf("reading reply %v: the script cannot give it", reply)
+	}
+
+	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
+		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
+			"err", err)
+	}
+	if connected && !refuses {
+		return 0, 0, unsure
+	}
+	return 0, 0, unused
+}
+
+// canGive reports whether a reply can be that of take.lua.
+func canGive(reply []int64, buckets []bucket) bool {
+	if len(reply) != 2 {
+		return false
+	}
+	refused, wait := reply[0], reply[1]
+	if refused <= 0 || refused > int64(len(buckets)) {
+		return refused == 0 && wait == 0
+	}
+	return wait > 0 && wait <= 2*buckets[refused-1].period
+}
+
+// arguments are those of take.lua, the number of keys first.
+func arguments(buckets []bucket) []any {
+	keys := []any{len(buckets)}
+	var values []any
+	for _, b := range buckets {
+		keys = append(keys, namespace+b.key)
+		values = append(values, b.period, b.need, b.take)
+	}
+	return append(keys, values...)
+}

@@ -1,0 +1,450 @@
+// Package pacer lets people share the rate limit of an API. It decides when a request may go out
+// from when the API refused and accepted others, and makes none itself.
+package pacer
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// Times of the pacer.
+const (
+	firstGap = time.Second / 3
+	minGap   = 10 * time.Millisecond
+	maxGap   = 20 * time.Second // of all waiting calls together, if a longer one does not help
+
+	firstPause    = 500 * time.Millisecond // of a call or a person; each further refusal doubles it
+	maxPause      = 8 * time.Second        // also of the queue, where the API asks for one
+	maxQueuePause = 4 * time.Second        // that refusals in a row lead to
+
+	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
+	limitMemory = time.Minute // without a refusal and without a waiting call a limit is forgotten
+	reportEvery = time.Second // how often a waiting call looks how many calls are ahead
+)
+
+// Pacer lets the calls of one model share the API's rate limit. It is safe for concurrent use.
+//
+// The requests of a person go out at once until the API refuses one of them. From then on the
+// person is limited, and the calls wait in a queue that the limited people share. The queue sends
+// one request after each gap. Points in time are durations since begin. While the lock is free,
+// this holds:
+//
+//   - A call is in the list of its person exactly while it waits for its turn.
+//   - The people in the map are limited. Each has a waiting call, or was refused or had a call that
+//     gave up waiting within the last minute, or is forgotten by the next event or the timer.
+//   - If a person is in the map, the timer is set to the time when the next call may go out, or
+//     earlier.
+type Pacer struct {
+	mu     sync.Mutex
+	begin  time.Time          // a minute before the first call, so that 0 is no recent time
+	people map[string]*person // by ID
+	number int                // of the last call that waited for the first time
+	timer  *time.Timer        // nil until the first refusal
+
+	gap     time.Duration // between two requests of the queue; 0: the limit is not known
+	next    time.Duration // when the queue may send its next request
+	pause   time.Duration // after the last refusal that counted; 0: a request was accepted since
+	refused time.Duration // when the last refusal came
+	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
+}
+
+// person is the state of a limited person.
+type person struct {
+	calls    []*Ticket       // that wait, by number
+	latest   *Ticket         // whose request was sent last
+	refused  time.Duration   // when the last refusal came
+	left     time.Duration   // when a call last gave up waiting
+	ready    []time.Duration // ends of the waits of refused calls that gave up waiting
+	refusals int             // of requests of the queue, since the last accepted request
+	pause    time.Duration   // after a refusal, from the second one on
+}
+
+// Ticket is a call with all its attempts, which follow each other. Its methods are called one after
+// another: Wait, and then Accepted, Refused or Ended.
+type Ticket struct {
+	pacer  *Pacer
+	person string
+	number int           // in the order of the first waits of all calls; 0: the call has not waited
+	turn   chan struct{} // of the last wait; closed when its request may be sent
+	last   bool          // the next request is the last one
+
+	pause time.Duration // after the last refusal that named no time
+	ready time.Duration // end of the wait after the last refusal, also of a call that gave up waiting
+
+	sent    time.Duration
+	verdict *time.Timer // accepts the request; nil: no request is undecided
+}
+
+// New returns a Pacer without a limit.
+func New() *Pacer {
+	return &Pacer{begin: time.Now().Add(-limitMemory), people: map[string]*person{}}
+}
+
+// Ticket returns a ticket for a call of a person.
+func (p *Pacer) Ticket(person string) *Ticket {
+	return &Ticket{pacer: p, person: person}
+}
+
+// Waiting returns how many calls wait.
+func (p *Pacer) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waitingLocked()
+}
+
+// Wait returns when the call may send its next request. The last request of a call goes out four
+// gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
+// calls are ahead, first at once and then when the number has changed.
+//
+// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. It returns nil
+// if the turn comes as ctx ends: the turn is taken, and a caller that does not use it calls Ended.
+func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
+	t.enter(last)
+	select {
+	case <-t.turn: // at once
+		return nil
+	default:
+	}
+
+	var tick <-chan time.Time
+	if report != nil {
+		tick = time.Tick(reportEvery)
+	}
+	reported := -1
+	for {
+		ahead := t.Ahead()
+		if report != nil && ahead != reported {
+			report(ahead)
+		}
+		reported = ahead
+
+		select {
+		case <-t.turn:
+			return nil
+		case <-tick:
+		case <-ctx.Done():
+			ahead = t.Ahead()
+			if t.leave() {
+				return call.QueuedError(ahead)
+			}
+			return nil // its turn has just come
+		}
+	}
+}
+
+func (p *Pacer) now() time.Duration { return time.Since(p.begin) }
+
+// lock locks the pacer for an event. It ends the limits of people, and with the last of them the gap,
+// after a minute without a refusal and without a waiting call.
+func (p *Pacer) lock() {
+	p.mu.Lock()
+	now := p.now()
+	for name, owner := range p.people {
+		if len(owner.calls) == 0 && now-max(owner.refused, owner.left) >= limitMemory {
+			delete(p.people, name)
+		}
+	}
+	if len(p.people) == 0 {
+		p.gap = 0
+		p.pause = 0
+		p.slowest = 0
+	}
+}
+
+// waitingLocked returns how many calls wait.
+func (p *Pacer) waitingLocked() int {
+	waiting := 0
+	for _, owner := range p.people {
+		waiting += len(owner.calls)
+	}
+	return waiting
+}
+
+// unlock ends an event: it sends the requests that are due, and sets the timer for what is next.
+func (p *Pacer) unlock() {
+	defer p.mu.Unlock()
+	for len(p.people) > 0 {
+		t, due := p.nextLocked()
+		delay := due - p.now()
+		switch {
+		case t != nil && delay <= 0: // without a call, time has passed since nextLocked
+			p.releaseLocked(t)
+		case p.timer == nil:
+			p.timer = time.AfterFunc(delay, func() {
+				p.lock()
+				p.unlock()
+			})
+			return
+		default:
+			p.timer.Reset(delay)
+			return
+		}
+	}
+}
+
+// enter puts the call into the queue, or lets it send its request at once.
+func (t *Ticket) enter(last bool) {
+	p := t.pacer
+	p.lock()
+	defer p.unlock()
+
+	t.last = last
+	t.turn = make(chan struct{})
+	owner := p.people[t.person]
+	if owner == nil {
+		t.sendLocked()
+		return
+	}
+
+	if t.number == 0 {
+		p.number++
+		t.number = p.number
+	}
+	if t.ready == 0 && len(owner.ready) > 0 { // the person asks again
+		t.ready = owner.ready[0]
+		owner.ready = owner.ready[1:]
+	}
+	i := len(owner.calls)
+	for i > 0 && owner.calls[i-1].number > t.number {
+		i--
+	}
+	owner.calls = slices.Insert(owner.calls, i, t)
+}
+
+// leave takes the call out of the list of its person, and reports whether it was there. The person
+// keeps the turn, and the next call of the person waits as long as this one has to.
+func (t *Ticket) leave() bool {
+	p := t.pacer
+	p.lock()
+	defer p.unlock()
+
+	owner := p.people[t.person]
+	if owner == nil || !slices.Contains(owner.calls, t) {
+		return false
+	}
+	owner.left = p.now()
+	if t.ready > owner.left {
+		owner.ready = append(owner.ready, t.ready)
+	}
+	t.removeLocked()
+	return true
+}
+
+// Ended notes that the request ended in some other way than with a 2xx or a refusal.
+func (t *Ticket) Ended() {
+	t.pacer.lock()
+	defer t.pacer.unlock()
+	t.decideLocked()
+}
+
+// Ahead returns how many calls are ahead of a waiting one. People take turns, so these are the
+// calls of its person before it, and as many of each other person.
+func (t *Ticket) Ahead() int {
+	p := t.pacer
+	p.lock()
+	defer p.unlock()
+
+	before := 0
+	owner := p.people[t.person]
+	if owner != nil {
+		before = max(0, slices.Index(owner.calls, t)) // 0: its turn has just come
+	}
+	ahead := before
+	for _, other := range p.people {
+		if other != owner {
+			ahead += min(before, len(other.calls))
+		}
+	}
+	return ahead
+}
+
+// sendLocked lets the request of t go out. Without a refusal in twice the time that a
+// refusal takes, it counts as accepted: a plain answer sends its headers at its end.
+func (t *Ticket) sendLocked() {
+	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
+	sent := t.pacer.now()
+	t.sent = sent
+	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
+	close(t.turn)
+}
+
+// Accepted notes that the request was answered with a 2xx.
+func (t *Ticket) Accepted() { t.accept(t.sent) }
+
+// accept notes that the request that was sent at this time counts as accepted, if it is undecided.
+// That ends the refusals of the person and shortens the gap.
+func (t *Ticket) accept(sent time.Duration) {
+	p := t.pacer
+	p.lock()
+	defer p.unlock()
+
+	if t.verdict == nil || t.sent != sent {
+		return
+	}
+	t.decideLocked()
+	owner := p.people[t.person]
+	if owner == nil {
+		return // a request without a limit says nothing about the queue
+	}
+	owner.refusals = 0
+	owner.pause = 0
+	if sent > p.refused && p.gap > 0 { // else it was on its way when the gap changed
+		p.gap = max(minGap, p.gap*19/20)
+		p.pause = 0
+	}
+}
+
+// decideLocked ends the time in which the request of t is undecided, if there is one.
+func (t *Ticket) decideLocked() {
+	if t.verdict != nil {
+		t.verdict.Stop()
+		t.verdict = nil
+	}
+}
+
+// Refused notes that the API refused the request with a 429. asked is the wait that the API asks
+// for, or 0. Refused returns how long this call has to wait. The queue may wait less.
+func (t *Ticket) Refused(asked time.Duration) time.Duration {
+	p := t.pacer
+	p.lock()
+	defer p.unlock()
+
+	now := p.now()
+	t.decideLocked()
+	p.slowest = max(p.slowest, now-t.sent)
+
+	wait := asked
+	if wait == 0 {
+		t.pause = nextPause(t.pause)
+		wait = t.pause
+	}
+	t.ready = now + wait
+
+	owner := p.people[t.person]
+	if owner == nil {
+		owner = &person{latest: t}
+		p.people[t.person] = owner
+	}
+	if t.number > 0 {
+		owner.refusals++
+	}
+	t.slowDownLocked(owner, asked)
+	later := owner.pause == 0 || t.sent > owner.refused // else both requests were on their way
+	if owner.refusals > 1 && later {
+		owner.pause = nextPause(owner.pause)
+	}
+	owner.refused = now
+	p.refused = now
+	return wait
+}
+
+// slowDownLocked makes the queue slower after a refusal. The first one starts the queue. Others
+// count if the queue sent the request after the last refusal: the gap becomes longer if calls wait,
+// but not because of a person who was refused twice before and may have a limit of their own. Then
+// the queue makes a pause. If the request after the pause is refused too, a longer gap may not
+// help: the next pause becomes longer in its place. The queue also waits as long as the API asks
+// for, up to maxPause.
+func (t *Ticket) slowDownLocked(owner *person, asked time.Duration) {
+	p := t.pacer
+	switch {
+	case p.gap == 0:
+		p.gap = firstGap
+
+	case t.number == 0 || t.sent <= p.refused:
+		return
+
+	case p.pause > 0:
+		most := max(minGap, maxGap/time.Duration(p.waitingLocked()+1))
+		p.gap = min(p.gap, most)
+		p.pause = max(p.gap*3/2, min(p.pause*3/2, most*3, maxQueuePause))
+
+	default:
+		if owner.refusals <= 2 && p.waitingLocked() > 0 {
+			p.gap = min(p.gap*5/4, maxGap)
+		}
+		p.pause = p.gap * 3 / 2
+	}
+
+	if asked%time.Second == 0 {
+		asked -= time.Second // it may be rounded up
+	}
+	p.next = p.now() + max(p.gap, p.pause, min(asked, maxPause))
+}
+
+func nextPause(pause time.Duration) time.Duration {
+	return min(max(firstPause, 2*pause), maxPause)
+}
+
+// releaseLocked lets a waiting call send its request.
+func (p *Pacer) releaseLocked(t *Ticket) {
+	t.removeLocked()
+	t.sendLocked()
+	p.next = t.sent + p.gap
+	p.people[t.person].latest = t
+}
+
+// nextLocked returns the next call of the queue and when it may go out. Next is the person who was
+// served longest ago, among those who have a call that is ready. If there is none, nextLocked
+// returns nil and when to look again.
+func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
+	now := p.now()
+	var next *Ticket
+	var served time.Duration
+	again := now + limitMemory // to forget
+	for _, owner := range p.people {
+		t, ready := owner.next(now)
+		switch {
+		case t == nil:
+		case ready > now:
+			again = min(again, ready)
+		case next == nil, owner.latest.sent < served:
+			next = t
+			served = owner.latest.sent
+		}
+	}
+
+	switch {
+	case next == nil:
+		return nil, again
+	case next.last: // there is more room later
+		return next, max(p.next, next.ready) + 4*p.gap
+	}
+	return next, p.next
+}
+
+// next returns the person's next call and when it is ready: the first in the list that is ready
+// now, else the one that is ready first. After a second refusal the person sends one request at a
+// time, each after a pause. next returns nil if no call waits or a request has to be decided first.
+func (owner *person) next(now time.Duration) (*Ticket, time.Duration) {
+	alone := owner.pause > 0
+	if len(owner.calls) == 0 || alone && owner.latest.verdict != nil {
+		return nil, 0
+	}
+
+	next := owner.calls[0]
+	for _, t := range owner.calls {
+		if t.ready < next.ready {
+			next = t
+		}
+		if next.ready <= now {
+			break
+		}
+	}
+	if alone {
+		return next, max(next.ready, owner.refused+owner.pause)
+	}
+	return next, next.ready
+}
+
+// removeLocked takes t out of the list of its person, if it is there.
+func (t *Ticket) removeLocked() {
+	owner := t.pacer.people[t.person]
+	if owner != nil {
+		owner.calls = slices.DeleteFunc(owner.calls, func(other *Ticket) bool { return other == t })
+	}
+}

@@ -1,0 +1,285 @@
+package pacer
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// player is an API that plays its part for alice and for bob. A letter is a request: R is refused
+// after 10 ms, A is answered after 10 ms, M is refused after 500 ms, S is refused after 3 s, L is
+// answered after 10 s, and Q fails after 10 ms. The last letter repeats.
+type player struct {
+	begin time.Time
+	asked time.Duration // in a refusal
+
+	mu       sync.Mutex
+	parts    map[string]string // that are left, by person
+	requests []string          // each as milliseconds and person
+}
+
+// request makes a request of a person and returns its letter.
+func (p *player) request(person string) byte {
+	p.mu.Lock()
+	at := time.Since(p.begin).Milliseconds()
+	p.requests = append(p.requests, fmt.Sprint(at, " ", person))
+	part := p.parts[person]
+	p.parts[person] = cmp.Or(part[1:], part)
+	p.mu.Unlock()
+
+	delays := map[byte]time.Duration{
+		'M': 500 * time.Millisecond,
+		'S': 3 * time.Second,
+		'L': 10 * time.Second,
+	}
+	time.Sleep(cmp.Or(delays[part[0]], 10*time.Millisecond))
+	return part[0]
+}
+
+// call makes up to 7 attempts within an hour.
+func (p *player) call(ctx context.Context, ticket *Ticket, person string) {
+	const hour = time.Hour
+	ctx, cancel := context.WithTimeout(ctx, hour)
+	defer cancel()
+
+	for attempt := range 7 {
+		err := ticket.Wait(ctx, attempt == 6, nil)
+		if err != nil {
+			return
+		}
+
+		switch p.request(person) {
+		case 'R', 'M', 'S':
+			if ticket.Refused(p.asked) >= hour {
+				return
+			}
+		case 'Q':
+			ticket.Ended()
+			return
+		default:
+			ticket.Accepted()
+			return
+		}
+	}
+}
+
+// play returns the requests of calls.
+func play(t *testing.T, asked time.Duration, parts string, calls []string) []string {
+	p := &player{begin: time.Now(), asked: asked, parts: map[string]string{}}
+	p.parts["alice"], p.parts["bob"], _ = strings.Cut(parts, " ")
+
+	pacer := New()
+	var all sync.WaitGroup
+	for i, call := range calls {
+		milliseconds, person, _ := strings.Cut(call, " ")
+		at, _ := time.ParseDuration(milliseconds + "ms")
+		all.Go(func() {
+			time.Sleep(at + time.Duration(i)*time.Microsecond)
+			p.call(t.Context(), pacer.Ticket(person), person)
+		})
+	}
+
+	all.Wait()
+	return p.requests
+}
+
+// times has plays, and the requests that follow from the rules of the pacer.
+//
+//go:embed testdata/times.txt
+var times string
+
+func TestTimes(t *testing.T) {
+	plays := strings.Split(strings.TrimSpace(times), "\n\n")
+	for _, row := range plays[1:] { // after a comment
+		lines := strings.Split(row, "\n")
+		asked, parts, _ := strings.Cut(lines[1], " ")
+		t.Run(lines[0], func(t *testing.T) {
+			wait, err := time.ParseDuration(asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			synctest.Test(t, func(t *testing.T) {
+				requests := play(t, wait, parts, strings.Split(lines[2], ", "))
+				compare.Equal(t, "requests", strings.Join(requests, ", "), lines[3])
+			})
+		})
+	}
+}
+
+// Calls of people who are refused at random, with odd waits, and cancelled all end, and nothing of
+// them is left.
+func TestRace(t *testing.T) {
+	odd := []time.Duration{0, 1, -time.Second, time.Millisecond, 20 * time.Millisecond, 24 * time.Hour}
+	p := New()
+	var calls sync.WaitGroup
+	for i := range 2000 {
+		calls.Go(func() {
+			chance := rand.New(rand.NewPCG(uint64(i), 0))
+			time.Sleep(time.Duration(chance.IntN(300)) * time.Millisecond)
+			most := time.Duration(1+chance.IntN(400)) * time.Millisecond
+			ctx, cancel := context.WithTimeout(t.Context(), most)
+			defer cancel()
+
+			ticket := p.Ticket(fmt.Sprint(i % 7))
+			for attempt := range 4 {
+				err := ticket.Wait(ctx, attempt == 3, func(int) { p.Waiting() })
+				switch {
+				case err != nil, chance.IntN(10) == 0:
+					ticket.Ended()
+					return
+				case chance.IntN(3) > 0:
+					ticket.Accepted()
+					return
+				}
+				ticket.Refused(odd[chance.IntN(len(odd))])
+			}
+		})
+	}
+
+	calls.Wait()
+	if n := p.Waiting(); n != 0 {
+		t.Errorf("%d calls wait, want 0", n)
+	}
+}
+
+// A turn that comes as the wait ends is not left for the next wait. A request that fails after it
+// does not lock the pacer.
+func TestTurnAsWaitEnds(t *testing.T) {
+	for range 40 { // select takes either
+		synctest.Test(t, func(t *testing.T) {
+			p := New()
+			ticket := p.Ticket("alice")
+			_ = ticket.Wait(t.Context(), false, nil)
+			ticket.Refused(5 * time.Second)
+
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			err := ticket.Wait(ctx, false, nil)
+			if err != nil {
+				compare.Equal(t, "waiting calls", p.Waiting(), 0)
+				return
+			}
+			ticket.Ended()
+
+			time.Sleep(time.Second)
+			go func() { _ = ticket.Wait(t.Context(), false, nil) }()
+			synctest.Wait()
+			if !p.mu.TryLock() {
+				t.Fatal("the pacer is locked")
+			}
+			p.mu.Unlock()
+		})
+	}
+}
+
+// A person is forgotten after a minute.
+func TestForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		for i := range 100 {
+			ticket := p.Ticket(fmt.Sprint(i))
+			_ = ticket.Wait(t.Context(), false, nil)
+			ticket.Refused(0)
+		}
+		wantLimited(t, p, 100)
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLimited(t, p, 0)
+	})
+}
+
+func wantLimited(t *testing.T, p *Pacer, want int) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.people) != want {
+		t.Errorf("%d people are limited, want %d", len(p.people), want)
+	}
+}
+
+// A person who has given up waiting keeps the turn, and the queue its gap, for a minute.
+func TestGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		ticket := p.Ticket("alice")
+		_ = ticket.Wait(t.Context(), false, nil)
+		ticket.Refused(time.Hour)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		defer cancel()
+		err := ticket.Wait(ctx, false, nil)
+		if !errors.Is(err, call.QueuedError(0)) || p.Waiting() != 0 {
+			t.Errorf("error %v and %d waiting calls, want none ahead and none", err, p.Waiting())
+		}
+
+		time.Sleep(59 * time.Second)
+		wantLimited(t, p, 1)
+		next := p.Ticket("alice")
+		next.enter(false)
+		next.leave()
+		p.mu.Lock()
+		gap := p.gap
+		p.mu.Unlock()
+		if gap == 0 {
+			t.Error("the queue has lost its gap")
+		}
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLimited(t, p, 0)
+	})
+}
+
+// A call of a person who has given up waiting waits as long as the API asked for, and again. Other
+// calls of the person, and other people, do not.
+func TestWaitsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		began := time.Now()
+		for _, person := range []string{"alice", "bob"} {
+			ticket := p.Ticket(person)
+			_ = ticket.Wait(t.Context(), false, nil)
+			if person == "bob" {
+				ticket.Refused(time.Second)
+				break
+			}
+			ticket.Refused(time.Minute)
+			for range 2 { // gives up, asks again, and gives up
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				err := ticket.Wait(ctx, false, nil)
+				cancel()
+				compare.Equal(t, "error", err, error(call.QueuedError(0)))
+				ticket = p.Ticket(person)
+			}
+		}
+
+		var sent sync.Map
+		var calls sync.WaitGroup
+		for _, name := range []string{"alice", "alice again", "bob"} {
+			calls.Go(func() {
+				person, _, _ := strings.Cut(name, " ")
+				_ = p.Ticket(person).Wait(t.Context(), false, nil)
+				sent.Store(name, time.Since(began).Truncate(time.Second).String())
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		for name, want := range map[string]string{"alice": "1m0s", "alice again": "30s", "bob": "30s"} {
+			got, _ := sent.Load(name)
+			compare.Equal(t, name, got, any(want))
+		}
+	})
+}

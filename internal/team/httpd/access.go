@@ -1,0 +1,180 @@
+package httpd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
+)
+
+// Access says which requests the server accepts.
+type Access struct {
+	Loopback bool // the server listens on a loopback address
+
+	// Tokens and Resource are the ways to authenticate. With any of them each request for MCP or
+	// metrics needs a token that one of them accepts.
+	Tokens   *Tokens         // that the operator hands out; nil: none
+	Resource *oauth.Resource // accepts the tokens of people who sign in; nil: they do not
+
+	Denied *Denied // nil: none
+
+	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
+	// loopback address; otherwise all names when requests need a token, and IP addresses and
+	// names without a dot when they do not. In any case that of the public URL of Resource is
+	// accepted.
+	Hosts []string
+}
+
+// Authenticates reports whether requests need a token. This is the only place that decides it.
+func (a Access) Authenticates() bool {
+	return a.Tokens != nil || a.Resource != nil
+}
+
+// CallsPerPerson returns the limit of the calls that one person runs at a time, which is read at
+// each request because the tokens may change: given, or a quarter of most, the limit of all, if
+// given is 0. It is 0, which is no limit of its own, if given is 0 and all requests are of one
+// person: none needs a token, or all tokens have the same name.
+func (a Access) CallsPerPerson(most, given int) func() int {
+	return func() int {
+		oneName := len(a.Tokens.Names()) <= 1
+		if given == 0 && a.Resource == nil && oneName {
+			return 0
+		}
+		return cmp.Or(given, max(1, most/4))
+	}
+}
+
+// requireHost guards against DNS rebinding: a web page can make a browser send requests here only
+// under a name of its own.
+func (a Access) requireHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.acceptsHost(r.Host) {
+			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
+			return
+		}
+
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a Access) acceptsHost(header string) bool {
+	host := HostName(header)
+	switch {
+	case a.Resource != nil && host == HostName(a.Resource.Host()):
+		return true
+	case len(a.Hosts) > 0:
+		return slices.Contains(a.Hosts, host)
+	case a.Loopback:
+		return text.IsLoopback(host)
+	case a.Authenticates():
+		return true
+	}
+
+	// A name without a dot belongs to the local network, such as that of Compose.
+	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
+}
+
+// requireToken checks the bearer token, if one is needed, and passes the person on to the limits
+// and the tools. The IDs of people who may use next begin with namespace, or with anything: anyPerson.
+func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
+	if !a.Authenticates() {
+		return next
+	}
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person, err := a.authenticate(r)
+		res := w.(*response)
+		res.person = person
+		if err != nil {
+			a.refuse(res, err)
+			return
+		}
+		if a.Denied != nil && a.Denied.has(person) {
+			res.reason = "denied"
+			http.Error(w, "the operator has denied you access", http.StatusForbidden)
+			return
+		}
+		res.instance.Metrics.person(person.Name)
+		if !strings.HasPrefix(person.ID, namespace) {
+			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
+			return
+		}
+
+		// Only the SDK's own check can pass on its token info.
+		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+			extra := map[string]any{server.PersonKey: person}
+			return &auth.TokenInfo{Extra: extra}, nil
+		}
+		options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
+		auth.RequireBearerToken(verify, options)(next).ServeHTTP(w, r)
+	})
+}
+
+// authenticate returns the person whose bearer token r has. Only a header can have one: the
+// addresses of requests are in the logs of proxies.
+func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
+	if len(r.Header.Values("Authorization")) > 1 {
+		return person, &oauth.Error{
+			Status:      http.StatusUnauthorized,
+			Description: "there is more than one Authorization header",
+		}
+	}
+	fields := strings.Fields(r.Header.Get("Authorization"))
+	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") {
+		return person, errors.New("no bearer token")
+	}
+
+	err = auth.ErrInvalidToken
+	if a.Tokens != nil {
+		person, err = a.Tokens.Authenticate(fields[1])
+	}
+	if err != nil && a.Resource != nil { // which says more of why, and who lacks only a scope
+		person, err = a.Resource.Verify(r.Context(), fields[1])
+	}
+	return person, err
+}
+
+// refuse answers a request without an accepted token (RFC 6750 section 3).
+func (a Access) refuse(w *response, reason error) {
+	w.reason = reason.Error()
+	status := http.StatusUnauthorized
+	if e, ok := errors.AsType[*oauth.Error](reason); ok {
+		status = e.Status
+	}
+
+	switch {
+	case status == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", fmt.Sprint(oauth.RetryTime.Seconds()))
+	case a.Resource != nil:
+		w.Header().Set("WWW-Authenticate", a.Resource.Challenge(reason))
+	default:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	http.Error(w, reason.Error(), status)
+}
+
+// HostName returns the name or address in a Host header: without port and brackets, in lower
+// case.
+func HostName(header string) string {
+	host, _, err := net.SplitHostPort(header)
+	if err != nil {
+		host = header // without a port
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// IsLoopback reports whether ln listens on a loopback address only.
+func IsLoopback(ln net.Listener) bool {
+	return text.IsLoopback(HostName(ln.Addr().String()))
+}

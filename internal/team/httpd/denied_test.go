@@ -1,0 +1,43 @@
+package httpd
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// deniable are a person with a token and people who sign in. The name of the user is cut.
+var deniable = map[string]call.Person{
+	"holder": {ID: "token:alice", Name: "alice"},
+	"user":   {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
+	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
+}
+
+// Entries deny their people in any case and Unicode form. Forms that deny no person are errors,
+// which have nothing of the file.
+func TestDeniedForms(t *testing.T) {
+	for _, row := range compare.Table(t, "denied", 4) {
+		name, who, want := row[0], row[1], row[2]
+		t.Run(name, func(t *testing.T) {
+			file, err := strconv.Unquote(`"` + row[3] + `"`)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			d := NewDenied(who != "holder")
+			got := "denied"
+			if err := d.Set([]byte(file)); err != nil {
+				got = strings.Replace(err.Error(), "line 2 is not one name or subject", "wrong", 1)
+			}
+			compare.Equal(t, "error", got, want)
+			if want == "denied" {
+				other := call.Person{ID: "token:bo", Name: "bo"}
+				compare.Equal(t, "denied", d.has(deniable[who]), true)
+				compare.Equal(t, "another is denied", d.has(other), false)
+			}
+		})
+	}
+}

@@ -1,0 +1,262 @@
+// Package httpd serves the MCP tools over Streamable HTTP, stateless, for a team that shares one
+// deployment. The MCP SDK implements the protocol; this package is the listener around it:
+//
+//	httpd.go     routes, shutdown
+//	response.go  responses: rejections, deadlines
+//	stream.go    comments that keep event streams open
+//	denied.go    people who are refused in spite of a token
+//	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
+//	conns.go     unauthenticated connections
+//	tokens.go    tokens that the operator hands out, which may change
+//	limit.go     how many requests and bytes there are at a time
+//	message.go   which messages reach the SDK
+//	metrics.go   /metrics
+//
+// TLS belongs to the gateway in front.
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
+)
+
+const (
+	readTime      = 30 * time.Second // to send a request, header and body
+	idleTime      = 2 * time.Minute  // between the requests of a connection
+	versionHeader = "Mcp-Protocol-Version"
+)
+
+// Options configures Serve.
+type Options struct {
+	Server *server.Server
+	Path   string       // the MCP endpoint, such as /mcp
+	Ready  func() error // why calls cannot be answered, or nil
+
+	// Notice is how long everything stays open after the context ends, so that load balancers see
+	// that /readyz fails and requests on their way arrive.
+	Notice time.Duration
+	Drain  time.Duration // bounds the wait for calls in flight after the notice
+
+	// People are those of Server. Their limits bound requests, too: as many again may wait, and any
+	// further one gets 429.
+	People  *people.Registry
+	Waiting func() int // counts the running calls that wait for the API
+	Access  Access
+	Metrics *Metrics
+
+	TrustedProxy netip.Addr // whose X-Forwarded-For has the address of a client for the log
+
+	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
+	MetricsListener net.Listener
+
+	// Loops are functions that run until the calls in flight have ended. They read again what may
+	// change: the files of tokens, denied people and the key, and the keys of issuers.
+	Loops      []func(context.Context)
+	StaleFiles func() int // counts those that cannot be used
+	Log        *slog.Logger
+	Lines      *logging.Limiter // of calls and rejected requests
+}
+
+// instance is a server that runs.
+type instance struct {
+	Options
+	listener *listener
+	ctx      context.Context // done when the server shuts down
+	calls    context.Context // done when the calls in flight are cancelled
+	draining atomic.Bool     // the notice time is over: no call is accepted
+}
+
+// Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
+// connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
+// rest is cancelled. The error is nil after such an end.
+func Serve(ctx context.Context, ln net.Listener, o Options) error {
+	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer cancel(nil)
+
+	s := &instance{
+		Options:  o,
+		listener: newListener(ln),
+		ctx:      ctx,
+		calls:    calls,
+	}
+	failed := make(chan error, 2)
+	serve := func(ln net.Listener, h http.Handler) *http.Server {
+		srv := &http.Server{
+			Handler:        s.track(h),
+			ReadTimeout:    readTime,
+			WriteTimeout:   writeTime, // extended by each write
+			IdleTimeout:    idleTime,
+			MaxHeaderBytes: maxHeader,
+			ConnState:      s.watch,
+			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		}
+		loops.Go(func() {
+			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
+		})
+		return srv
+	}
+
+	s.checkDescriptors()
+	srv := serve(s.listener, s.handler())
+	defer srv.Close()
+	if o.MetricsListener != nil {
+		access := Access{Loopback: IsLoopback(o.MetricsListener)}
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", o.Metrics)
+		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
+	}
+	for _, run := range o.Loops {
+		loops.Go(func() { run(calls) })
+	}
+
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+
+	s.drain()
+	cancel(answer.ErrShutdown)
+
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	_ = srv.Shutdown(end) // cancelled calls send their errors
+	o.Lines.Flush()
+	o.Log.Info("stopped")
+	return nil
+}
+
+// watch is the ConnState of a server. A connection whose response has ended is closed in the drain,
+// also after a stream that began before, and so had no header for it.
+func (s *instance) watch(c net.Conn, state http.ConnState) {
+	if state != http.StateIdle {
+		return
+	}
+	if s.draining.Load() {
+		_ = c.Close()
+	}
+	c.(*conn).lines = 0
+}
+
+// drain accepts no more connections and calls after the notice, and waits for the calls in flight,
+// but not longer than the options allow.
+func (s *instance) drain() {
+	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.Drain.String())
+	time.Sleep(s.Notice)
+	_ = s.listener.Close()
+	s.draining.Store(true)
+	end := time.NewTimer(s.Drain)
+	defer end.Stop()
+	select {
+	case <-s.People.Close():
+	case <-end.C:
+		requests, _, _ := s.People.Counts()
+		if requests > 0 {
+			s.Log.Warn("cancelling the calls that are still in flight", "after", s.Drain.String())
+		}
+	}
+}
+
+// handler routes requests.
+func (s *instance) handler() http.Handler {
+	s.Metrics.gauges = s.gauges
+	names := []string{"anonymous"}
+	if s.Access.Authenticates() {
+		names = s.Access.Tokens.Names()
+	}
+	for _, name := range names {
+		s.Metrics.person(name)
+	}
+
+	guarded := http.NewServeMux()
+	sameOrigin := http.NewCrossOriginProtection()
+	endpoint := sameOrigin.Handler(s.Access.requireToken(anyPerson, s.admit(s.mcp())))
+	guarded.Handle(s.Path, endpoint)
+	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
+	if s.MetricsListener == nil {
+		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
+	}
+	if resource := s.Access.Resource; resource != nil {
+		metadata := resource.Metadata(s.Path)
+		guarded.Handle(oauth.MetadataPath, metadata)
+		guarded.Handle(oauth.MetadataPath+"/", metadata)
+	}
+
+	mux := http.NewServeMux()
+	mux.Handle("/", s.Access.requireHost(guarded)) // load balancers use any name for the others
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := s.ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return mux
+}
+
+// IsReserved reports whether path is one of the routes beside Options.Path.
+func IsReserved(path string) bool {
+	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
+}
+
+// ready returns why the server should get no more requests, or nil.
+func (s *instance) ready() error {
+	if s.ctx.Err() != nil {
+		return errors.New("shutting down")
+	}
+	err := s.Ready()
+	if err == nil && s.Access.Resource != nil {
+		err = s.Access.Resource.Ready()
+	}
+	return err
+}
+
+// mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
+// without a session the client could not ask for the response later. All calls end with s.calls,
+// and then still send their error.
+func (s *instance) mcp() http.Handler {
+	get := func(r *http.Request) *mcp.Server {
+		ctx, cancel := context.WithCancel(s.calls)
+		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
+		return s.Server.MCP(ctx)
+	}
+	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+		Stateless:                    true,
+		PropagateRequestCancellation: true,
+		DisableLocalhostProtection:   true, // requireHost checks the Host header
+	})
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
+		// two do not differ for tools.
+		if r.Header.Get(versionHeader) == "2025-11-25" {
+			r.Header.Set(versionHeader, "2025-06-18")
+		}
+
+		w.(*response).keepOpen()
+		handler.ServeHTTP(w, r)
+	})
+}

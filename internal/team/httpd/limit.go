@@ -1,0 +1,98 @@
+package httpd
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
+)
+
+const (
+	maxBody = 1 << 20 // bytes of a request
+
+	elementBytes = 200 // that an element of a message takes when it is decoded
+)
+
+// admit refuses requests beyond the limits, and all of them in the drain: they might not end before
+// it does. It reads the body of the others and checks that it is a message for this server.
+func (s *instance) admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.listener.release(r.RemoteAddr)
+		res := w.(*response)
+		_ = res.control.SetReadDeadline(time.Now().Add(readTime))
+		b := &body{
+			Reader: http.MaxBytesReader(w, r.Body, maxBody),
+			people: s.People,
+			person: res.person.ID,
+		}
+		err := s.People.Take(b.person, 1, 0)
+		if err != nil {
+			res.refuseBody(err)
+			return
+		}
+		defer func() { s.People.Return(b.person, 1, b.taken) }()
+
+		data, err := io.ReadAll(b)
+		elements := jsonx.Elements(data) // Methods.Read counts again, as over stdio
+		if err == nil && elements <= jsonx.MaxElements {
+			err = b.take(elements * elementBytes)
+		}
+		if err != nil {
+			res.refuseBody(err)
+			return
+		}
+
+		if r.Method == http.MethodPost && refuseMessage(w, r, data) {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(data))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// body is the body of a request. Its bytes count from when they are read.
+type body struct {
+	io.Reader
+	people *people.Registry
+	person string // by ID
+	taken  int    // bytes
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	return n, cmp.Or(b.take(n), err)
+}
+
+func (b *body) take(n int) error {
+	err := b.people.Take(b.person, 0, n)
+	if err == nil {
+		b.taken += n
+	}
+	return err
+}
+
+// refuseBody answers a request that is beyond the limits, or whose body could not be read.
+func (r *response) refuseBody(err error) {
+	busy, ok := errors.AsType[*people.Busy](err)
+	if ok {
+		status := http.StatusTooManyRequests
+		if busy == people.ErrClosed {
+			status = http.StatusServiceUnavailable
+		}
+		r.reason = busy.Reason
+		r.Header().Set("Retry-After", "1")
+		http.Error(r, err.Error(), status)
+		return
+	}
+
+	if errors.As(err, new(*http.MaxBytesError)) {
+		http.Error(r, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
+		return
+	}
+	http.Error(r, "the request did not arrive", http.StatusRequestTimeout)
+}

@@ -1,0 +1,273 @@
+package httpd
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+)
+
+const (
+	prefix    = "openai_responses_mcp_" // of the names of the metrics of this program
+	maxPeople = 1000                    // names in the metrics; further ones count as other
+)
+
+// Metrics counts calls for /metrics, in the Prometheus text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats).
+type Metrics struct {
+	profiles map[string]answer.Profile // by tool
+	gauges   func() []gauge            // set before the first request
+
+	families []*family // in the order of the page
+
+	calls, errors, limited, rejected, tokens, searches, retries *family // counters
+	callTime, apiTime, waitTime                                 *family // histograms
+
+	mu     sync.Mutex      // guards people
+	people map[string]bool // names in the metrics
+}
+
+// gauge is a metric that is read when it is asked for.
+type gauge struct {
+	name, help string
+	value      int
+}
+
+// family is a metric that has a series for each combination of its labels.
+type family struct {
+	name, typ, help string
+	series          *metrics.Set
+}
+
+// buckets are those of the histograms, in seconds.
+var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+
+// NewMetrics returns metrics without any calls. The profiles of the tools name the models.
+func NewMetrics(profiles map[string]answer.Profile) *Metrics {
+	m := &Metrics{
+		profiles: profiles,
+		people:   map[string]bool{},
+	}
+	m.calls = m.declare("calls_total", "counter", "Calls that have ended.")
+	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
+	m.limited = m.declare("limited_calls_total", "counter", "Calls that a quota refused.")
+	m.rejected = m.declare("rejected_requests_total", "counter", "Requests that were refused.")
+	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted.")
+	m.searches = m.declare("searches_total", "counter", "Web searches of the API.")
+	m.retries = m.declare("retries_total", "counter",
+		"Requests to the API that were sent again.")
+	m.callTime = m.declare("call_seconds", "histogram", "Time of calls, their waits included.")
+	m.apiTime = m.declare("api_seconds", "histogram",
+		"Time of the requests of a call to the API.")
+	m.waitTime = m.declare("rate_limit_wait_seconds", "histogram",
+		"Time that a call waited for the API's rate limit.")
+
+	// Zeros, so that the first one is an increase.
+	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
+	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
+	m.rejectNone("")
+	for tool := range profiles {
+		for _, kind := range call.Kinds() {
+			m.errors.add(0, "tool=%q,kind=%q", tool, kind.Label())
+		}
+	}
+	return m
+}
+
+// declare adds a metric to the page.
+func (m *Metrics) declare(name, typ, help string) *family {
+	f := &family{prefix + name, typ, help, metrics.NewSet()}
+	m.families = append(m.families, f)
+	return f
+}
+
+// add adds n to a series. The names of people and the IDs of models are printable, so %q escapes
+// the values of labels as the format wants it.
+func (f *family) add(n float64, labels string, values ...any) {
+	series := f.name + "{" + fmt.Sprintf(labels, values...) + "}"
+	f.series.GetOrCreateFloatCounter(series).Add(n)
+}
+
+// addTime adds a time to a histogram, n times of at most one.
+func (f *family) addTime(n float64, labels string, took time.Duration) {
+	series := f.name + "{" + labels + "}"
+	h := f.series.GetOrCreatePrometheusHistogramExt(series, buckets)
+	if n > 0 {
+		h.Update(took.Seconds())
+	}
+}
+
+// person returns the name of a person, or other for those after the first maxPeople. The series of
+// a new one begin with zeros, so that the first call is an increase.
+func (m *Metrics) person(name string) string {
+	m.mu.Lock()
+	known := m.people[name]
+	full := len(m.people) == maxPeople
+	if !full {
+		m.people[name] = true
+	}
+	m.mu.Unlock()
+
+	switch {
+	case known:
+		return name
+	case full:
+		return "other"
+	}
+	m.rejectNone(name)
+	for tool := range m.profiles {
+		c := &call.Call{
+			Tool:   tool,
+			Person: call.Person{Name: name},
+		}
+		for _, outcome := range []string{"ok", "error"} {
+			m.count(0, server.Ended{
+				Call:    c,
+				Outcome: outcome,
+			})
+		}
+	}
+	return name
+}
+
+// Observe counts a call that has ended.
+func (m *Metrics) Observe(c server.Ended) {
+	m.count(1, c)
+}
+
+// count counts n calls, of which only one can have figures.
+func (m *Metrics) count(n float64, c server.Ended) {
+	caller := fmt.Sprintf("tool=%q,client=%q",
+		c.Tool, m.person(c.Person.Name))
+	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
+	m.retries.add(float64(c.Retries), "%s", caller)
+	if c.Limit != "" {
+		m.limited.add(1, "%s,limit=%q", caller, c.Limit)
+	}
+	if c.Err != nil {
+		m.errors.add(1, "tool=%q,kind=%q",
+			c.Tool,
+			call.KindOf(c.Err).Label())
+	}
+
+	priced := fmt.Sprintf("%s,model=%q",
+		caller, m.profiles[c.Tool].Model)
+	tokens := func(kind string, n int64) {
+		m.tokens.add(float64(n), "%s,kind=%q", priced, kind)
+	}
+	usage := c.Usage
+	tokens("input", usage.Input)
+	tokens("cached", usage.Cached)
+	if usage.CacheWrite > 0 {
+		tokens("cache_write", usage.CacheWrite)
+	}
+	tokens("output", usage.Output)
+	tokens("reasoning", usage.Reasoning)
+	m.searches.add(float64(c.Searches), "%s", priced)
+
+	tool := fmt.Sprintf("tool=%q", c.Tool)
+	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
+	m.callTime.addTime(n, ended, c.Duration)
+	m.apiTime.addTime(n, ended, c.Time)
+	m.waitTime.addTime(n, tool, c.Waited)
+}
+
+// reject counts n requests that were refused.
+func (m *Metrics) reject(n float64, r rejection) {
+	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
+	if r.person != "" {
+		labels += fmt.Sprintf(",client=%q", m.person(r.person))
+	}
+	m.rejected.add(n, "%s", labels)
+}
+
+// rejectNone adds zeros for the limits of a person.
+func (m *Metrics) rejectNone(person string) {
+	for _, reason := range []string{"person", "server", "bytes"} {
+		m.reject(0, rejection{http.StatusTooManyRequests, reason, person})
+	}
+}
+
+// checkDescriptors logs whether the process may not open enough files and connections: one for each
+// request that runs or waits, and one to the API for each that runs.
+func (s *instance) checkDescriptors() {
+	var page bytes.Buffer
+	metrics.WriteFDMetrics(&page)
+	limit := 0
+	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
+
+	const others = 50 // files, listeners, idle connections
+	needed := 3*s.People.Limits.MaxCalls + maxUnauthenticated + others
+	if n == 1 && limit < needed {
+		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
+			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
+	}
+}
+
+// gauges are the metrics that are read when they are asked for.
+func (s *instance) gauges() []gauge {
+	ready := 1
+	if s.ready() != nil {
+		ready = 0
+	}
+
+	requests, running, waiting := s.People.Counts()
+	quotas := s.People.Limits.Budget
+	build := fmt.Sprintf("build_info{version=%q}", version.String())
+	return []gauge{
+		{build, "Version of the program.", 1},
+		{"ready", "1 while /readyz answers 200.", ready},
+		{
+			"stale_files",
+			"Files that cannot be used: their last content stays in use.",
+			s.StaleFiles(),
+		},
+		{"max_calls", "Calls that run at once.", s.People.Limits.MaxCalls},
+		{"tokens_per_day", "The quota of one person; 0: none.", quotas.TokensPerDay},
+		{
+			"store_failing",
+			"1 while the store of the quotas fails: they are those of this replica.",
+			quotas.Store.Failing(),
+		},
+		{"requests_in_flight", "Requests that run or wait.", requests},
+		{
+			"calls_running",
+			"Calls that have a slot, those without a request included.",
+			running,
+		},
+		{
+			"requests_waiting",
+			"Calls that wait, for others or for the API's rate limit.",
+			waiting + s.Waiting(),
+		},
+	}
+}
+
+// ServeHTTP is GET /metrics. Each family has its description.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	var page bytes.Buffer
+	const description = "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n"
+	for _, g := range m.gauges() {
+		name, _, _ := strings.Cut(g.name, "{")
+		fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
+		fmt.Fprintf(&page, "%s%s %d\n", prefix, g.name, g.value)
+	}
+	for _, f := range m.families {
+		fmt.Fprintf(&page, description, f.name, f.typ, f.help)
+		f.series.WritePrometheus(&page)
+	}
+
+	metrics.WriteProcessMetrics(&page)
+	metrics.WriteFDMetrics(&page) // not part of them: it reads a directory
+	_, _ = page.WriteTo(w)
+}

@@ -1,0 +1,97 @@
+package httpd
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// page returns /metrics after n calls of different people.
+func page(t *testing.T, n int) (page string) {
+	m := NewMetrics(map[string]answer.Profile{"answer": {}})
+	for i := range n {
+		person := call.Person{Name: fmt.Sprint("user-", i)}
+		c := &call.Call{Tool: "answer", Person: person}
+		m.Observe(server.Ended{Call: c, Outcome: "ok"})
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, ask{}, func(o *Options) {
+			o.Access.Tokens = nil
+			o.Metrics = m
+		})
+		_, page = s.request(get("/metrics"), 200)
+	})
+	return page
+}
+
+// Before the first call each family has its description, the series of alerts are 0, and the
+// buckets of a histogram are in the order of numbers.
+func TestFirstPage(t *testing.T) {
+	const bucket = prefix + `call_seconds_bucket{tool="answer",outcome="ok",le=`
+	got := page(t, 0)
+
+	for _, want := range []string{
+		"# HELP openai_responses_mcp_ready 1 while /readyz answers 200.",
+		"# TYPE openai_responses_mcp_call_seconds histogram",
+		prefix + `build_info{version="` + version.String() + `"} 1`,
+		prefix + `errors_total{tool="answer",kind="auth"} 0`,
+		prefix + `errors_total{tool="answer",kind="shutdown"} 0`,
+		prefix + `rejected_requests_total{status="401",reason="invalid token"} 0`,
+		prefix + `rejected_requests_total{status="429",reason="person"} 0`,
+		bucket + "\"5\"} 0\n" + bucket + "\"10\"} 0\n" + bucket + `"20"} 0`,
+		bucket + "\"300\"} 0\n" + bucket + `"+Inf"} 0`,
+		prefix + `call_seconds_count{tool="answer",outcome="error"} 0`,
+	} {
+		t.Run(want, func(t *testing.T) {
+			compare.Contains(t, "the page", got, want+"\n")
+		})
+	}
+	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 19)
+}
+
+// The metrics have 1,000 names, and one for all others.
+func TestManyClients(t *testing.T) {
+	got := page(t, 1100)
+
+	if n := strings.Count(got, prefix+"calls_total{"); n != 2001 { // also 0 errors
+		t.Errorf("%d series of calls, want 2001", n)
+	}
+	const others = prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`
+	compare.Contains(t, "the page", got, others)
+	if strings.Contains(got, "cache_write") {
+		t.Error("the page has tokens that were written to the cache, want none")
+	}
+}
+
+// The alert rules and the dashboard use metrics that exist.
+func TestMonitoring(t *testing.T) {
+	name := regexp.MustCompile(`\b(openai_responses_mcp|process)_\w+`)
+	all := page(t, 1)
+
+	for _, file := range []string{"prometheus/rules.yaml", "grafana/dashboard.json"} {
+		text, err := os.ReadFile("../../../config/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := name.FindAllString(string(text), -1)
+		if len(used) == 0 {
+			t.Errorf("%s uses no metrics", file)
+		}
+
+		for _, metric := range used {
+			if !regexp.MustCompile(metric + `\b`).MatchString(all) {
+				t.Errorf("/metrics does not have %s of %s", metric, file)
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package httpd
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// What the IDs of people begin with.
+const (
+	tokenHolder = "token:" // of those with a static token
+	anyPerson   = ""
+)
+
+// Tokens are bearer tokens that the operator hands out, which may change.
+type Tokens struct {
+	source  string
+	learn   func(secrets ...string)
+	holders atomic.Pointer[holders]
+}
+
+// holders are the people who have tokens. They do not change.
+type holders struct {
+	byHash map[[sha256.Size]byte]string // names: the time of a lookup reveals nothing about a token
+	names  []string                     // different ones, sorted
+}
+
+// NewTokens returns the tokens in data: name:token, separated by commas or white space. source
+// names them in errors, which contain neither names nor tokens: the two may be swapped. learn is
+// called with each new token before it is accepted.
+func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
+	t := &Tokens{
+		source: source,
+		learn:  learn,
+	}
+	return t, t.Set(data)
+}
+
+// Authenticate returns the holder of token, or auth.ErrInvalidToken.
+func (t *Tokens) Authenticate(token string) (call.Person, error) {
+	hash := sha256.Sum256([]byte(token))
+	name, ok := t.holders.Load().byHash[hash]
+	if !ok {
+		return call.Person{}, auth.ErrInvalidToken
+	}
+	return call.Person{
+		ID:   tokenHolder + name,
+		Name: name,
+	}, nil
+}
+
+// Names returns the names of the holders, none if t is nil.
+func (t *Tokens) Names() []string {
+	if t == nil {
+		return nil
+	}
+	return t.holders.Load().names
+}
+
+// Set replaces the tokens by those in data. After an error they are as before.
+func (t *Tokens) Set(data []byte) error {
+	next := &holders{byHash: map[[sha256.Size]byte]string{}}
+	var secrets []string
+	for i, entry := range text.List(string(data)) {
+		name, secret, ok := strings.Cut(entry, ":")
+		hash := sha256.Sum256([]byte(secret))
+		holder := cmp.Or(next.byHash[hash], name)
+		problem := ""
+		switch {
+		case !ok || name == "":
+			problem = "entry %d of %s is not name:token"
+		case !isName(name):
+			problem = "the name of entry %d of %s has a quote, a backslash " +
+				"or a character that cannot be seen"
+		case len(secret) < 16:
+			problem = "the token of entry %d of %s has fewer than 16 characters"
+		case holder != name:
+			problem = "the token of entry %d of %s is that of another name, too"
+		}
+		if problem != "" {
+			return fmt.Errorf(problem, i+1, t.source)
+		}
+
+		secrets = append(secrets, secret)
+		next.byHash[hash] = name
+	}
+
+	next.names = slices.Compact(slices.Sorted(maps.Values(next.byHash)))
+	if len(next.names) == 0 {
+		return fmt.Errorf("%s has no tokens", t.source)
+	}
+	t.learn(secrets...)
+	t.holders.Store(next)
+	return nil
+}
+
+// isName reports whether logs and metrics can show a name as it is.
+func isName(name string) bool {
+	plain := strconv.Quote(name) == `"`+name+`"`
+	visible := !strings.ContainsFunc(name, text.Unsafe)
+	return plain && visible && !strings.ContainsAny(name, "'`")
+}

@@ -1,0 +1,139 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+)
+
+// MetadataPath is where clients look for the metadata of a protected resource (RFC 9728 section 3).
+// The path of the resource may follow.
+const MetadataPath = "/.well-known/oauth-protected-resource"
+
+const (
+	getTime   = 5 * time.Second
+	getBytes  = 512 << 10
+	maxLogged = 200 // characters of a value from an issuer
+)
+
+var errNotFound = errors.New("HTTP 404")
+
+// Metadata serves the metadata of the resource at MetadataPath, and below it at the path of the
+// public URL and at path, the one that this server has. It needs no token, and any web page may
+// read it.
+func (r *Resource) Metadata(path string) http.Handler {
+	document := auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
+		Resource:               r.options.PublicURL,
+		AuthorizationServers:   r.options.Issuers,
+		ScopesSupported:        r.options.Scopes,
+		BearerMethodsSupported: []string{"header"},
+		ResourceName:           version.Name,
+	})
+
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		suffix := strings.TrimPrefix(req.URL.Path, MetadataPath)
+		switch strings.Trim(suffix, "/") {
+		case "", strings.Trim(path, "/"), strings.Trim(r.public.Path, "/"):
+			document.ServeHTTP(w, req)
+		default:
+			http.NotFound(w, req)
+		}
+	})
+}
+
+// Challenge returns the WWW-Authenticate header of a response with the status 401 or 403. reason is
+// the error of Verify; any other error, as without a token, adds nothing (RFC 6750 section 3, RFC
+// 9728 section 5.1).
+func (r *Resource) Challenge(reason error) string {
+	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.public, MetadataPath))
+	if len(r.options.Scopes) > 0 {
+		challenge += fmt.Sprintf(`, scope="%s"`, strings.Join(r.options.Scopes, " "))
+	}
+
+	if e, ok := errors.AsType[*Error](reason); ok {
+		code := "invalid_token"
+		if e.Status == http.StatusForbidden {
+			code = "insufficient_scope"
+		}
+		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, e.Description)
+	}
+	return challenge
+}
+
+// wellKnown returns the URL of a document about u, whose path follows that of the document
+// (RFC 8414 section 3, RFC 9728 section 3).
+func wellKnown(u *url.URL, path string) string {
+	return u.Scheme + "://" + u.Host + path + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// discover sets the URL of the keys. The metadata of the issuer is that of OpenID Connect
+// discovery, which appends to the path, or of RFC 8414, which inserts before the path.
+func (i *issuer) discover(ctx context.Context) error {
+	var metadata struct {
+		Issuer  string `json:"issuer"`
+		KeysURL string `json:"jwks_uri"`
+	}
+	base := strings.TrimSuffix(i.url, "/")
+	err := i.get(ctx, base+"/.well-known/openid-configuration", &metadata)
+	parsed, _ := url.Parse(i.url) // Options.check has parsed it
+	if errors.Is(err, errNotFound) {
+		err = i.get(ctx, wellKnown(parsed, "/.well-known/oauth-authorization-server"), &metadata)
+	}
+	if err != nil {
+		return err
+	}
+
+	if metadata.Issuer != i.url {
+		name := text.Truncate(metadata.Issuer, maxLogged)
+		return fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
+	}
+	keys, err := url.Parse(metadata.KeysURL)
+	onThisMachine := err == nil && onLoopback(keys) && onLoopback(parsed)
+	if !strings.HasPrefix(metadata.KeysURL, "https://") && !onThisMachine {
+		return fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
+	}
+	i.keysURL = metadata.KeysURL
+	return nil
+}
+
+// get decodes the JSON at a URL into v.
+func (i *issuer) get(ctx context.Context, u string, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, getTime)
+	defer cancel()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+
+	resp, err := i.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+
+	switch resp.StatusCode {
+	case http.StatusOK:
+		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, getBytes)).Decode(v)
+	case http.StatusNotFound:
+		err = errNotFound
+	default:
+		err = fmt.Errorf("HTTP %d", resp.StatusCode)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", u, err)
+	}
+	return nil
+}

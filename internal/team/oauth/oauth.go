@@ -1,0 +1,243 @@
+// Package oauth makes a server an OAuth 2.1 protected resource: it checks access tokens that
+// authorization servers (issuers) signed, and tells clients where to get one.
+//
+//	oauth.go     options, and the check of a token
+//	claims.go    what a token says
+//	keys.go      the keys of an issuer, which a goroutine reads
+//	metadata.go  discovery: of the issuer by us, of this server by clients
+//
+// Tokens are JWTs in compact form (RFC 9068, and what identity providers issued before it). go-jose
+// parses them and verifies signatures; every other check is here. No error contains a token or a
+// part of it.
+package oauth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// algorithms are the accepted ones. None works with a shared secret.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512,
+	jose.PS256, jose.PS384, jose.PS512,
+	jose.ES256, jose.ES384, jose.ES512,
+	jose.EdDSA,
+}
+
+// Options configures a Resource.
+type Options struct {
+	PublicURL string   // what clients connect to
+	Issuers   []string // URLs of authorization servers, exactly as their tokens have them
+	Audiences []string // a token is for one of them; none: for PublicURL
+	Scopes    []string // a token needs each of them
+	UserClaim string   // the claim with the name for logs and metrics, such as sub or email
+
+	Client *http.Client // reads the keys; New makes it follow no redirects
+	Log    *slog.Logger
+}
+
+// Resource is a protected resource.
+type Resource struct {
+	options Options
+	public  *url.URL
+	issuers map[string]*issuer // by URL
+}
+
+// MaxName bounds the name of a person, in characters. A longer one ends with an ellipsis.
+const MaxName = 64
+
+// New returns the resource. Its errors are one line and name the flag of `serve` and the value.
+func New(o Options) (*Resource, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+
+	if len(o.Audiences) == 0 {
+		o.Audiences = []string{o.PublicURL}
+	}
+	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
+	jose.MaxRSAModulusBits = maxRSABits // go-jose has no other way to accept larger keys
+
+	r := &Resource{
+		options: o,
+		issuers: map[string]*issuer{},
+	}
+	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
+	for _, u := range o.Issuers {
+		i := &issuer{
+			url:     u,
+			client:  o.Client,
+			log:     o.Log.With("issuer", u),
+			waiting: make(chan chan struct{}, maxWaiting-1), // run takes one out
+		}
+		i.published.Store(&published{unknown: errUnavailable})
+		r.issuers[u] = i
+	}
+	return r, nil
+}
+
+// check reports the first malformed option.
+func (o Options) check() error {
+	if len(o.Issuers) == 0 {
+		return errors.New("--public-url and the flags of OAuth need --oauth-issuer")
+	}
+	for n, u := range o.Issuers {
+		if slices.Contains(o.Issuers[:n], u) {
+			return fmt.Errorf("--oauth-issuer %q is given twice", u)
+		}
+		if err := checkURL("--oauth-issuer", u); err != nil {
+			return err
+		}
+	}
+
+	if o.PublicURL == "" {
+		return errors.New("--oauth-issuer needs --public-url, the URL that clients connect to")
+	}
+	if err := checkURL("--public-url", o.PublicURL); err != nil {
+		return err
+	}
+	_, place, _ := strings.Cut(o.PublicURL, "://")
+	if strings.Contains(place, "//") || strings.Contains(place, "/.") {
+		// Servers clean such a path: clients could not read the metadata, whose URL ends with it.
+		return fmt.Errorf(`--public-url %q has "//" or dots in its path`, o.PublicURL)
+	}
+
+	if slices.Contains(o.Audiences, "") {
+		return errors.New(`--oauth-audience "" is empty`)
+	}
+	for _, scope := range o.Scopes {
+		if !quotable().MatchString(scope) {
+			return fmt.Errorf("--oauth-scope %q is not a scope: no blanks, no quotes", scope)
+		}
+	}
+
+	if o.UserClaim == "" {
+		return errors.New(`--oauth-user "" is empty`)
+	}
+	return nil
+}
+
+// checkURL returns an error unless s, the value of a flag, can be an issuer or a public URL.
+func checkURL(flag, s string) error {
+	plain := quotable().MatchString(s) && !strings.ContainsAny(s, "?#'")
+	u, err := url.Parse(s)
+	if err == nil && plain && u.Hostname() != "" && u.User == nil {
+		if u.Scheme == "https" || onLoopback(u) {
+			return nil
+		}
+	}
+	const want = "https, or http on loopback, without query, fragment, user and quotes"
+	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
+}
+
+// quotable matches what can be a part of a quoted string of a header (RFC 6749 section 3.3).
+var quotable = text.Regexp(`^[!#-\[\]-~]+$`)
+
+// onLoopback reports whether u is http on this machine, which needs no TLS.
+func onLoopback(u *url.URL) bool {
+	return u.Scheme == "http" && text.IsLoopback(u.Hostname())
+}
+
+// Host returns the host of the public URL, with the port if it has one.
+func (r *Resource) Host() string {
+	return r.public.Host
+}
+
+// Run reads the keys of the issuers, if there are any, until ctx ends.
+func (r *Resource) Run(ctx context.Context) {
+	if r == nil {
+		return
+	}
+	var issuers sync.WaitGroup
+	defer issuers.Wait()
+
+	for _, i := range r.issuers {
+		issuers.Go(func() { i.run(ctx) })
+	}
+}
+
+// Ready returns an error that names an issuer whose keys were never read, or nil.
+func (r *Resource) Ready() error {
+	for _, u := range r.options.Issuers {
+		if r.issuers[u].published.Load().keys == nil {
+			return fmt.Errorf("the keys of %s have not been read", u)
+		}
+	}
+	return nil
+}
+
+// Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank and
+// the subject; the name is printable, has at most MaxName characters and is not unique. The error is an
+// *Error. ctx bounds the wait for a key.
+func (r *Resource) Verify(ctx context.Context, token string) (who call.Person, err error) {
+	parsed, err := parse(token)
+	if err != nil {
+		return who, err
+	}
+
+	var c claims // what the token says, true or not
+	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
+	if err != nil {
+		return who, invalid("the claims of the token are malformed")
+	}
+	from := r.issuers[c.Issuer]
+	if from == nil {
+		return who, invalid("the token is from another issuer")
+	}
+
+	err = from.verify(ctx, parsed)
+	if err == nil {
+		err = r.accept(c, parsed.Headers[0], time.Now())
+	}
+	if err != nil {
+		return who, err
+	}
+	who = call.Person{
+		ID:   from.url + " " + c.Subject, // a URL has no blanks
+		Name: c.name(r.options.UserClaim),
+	}
+	return who, r.checkScopes(c)
+}
+
+// parse parses a token and checks its header. The server bounds its length.
+func parse(token string) (*jwt.JSONWebToken, error) {
+	if strings.Count(token, ".") != 2 {
+		return nil, invalid("the token is not a JWT in compact form; opaque tokens are not supported")
+	}
+
+	parsed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
+	}
+
+	// go-jose accepts some critical headers, does not know that zip is for encryption only, and leaves
+	// out headers that are null.
+	encoded, _, _ := strings.Cut(token, ".")
+	data, _ := base64.RawURLEncoding.DecodeString(encoded)
+	var header map[string]json.RawMessage
+	_ = json.Unmarshal(data, &header) // it has been parsed
+	_, critical := header["crit"]
+	_, compressed := header["zip"]
+	if critical || compressed {
+		return nil, invalid("the token has critical headers, or zip")
+	}
+	return parsed, nil
+}
