@@ -2,26 +2,39 @@
 //
 //	npx openai-responses-mcp --stdio
 //
-// # The way of a question
+// # The wings
 //
-// A question passes these packages, and the answer comes back the same way. The comment of each
+// The packages are in eight folders of internal, the wings. An import goes down this list, and not
+// to the other wing of a line:
+//
+//	command          what people type
+//	team, service    one server for many people; puts a process together
+//	mcp, openai      the protocol and its calls; the Responses API
+//	question, share  from a question to a cited answer; who may take how much, and when
+//	base             words and tools of all
+//
+// The comment of a wing says what is in it, what it may import and where to begin. The comment of a
 // package lists its files.
 //
-//	internal/command/cli     parses the command line, loads the configuration with internal/base/config, makes
-//	                 a service of it with internal/service, and puts a transport in front of it:
-//	                 serveFlags.serve and app.serveStdio say what a process is made of
-//	internal/mcp/stdio   splits stdin into messages for the MCP SDK and writes its responses;
-//	                 internal/team/httpd does this for serve --http, and asks who sent a request
-//	internal/mcp/server  answers calls of the tools (call.Tools), reports progress, returns errors;
-//	                 internal/mcp/tasks has the calls that outlive their request
-//	internal/question/answer  checks the arguments, makes a request from the question and an answer with
-//	                 citations from the response; internal/question/policy has the instructions to the model
-//	internal/openai/llm     sends the request through openai-go, retries, and turns the stream into
-//	                 events; internal/share/pacer says when a request may go out
+// # The way of a question
 //
-// internal/base/call has the words that they share. All get the call as one argument, a call.Call: who
-// makes it, who watches it, and what it took. server.newCall makes it from a request, and the
-// commands ask and doctor make their own.
+// A question passes these packages, and the answer comes back the same way.
+//
+//	command/cli      parses the command line, loads the configuration with base/config, makes a
+//	                 service of it with package service, and puts a transport in front of it:
+//	                 serveFlags.serve and app.serveStdio say what a process is made of
+//	mcp/stdio        splits stdin into messages for the MCP SDK and writes its responses;
+//	                 team/httpd does this for serve --http, and asks who sent a request
+//	mcp/server       answers calls of the tools (call.Tools), reports progress, returns errors;
+//	                 mcp/tasks has the calls that outlive their request
+//	question/answer  checks the arguments, makes a request from the question and an answer with
+//	                 citations from the response; question/policy has the instructions to the model
+//	openai/llm       sends the request through openai-go, retries, and turns the stream into
+//	                 events; share/pacer says when a request may go out
+//
+// base/call has the words that they share. All get the call as one argument, a call.Call: who makes
+// it, who watches it, and what it took. server.newCall makes it from a request, and the commands
+// ask and doctor make their own.
 //
 // # Where it is decided
 //
@@ -59,16 +72,4 @@
 //	what NO_COLOR changes in an answer     terminal New, Screen.write
 //	what NO_COLOR changes in the log       logging  Options.hasColors
 //	what is removed from logs and errors   redact   Redactor
-//
-// # The other packages
-//
-// The commands doctor and setup use internal/command/doctor and internal/command/clients, and ask shows its answer
-// with internal/command/terminal. internal/team/oauth checks the tokens of people who sign in, and internal/question/cite
-// knows pages, dates and lists of sources. internal/share/people has what each person takes of the server,
-// internal/share/budget their quotas. internal/mcp/advice says what to do about an error. internal/command/smoke is the
-// session of smoke.
-// internal/openai/fakeapi is the API of --offline and, with the scripts of test/apitest, of the tests.
-// internal/base/text truncates and sanitizes text, internal/base/logging writes the log,
-// internal/base/redact keeps secrets out of it, internal/base/jsonx encodes JSON without HTML escapes, and
-// internal/base/version holds the version.
 package main
