@@ -53,7 +53,8 @@ var mutations = []struct {
 	values []string
 }{
 	{regexp.MustCompile(`"output_index": ?\d+`), []string{
-		`"output_index":0`, `"output_index":1.0`, `"output_index":"0"`, `"Output_Index":2`, `"x":[{}]`,
+		`"output_index":0`, `"output_index":1.0`, `"output_index":"0"`, `"Output_Index":2`,
+		`"x":[{}]`,
 	}},
 	{regexp.MustCompile(`"(item_)?id": ?"[^"]*"`), []string{
 		`"item_id":"msg_1"`, `"item_id":"msg_9"`, `"id":"msg_1"`, `"id":""`, `"item_id":null`,
@@ -63,9 +64,12 @@ var mutations = []struct {
 		`"type":"response.output_item.done"`, `"type":null`, `"Type":"response.completed"`,
 	}},
 	{regexp.MustCompile(`"(text|delta)": ?"[^"]*"`), []string{
-		`"text":"Yes."`, `"delta":" \u00e9\n"`, `"text":""`, `"delta":{}`, `"error":{}`, `"error":"x"`,
+		`"text":"Yes."`, `"delta":" \u00e9\n"`, `"text":""`, `"delta":{}`, `"error":{}`,
+		`"error":"x"`,
 	}},
-	{regexp.MustCompile(`}$`), []string{"", "}}", `,"error":null}`, `,"response":{"id":"resp_2"}}`, " }\n"}},
+	{regexp.MustCompile(`}$`), []string{
+		"", "}}", `,"error":null}`, `,"response":{"id":"resp_2"}}`, " }\n",
+	}},
 }
 
 // mutated returns a stream of a pool with changes at random.
@@ -90,7 +94,8 @@ func mutated(random *rand.Rand, pool [][]string) []string {
 			}
 		default:
 			m := mutations[random.IntN(len(mutations))]
-			stream[i] = m.member.ReplaceAllLiteralString(stream[i], m.values[random.IntN(len(m.values))])
+			value := m.values[random.IntN(len(m.values))]
+			stream[i] = m.member.ReplaceAllLiteralString(stream[i], value)
 		}
 	}
 	return stream
@@ -131,8 +136,8 @@ func namedStep(naming string, stream []string) step {
 	return answer(200, b.String(), "Content-Type", eventStream)
 }
 
-// connections returns what an API does with the requests of a call: it sends a stream in one to three
-// pieces, some again from the start, breaks off or stays open after each, or answers in other ways.
+// connections returns what an API does with the requests of a call: it sends a stream in pieces, or
+// again from the start, breaks off or stays open after each, or answers in other ways.
 func connections(random *rand.Rand, stream []string) func(naming string) []step {
 	type connection struct {
 		from, to, end int
@@ -198,8 +203,7 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		meaning(t, resp, err), items, cited, len(api.bodies), c.Usage, c.Unknown, c.Searches)
 }
 
-// A call gets the same whether it is watched or not, and whatever names its events have: these follow
-// from the payloads alone.
+// A call gets the same whether it is watched or not, and whatever the names of its events are.
 func TestRandomStreams(t *testing.T) {
 	var pool [][]string
 	payloads, _ := fixtures(t)
@@ -284,7 +288,8 @@ func TestLongStream(t *testing.T) {
 		resp, err := answer(200, "", "Content-Type", eventStream)(req)
 		before = held()
 		measure := measured(func() { during = held() })
-		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(start), measure, strings.NewReader(end)))
+		all := io.MultiReader(strings.NewReader(start), measure, strings.NewReader(end))
+		resp.Body = io.NopCloser(all)
 		return resp, err
 	})
 	r, err := cl.Create(t.Context(), &call.Call{}, question())
@@ -299,18 +304,18 @@ func TestLongStream(t *testing.T) {
 func TestLateEvents(t *testing.T) {
 	const text = 1 << 20
 	for name, event := range map[string]string{
-		"deltas": `{"type":"response.output_text.delta","output_index":9,"item_id":"msg_1","delta":"."}`,
+		"deltas": `{"type":"response.output_text.delta","output_index":9,"item_id":"msg_1",
+			"delta":"."}`,
 		"items": `{"type":"response.output_item.done","output_index":9,"item_id":"msg_1",
 			"item":{"type":"message","id":"msg_2","content":[{"type":"output_text","text":"."}]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			message := `{"type":"message","id":"msg_1","content":[{"type":"output_text","text":"` +
 				strings.Repeat("A", text) + `"}]}`
-			events := slices.Repeat([]string{event}, 1000)
-			events = slices.Concat(
-				[]string{`{"type":"response.output_item.done","output_index":0,"item":` + message + `}`},
-				events,
-				[]string{`{"type":"response.completed","response":{"output":[` + message + `]}}`})
+			done := `{"type":"response.output_item.done","output_index":0,"item":` + message + `}`
+			last := `{"type":"response.completed","response":{"output":[` + message + `]}}`
+			late := slices.Repeat([]string{event}, 1000)
+			events := slices.Concat([]string{done}, late, []string{last})
 			cl, _ := newClient(0, sseStep(events...))
 			cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 			before := allocated()
