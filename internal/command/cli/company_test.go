@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -234,6 +236,7 @@ func TestCompany(t *testing.T) {
 			}
 		})
 	}
+	compare.SkipShort(t, "settings at random take seconds")
 	seeds, err := strconv.Atoi(os.Getenv("TEST_SEEDS"))
 	if err != nil {
 		seeds = 3
