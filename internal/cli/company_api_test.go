@@ -21,7 +21,7 @@ type plan struct {
 	deltas   int           // of the answer
 	batch    int           // deltas at a time
 	pace     time.Duration // between two batches
-	tokens   int64         // with a token for each delta
+	tokens   int64         // of the question; the answer has one for each delta
 	troubles []trouble
 }
 
@@ -189,8 +189,11 @@ func (j *job) object(status string) string {
 	}
 	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,`+
 		`"model":"gpt-5.2","output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
-		j.id, status, j.background, output, j.tokens-int64(j.deltas), j.deltas, j.tokens)
+		j.id, status, j.background, output, j.tokens, j.deltas, j.used())
 }
+
+// used is how many tokens a response takes.
+func (j *job) used() int64 { return j.tokens + int64(j.deltas) }
 
 func (j *job) item() string {
 	text := "A:" + j.name + strings.Repeat(" word", j.deltas) + " END:" + j.name

@@ -227,38 +227,40 @@ func (c *client) request(ctx context.Context, q *question) reply {
 	return r
 }
 
-// ask asks a question until it is answered, as an agent does.
+// ask asks a question until it is answered, as an agent does, or until the client leaves.
 func (c *client) ask(q *question) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 4*callTime)
 	defer cancel()
-	stays, leave := ctx, cancel
 	if c.leaves > 0 {
-		stays, leave = context.WithTimeout(ctx, c.leaves)
+		stays, leave := context.WithTimeout(ctx, c.leaves)
+		defer leave()
+		if c.ends(stays, q) {
+			return
+		}
+
+		q.left = q.start.Add(c.leaves)
+		q.stopped = q.id == "" || c.tasks && c.back == 0
+		if q.stopped && q.id != "" {
+			c.send(ctx, "tasks/cancel", `"taskId":"`+q.id+`"`, q.id, "")
+		}
+		if q.stopped {
+			return
+		}
+		time.Sleep(c.back)
 	}
-	defer leave()
+	q.never = !c.ends(ctx, q)
+}
+
+// ends goes on with a question, and reports whether it ends before ctx.
+func (c *client) ends(ctx context.Context, q *question) bool {
 	for {
-		r := c.request(stays, q)
-		if stays.Err() != nil && ctx.Err() == nil && !q.read(r) {
-			q.left = q.start.Add(c.leaves)
-			q.stopped = q.id == "" || c.tasks && c.back == 0
-			if q.stopped && q.id != "" {
-				c.send(ctx, "tasks/cancel", `"taskId":"`+q.id+`"`, q.id, "")
-			}
-			if q.stopped {
-				return
-			}
-			time.Sleep(c.back)
-			stays = ctx
-			continue
+		r := c.request(ctx, q)
+		if ctx.Err() != nil {
+			return q.read(r)
 		}
 		wait := q.next(r)
-		if wait < 0 {
-			return
-		}
-		sleepContext(stays, wait)
-		if ctx.Err() != nil {
-			q.never = true
-			return
+		if wait < 0 || !sleepContext(ctx, wait) {
+			return wait < 0
 		}
 	}
 }

@@ -1,17 +1,33 @@
 package cli
 
-import "time"
-
 // known are settings that once broke a promise, each as simple as it still did.
 var known = []struct {
 	name string
 	setting
 }{
-	{"a turn comes as the wait ends", setting{
-		background: true, within: 5500 * time.Millisecond,
-		crowds: []crowd{{person: "alice", clients: 1, asks: 1, plan: plan{
-			latency: 500 * time.Millisecond, deltas: 20, batch: 4, pace: time.Second, tokens: 5000,
-			troubles: []trouble{{"429 Retry-After: SECONDS", 2, 5 * time.Second}},
-		}}},
-	}},
+	{"a turn comes as the wait ends", setting{background: true, within: 11 * s / 2, crowds: []crowd{
+		{person: "alice", clients: 1, asks: 1, plan: plan{
+			latency: s / 2, deltas: 20, batch: 4, pace: s,
+			troubles: []trouble{{"429 Retry-After: SECONDS", 2, 5 * s}},
+		}},
+	}}},
+	{"and the request fails", setting{background: true, within: 11 * s / 2, crowds: []crowd{
+		{person: "alice", clients: 1, asks: 1, plan: plan{
+			latency: s / 2, deltas: 20, batch: 4, pace: s,
+			troubles: []trouble{{"429 Retry-After: SECONDS", 1, 5 * s}, {"503", 1, 0}},
+		}},
+	}}},
+	{"a long stream that is not watched", setting{crowds: []crowd{
+		{person: "alice", clients: 1, asks: 1, plan: plan{deltas: 16_000, batch: 1600, pace: s / 2}},
+	}}},
+	{"deltas of an item that has ended", setting{crowds: []crowd{
+		{person: "alice", clients: 1, asks: 1, token: true, plan: plan{
+			deltas: 16_000, batch: 1600, pace: s, troubles: []trouble{{"deltas again", 1, 0}},
+		}},
+	}}},
+	{"no GET finds what has a name late", setting{background: true, within: 5 * s, crowds: []crowd{
+		{person: "alice", clients: 4, asks: 1, plan: plan{
+			latency: 10 * s, deltas: 20, batch: 1, pace: s, troubles: []trouble{{"no GET", 1, 0}},
+		}},
+	}}},
 }

@@ -231,7 +231,7 @@ func (w *world) checkOthers(broken report) {
 		if few && len(q.refused) > 0 && q.person != w.denied && !w.happened("a replica drains") {
 			broken("%s, one of %d clients, is refused: %.200s", q.name, q.clients, q.refused[0])
 		}
-		used := int64(q.clients*q.asks) * (q.tokens + 20_000)
+		used := int64(q.clients*q.asks) * (q.tokens + int64(q.deltas) + 20_000)
 		if strings.Contains(q.text, "limit of") && used < w.limit {
 			broken("%s is refused, its person uses at most %d tokens: %.200s", q.name, used, q.text)
 		}
@@ -272,9 +272,9 @@ func (w *world) checkBilled(broken report) {
 		}
 		reported, billed := int64(0), int64(0)
 		for _, j := range a.jobs {
-			billed += j.tokens
+			billed += j.used()
 			if j.reported {
-				reported += j.tokens
+				reported += j.used()
 			}
 		}
 		sum += logged[trace]
@@ -296,8 +296,8 @@ func (w *world) checkLimit(broken report) {
 	for _, a := range w.attempts {
 		for _, j := range a.jobs {
 			if j.reported && !programs[a.client].stdio {
-				billed[a.person] += j.tokens
-				each[a.person] = j.tokens
+				billed[a.person] += j.used()
+				each[a.person] = j.used()
 			}
 		}
 	}

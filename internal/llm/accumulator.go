@@ -1,17 +1,20 @@
 package llm
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
@@ -19,8 +22,8 @@ import (
 )
 
 const (
-	maxEvent  = 8 << 20 // bytes of one event of a stream
-	keptBytes = 100     // about what an event costs that is kept, besides its own
+	maxEvent = 8 << 20 // bytes of one event of a stream
+	maxPlain = 8 << 10 // bytes of a plain event; they bound its levels, too
 )
 
 // itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The
@@ -39,15 +42,13 @@ type accumulator struct {
 	call *call.Call
 	log  func([]byte) // writes what came back to the debug log
 
-	// events are those so far, with the deltas that were not read, if nothing watches the call and
-	// it does not run in the background.
-	events [][]byte
+	event streamEvent // the current one
 
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
 	byID    map[string]itemNumber
 	items   map[itemNumber]call.Item // as the last event of each says, if it has one
-	done    map[itemNumber]bool      // the items that are complete
+	done    map[itemNumber]string    // the texts of the items that are complete
 	blocks  map[blockKey]*block
 	order   []*block
 	texts   map[itemNumber][]*block // of messages
@@ -73,36 +74,27 @@ type blockKey struct {
 // block is a block of the call.
 type block struct {
 	call.BlockStart
-	open bool
-	sent strings.Builder // all deltas
+	open  bool
+	sent  strings.Builder // all deltas
+	whole string          // replaces sent once an event has the complete text
 
 	annotations []json.RawMessage
 }
 
 // newAccumulator returns an accumulator that writes what came back to the debug log.
 func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
-	a := &accumulator{
+	return &accumulator{
 		call: c,
 		log: func(data []byte) {
 			cl.logBody(ctx, "openai(client): response", data)
 		},
+		byIndex: map[float64]itemNumber{},
+		byID:    map[string]itemNumber{},
+		items:   map[itemNumber]call.Item{},
+		done:    map[itemNumber]string{},
+		blocks:  map[blockKey]*block{},
+		texts:   map[itemNumber][]*block{},
 	}
-	a.clear()
-	return a
-}
-
-// clear forgets what the events said of items.
-func (a *accumulator) clear() {
-	a.last = unknownItem
-	a.byIndex = map[float64]itemNumber{}
-	a.byID = map[string]itemNumber{}
-	a.items = map[itemNumber]call.Item{}
-	a.done = map[itemNumber]bool{}
-	a.blocks = map[blockKey]*block{}
-	a.order = nil
-	a.texts = map[itemNumber][]*block{}
-	a.elements = 0
-	a.annotations = 0
 }
 
 // streamEvent is what the program needs of the events of a stream
@@ -132,6 +124,62 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
+// decode replaces an event with what call.Decode reads of data. Nearly all events are plain, and it
+// reads these in a third of the time.
+func (ev *streamEvent) decode(data []byte) error {
+	*ev = streamEvent{}
+	plain := len(data) <= maxPlain && utf8.Valid(data) && gjson.ValidBytes(data)
+	if plain && ev.readPlain(string(data)) {
+		return nil
+	}
+	*ev = streamEvent{}
+	return call.Decode(data, ev)
+}
+
+// readPlain reads an event, and reports whether it has texts and numbers only. encoding/json reads
+// the same. It takes member names in any case, so a name with other letters is not plain.
+func (ev *streamEvent) readPlain(data string) bool {
+	plain := true
+	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {
+		text := func(member *string) {
+			if value.Type == gjson.String {
+				*member = value.Str
+			}
+		}
+		number := func(member *float64) {
+			if value.Type == gjson.Number && !math.IsInf(value.Num, 0) {
+				*member = value.Num
+			}
+		}
+
+		switch name.Str {
+		case "type":
+			text(&ev.Type)
+		case "sequence_number":
+			number(&ev.Sequence)
+		case "output_index":
+			number(&ev.OutputIndex)
+		case "content_index":
+			number(&ev.ContentIndex)
+		case "item_id":
+			text(&ev.ItemID)
+		case "delta":
+			text(&ev.Delta)
+		case "text":
+			text(&ev.Text)
+		case "refusal":
+			text(&ev.Refusal)
+		case "annotation", "part", "item", "response", "error":
+			plain = false
+		case "logprobs", "obfuscation":
+		default:
+			plain = strings.Trim(name.Str, "abcdefghijklmnopqrstuvwxyz_") == ""
+		}
+		return plain
+	})
+	return plain
+}
+
 // detailTime is how long a stream may go on after a failure that names no kind, and after "[DONE]".
 const detailTime = 2 * time.Second
 
@@ -140,12 +188,15 @@ const detailTime = 2 * time.Second
 //
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
 // item is complete and the last one is an answer. One that runs in the background is asked for.
-//
-// Where nothing watches the call, deltas are kept, and read only if the response has less.
-func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call.Response, error) {
-	unwatched := a.call.Sink == nil && !a.asked
-	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
-		data := stream.Event().Data
+func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
+	var memory bytes.Buffer // of each event
+	var err error
+	for ctx.Err() == nil { // the buffer may hold more events
+		var data []byte
+		data, err = readEvent(stream, &memory)
+		if data == nil {
+			break
+		}
 		a.size += len(data)
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
 			a.endSoon()
@@ -159,21 +210,13 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 			continue
 		}
 
-		name := stream.Event().Type
-		plain := strings.HasSuffix(name, ".delta") && !bytes.Contains(data, []byte(`"error"`))
-		if !unwatched || !plain {
-			r, err := a.handleEvent(data)
-			if r != nil || err != nil {
-				return r, err
-			}
-		}
-		if unwatched && name != "" { // a stream without names has no deltas that are not read
-			a.events = append(a.events, data)
-			a.size += keptBytes
+		r, err := a.handleEvent(data)
+		if r != nil || err != nil {
+			return r, err
 		}
 	}
 
-	err := cmp.Or(stream.Err(), ctx.Err(), a.readDeltas())
+	err = cmp.Or(err, ctx.Err())
 	over := err == nil || !a.end.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
@@ -184,10 +227,46 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*call
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
 }
 
+// readEvent reads the data of the next event of a stream into memory, which the next call uses again
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). The name of the event is not
+// read: the payload has the type. The blank line after the last event may be missing. At the end of
+// the stream, data and error are nil.
+func readEvent(stream *bufio.Reader, memory *bytes.Buffer) ([]byte, error) {
+	memory.Reset()
+	for {
+		start := memory.Len()
+		err := bufio.ErrBufferFull
+		for errors.Is(err, bufio.ErrBufferFull) {
+			var part []byte
+			part, err = stream.ReadSlice('\n')
+			memory.Write(part)
+		}
+		line := memory.Bytes()[start:]
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		memory.Truncate(start)
+
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if string(name) == "data" {
+			memory.Write(bytes.TrimPrefix(value, []byte(" ")))
+			memory.WriteByte('\n')
+		}
+		end := errors.Is(err, io.EOF)
+		over := end || err == nil && len(line) == 0
+		switch {
+		case over && memory.Len() > 0:
+			return memory.Bytes(), nil
+		case end:
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
 // handleEvent handles one event. It returns a response or an error when the event ends the stream.
 func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
-	ev := &streamEvent{}
-	err := call.Decode(data, ev)
+	ev := &a.event
+	err := ev.decode(data)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
@@ -204,8 +283,8 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		raw := gjson.GetBytes(data, "response").Raw
-		r, err := a.finish(ev.final(), []byte(raw))
+		raw := gjson.GetBytes(data, "response")
+		r, err := a.finish(ev.final(), data[raw.Index:raw.Index+len(raw.Raw)])
 		e, ok := errors.AsType[*call.Error](err)
 		if ok {
 			return nil, a.fail(e)
@@ -224,17 +303,17 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 // final returns the response of an event that ends a stream. Its own status says how it ended, unless
 // it has none or says what is true of any end: then the name of the event does.
 func (ev *streamEvent) final() *call.Response {
-	r := &ev.Response
+	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true
 	switch r.Status {
 	case "incomplete", "failed", "cancelled":
-		return r
+		return &r
 	}
 	r.Status = strings.TrimPrefix(ev.Type, "response.")
 	if r.Status == "done" {
 		r.Status = "completed"
 	}
-	return r
+	return &r
 }
 
 // Messages of failures that say nothing.
@@ -310,9 +389,9 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 	a.log(data)
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
-	err := a.addStreamed(r)
-	a.ended = r // after those of events that are read again
-	err = cmp.Or(err, check(r, data))
+	a.ended = r
+	a.addStreamed(r)
+	err := check(r, data)
 	if err != nil {
 		return nil, err
 	}
@@ -322,19 +401,9 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 
 // addStreamed replaces the output of a response that has less than was streamed. A content filter
 // takes text back: then only a missing output is replaced.
-func (a *accumulator) addStreamed(r *call.Response) error {
+func (a *accumulator) addStreamed(r *call.Response) {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
 	streamed := a.streamed(filtered)
-	text := textOf(r.Output...)
-	whole := text != "" && text == textOf(streamed...)
-	if !whole {
-		err := a.readDeltas()
-		if err != nil {
-			return err
-		}
-		streamed = a.streamed(filtered)
-	}
-
 	less := !filtered && lacks(r.Output, streamed)
 	switch {
 	case len(streamed) == 0:
@@ -345,28 +414,6 @@ func (a *accumulator) addStreamed(r *call.Response) error {
 	case less, len(r.Output) == 0:
 		r.Output = streamed
 	}
-	return nil
-}
-
-// readDeltas handles the kept events once more, now with the deltas that read has left out.
-func (a *accumulator) readDeltas() error {
-	events := a.events
-	if len(events) == 0 {
-		return nil
-	}
-	a.events = nil
-	a.clear()
-	log := a.log
-	a.log = func([]byte) {} // it has them
-	defer func() { a.log = log }()
-
-	for _, data := range events {
-		_, err := a.handleEvent(data)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // streamed returns the items that were streamed. Messages that are not complete count if no answer
@@ -380,8 +427,9 @@ func (a *accumulator) streamed(filtered bool) []call.Item {
 		if !filtered {
 			item = a.item(number)
 		}
+		_, done := a.done[number]
 		switch {
-		case a.done[number] && item.Type != "":
+		case done && item.Type != "":
 			complete = append(complete, item)
 			answered = answered || isAnswer(item)
 		case textOf(item) != "":
@@ -424,12 +472,21 @@ func (a *accumulator) item(number itemNumber) call.Item {
 	if cmp.Or(item.Type, "message") != "message" {
 		return item
 	}
+	cited := 0
+	for _, b := range a.texts[number] {
+		cited += len(b.annotations)
+	}
+	whole := strings.TrimSpace(textOf(item)) != "" && citable([]call.Item{item}) >= cited
+	if whole {
+		return item
+	}
+
 	content := []map[string]any{}
 	for _, b := range a.texts[number] {
 		item.ID = cmp.Or(item.ID, b.ID)
 		content = append(content, map[string]any{
 			"type":        "output_text",
-			"text":        b.sent.String(),
+			"text":        cmp.Or(b.whole, b.sent.String()),
 			"annotations": append([]json.RawMessage{}, b.annotations...), // not null
 		})
 	}
@@ -533,7 +590,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		a.emitItem(number, ev.Item, 0, complete)
 		if complete {
 			a.log(ev.Item.Raw)
-			a.done[number] = true
+			a.done[number] = textOf(a.items[number])
 			a.elements += size(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
@@ -592,9 +649,9 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	item := a.byIndex[ev.OutputIndex]
 	if item == unknownItem && ev.Type != "response.output_item.added" {
 		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
-		said := textOf(a.items[item])
-		another := a.done[item] && said != "" && said != textOf(ev.Item)
-		if another && ev.Item.Type != "" { // with the same id
+		said := a.done[item]
+		another := ev.Item.Type != "" && said != "" && said != textOf(ev.Item)
+		if another { // with the same id
 			item = unknownItem
 		}
 	}
@@ -677,6 +734,11 @@ func (a *accumulator) addDelta(b *block, text string) {
 		return
 	}
 
+	b.sent.WriteString(text)
+	if a.call.Sink == nil {
+		return // a delta for the sink takes memory
+	}
+
 	delta := call.BlockDelta{Index: b.Index}
 	switch b.Kind {
 	case call.BlockText:
@@ -686,7 +748,6 @@ func (a *accumulator) addDelta(b *block, text string) {
 	case call.BlockToolUse:
 		delta.InputJSON = text
 	}
-	b.sent.WriteString(text)
 	a.call.Send(delta)
 }
 
@@ -704,6 +765,8 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 	missing, ok := strings.CutPrefix(said.text, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
+		b.whole = said.text
+		b.sent = strings.Builder{}
 	}
 	b.open = false
 	a.call.Send(call.BlockStop{Index: b.Index})

@@ -27,15 +27,15 @@ func thoughts(i call.Item) string {
 
 // textOf is the text of the messages among items.
 func textOf(items ...call.Item) string {
-	var b strings.Builder
+	var texts []string
 	for _, item := range items {
 		for _, said := range blocksOf(item, 0) {
 			if said.Kind == call.BlockText {
-				b.WriteString(said.text)
+				texts = append(texts, said.text)
 			}
 		}
 	}
-	return b.String()
+	return strings.Join(texts, "") // one is not copied
 }
 
 // isAnswer reports whether the item is a message with text and no commentary.

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -97,12 +96,9 @@ func readResponse(
 // read reads a stream or an object.
 func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
 	contentType := resp.Header.Get("Content-Type")
-	body := bufio.NewReaderSize(resp.Body, 16) // larger reads do not go through the buffer
-
+	body := bufio.NewReader(resp.Body)
 	if isStream(body, contentType) {
-		// The decoder loses a last event that no blank line follows.
-		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
-		return acc.read(ctx, ssestream.NewDecoder(resp))
+		return acc.read(ctx, body)
 	}
 
 	data, err := io.ReadAll(body)

@@ -111,9 +111,12 @@ func checkFailure(t *testing.T, fail step, kind, message string) {
 }
 
 // cutStream is a stream whose connection breaks.
-func cutStream(payloads ...string) step {
+func cutStream(payloads ...string) step { return cutOff(sseStep(payloads...)) }
+
+// cutOff is a step whose connection breaks at its end.
+func cutOff(next step) step {
 	return func(req *http.Request) (*http.Response, error) {
-		resp, _ := sseStep(payloads...)(req)
+		resp, _ := next(req)
 		cut := iotest.ErrReader(io.ErrUnexpectedEOF)
 		resp.Body = io.NopCloser(io.MultiReader(resp.Body, cut))
 		return resp, nil

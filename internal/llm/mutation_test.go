@@ -1,0 +1,325 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/call"
+)
+
+// oddEvents are events that servers send seldom, or should not send.
+var oddEvents = []string{
+	"[DONE]", "{}", "null", " ", `{"type":"keepalive"}`, `{"type":"response.done"}`,
+	`{"type":"response.completed","response":{"output":[]}}`,
+	`{"type":"response.completed","response":null}`,
+	`{"type":"response.failed","response":{"status":"failed","error":null}}`,
+	`{"type":"response.incomplete","response":{"status":"incomplete",
+		"incomplete_details":{"reason":"content_filter"},"output":[]}}`,
+	`{"type":"error","error":{}}`, `{"type":"error","error":{"code":"server_error"}}`,
+	`{"type":"x.delta","error":{"code":"content_policy_violation","message":"No."}}`,
+	`{"type":"response.output_text.delta","delta":"cut`,
+	`{"type":"response.output_text.delta","delta":"\ud83d\ude00 \ud83d \udc00\u0041 \\ud8\/\b"}`,
+	`{"type":"response.output_text.delta","delta":"` + "\xff\xc3" + `","item_id":"` + "\xff" + `"}`,
+	`{"TYPE":"response.output_text.delta","Delta":"A","type":7,"ſequence_number":3}`,
+	`{"type":"response.output_text.delta","delta":"one","delta":null,"delta":2,"delta":"two"}`,
+	`{"type":"response.output_text.delta","output_index":1e999,"content_index":-0.5e1,"delta":"A"}`,
+	`{"type":"response.output_text.delta","output_index":01,"delta":"A"}`,
+	`{"type":"response.output_text.delta","delta":"A","x":` + strings.Repeat("[", 5000) +
+		strings.Repeat("]", 5000) + `}`,
+	`{"type":"response.output_text.delta","delta":"` + strings.Repeat("A", maxPlain) + `"}`,
+	`{"type":"response.output_text.delta","delta":"A","t\u0065xt":"AB"} {}`,
+	`{"type":"response.reasoning_text.delta","delta":"Hm."}`,
+	`{"type":"response.function_call_arguments.delta","delta":"{","item_id":"fc_1"}`,
+	`{"type":"response.refusal.done","refusal":"No.","annotation":null}`,
+}
+
+// mutations change a member of an event.
+var mutations = []struct {
+	member *regexp.Regexp
+	values []string
+}{
+	{regexp.MustCompile(`"output_index": ?\d+`), []string{
+		`"output_index":0`, `"output_index":1.0`, `"output_index":"0"`, `"Output_Index":2`, `"x":[{}]`,
+	}},
+	{regexp.MustCompile(`"(item_)?id": ?"[^"]*"`), []string{
+		`"item_id":"msg_1"`, `"item_id":"msg_9"`, `"id":"msg_1"`, `"id":""`, `"item_id":null`,
+	}},
+	{regexp.MustCompile(`"type": ?"response[^"]*"`), []string{
+		`"type":"response.output_text.delta"`, `"type":"response.output_text.done"`,
+		`"type":"response.output_item.done"`, `"type":null`, `"Type":"response.completed"`,
+	}},
+	{regexp.MustCompile(`"(text|delta)": ?"[^"]*"`), []string{
+		`"text":"Yes."`, `"delta":" \u00e9\n"`, `"text":""`, `"delta":{}`, `"error":{}`, `"error":"x"`,
+	}},
+	{regexp.MustCompile(`}$`), []string{"", "}}", `,"error":null}`, `,"response":{"id":"resp_2"}}`, " }\n"}},
+}
+
+// mutated returns a stream of a pool with changes at random.
+func mutated(random *rand.Rand, pool [][]string) []string {
+	stream := slices.Clone(pool[random.IntN(len(pool))])
+	for range random.IntN(6) {
+		i := random.IntN(len(stream))
+		switch random.IntN(7) {
+		case 0:
+			stream = slices.Insert(stream, i, oddEvents[random.IntN(len(oddEvents))])
+		case 1:
+			other := pool[random.IntN(len(pool))]
+			stream = slices.Insert(stream, i, other[random.IntN(len(other))])
+		case 2:
+			stream = slices.Insert(stream, random.IntN(len(stream)), stream[i])
+		case 3:
+			j := random.IntN(len(stream))
+			stream[i], stream[j] = stream[j], stream[i]
+		case 4:
+			if len(stream) > 1 {
+				stream = slices.Delete(stream, i, i+1)
+			}
+		default:
+			m := mutations[random.IntN(len(mutations))]
+			stream[i] = m.member.ReplaceAllLiteralString(stream[i], m.values[random.IntN(len(m.values))])
+		}
+	}
+	return stream
+}
+
+// numbered gives the events of a stream their sequence numbers.
+func numbered(stream []string) []string {
+	var all []string
+	for i, event := range stream {
+		if !strings.Contains(event, "sequence_number") {
+			event = strings.Replace(event, "{", fmt.Sprintf(`{"sequence_number":%d,`, i), 1)
+		}
+		all = append(all, event)
+	}
+	return all
+}
+
+// namings give an event of a payload its name.
+var namings = map[string]func(i int, kind string) string{
+	"all":  func(_ int, kind string) string { return kind },
+	"none": func(int, string) string { return "" },
+	"some": func(i int, kind string) string { return kind[:len(kind)*(i%2)] },
+	"wrong": func(i int, kind string) string {
+		return []string{"response.output_text.delta", "response.completed", "error", "x"}[i%4]
+	},
+}
+
+// namedStep is a stream whose events have names of a naming.
+func namedStep(naming string, stream []string) step {
+	var b strings.Builder
+	for i, payload := range stream {
+		name := namings[naming](i, gjson.Get(payload[:min(len(payload), 1000)], "type").Str)
+		if name != "" {
+			b.WriteString("event: " + name + "\n")
+		}
+		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
+	}
+	return answer(200, b.String(), "Content-Type", eventStream)
+}
+
+// connections returns what an API does with the requests of a call: it sends a stream in one to three
+// pieces, some again from the start, breaks off or stays open after each, or answers in other ways.
+func connections(random *rand.Rand, stream []string) func(naming string) []step {
+	type connection struct {
+		from, to, end int
+	}
+	var all []connection
+	from := 0
+	for range 1 + random.IntN(3) {
+		to := from + random.IntN(len(stream)-from+1)
+		all = append(all, connection{from, to, random.IntN(5)})
+		from = to * random.IntN(2)
+	}
+	all = append(all, connection{from, len(stream), random.IntN(5)})
+	other := random.IntN(3 * len(all))
+
+	return func(naming string) []step {
+		var steps []step
+		for i, c := range all {
+			next := namedStep(naming, stream[c.from:c.to])
+			switch c.end {
+			case 0:
+				next = hangs(next)
+			case 1:
+				next = cutOff(next)
+			}
+			switch other {
+			case 2*i + 1:
+				next = answer(503, "")
+			case 2*i + 2:
+				next = answer(404, `{"error":{"message":"No such response."}}`)
+			}
+			steps = append(steps, next)
+		}
+		anyID := strings.Replace(finished, `"id":"resp_1",`, "", 1)
+		return append(steps, answer(200, anyID))
+	}
+}
+
+// whatCame is all that a call is told: its answer or the kind of its error, and what it cost.
+func whatCame(t *testing.T, steps []step, background, watched bool) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cl, api := newClient(2, steps...)
+	cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
+
+	c := &call.Call{}
+	var events []call.Event
+	if watched {
+		c.Sink = func(ev call.Event) { events = append(events, ev) }
+	}
+	r := question()
+	r.Background = background
+	resp, err := cl.Create(ctx, c, r)
+	checkBlocks(t, events)
+
+	var items []json.RawMessage
+	cited := 0
+	if err == nil {
+		items = resp.InputItems()
+		cited = citable(resp.Output)
+	}
+	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
+		meaning(t, resp, err), items, cited, len(api.bodies), c.Usage, c.Unknown, c.Searches)
+}
+
+// A call gets the same whether it is watched or not, and whatever names its events have: these follow
+// from the payloads alone.
+func TestRandomStreams(t *testing.T) {
+	var pool [][]string
+	payloads, _ := fixtures(t)
+	for _, name := range slices.Sorted(maps.Keys(payloads)) {
+		pool = append(pool, payloads[name])
+	}
+	rows := table(t, "ends")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		pool = append(pool, eventsOf(t, rows[name][2]), eventsOf(t, "$begun\n"+rows[name][2]))
+	}
+
+	for seed := range 1000 * seeds() {
+		random := rand.New(rand.NewPCG(seed, 1))
+		background := random.IntN(3) == 0
+		stream := mutated(random, pool)
+		if background {
+			stream = numbered(stream)
+		}
+		steps := connections(random, stream)
+
+		bubble(t, fmt.Sprint(seed), func(t *testing.T) {
+			want := whatCame(t, steps("all"), background, true)
+			for naming := range namings {
+				got := whatCame(t, steps(naming), background, false)
+				wantEqual(t, "not watched, names: "+naming, got, want)
+			}
+			for _, payload := range stream {
+				checkDecoding(t, payload)
+			}
+			if t.Failed() {
+				t.Logf("background: %v, stream:\n%s", background, strings.Join(stream, "\n"))
+			}
+		})
+	}
+}
+
+// checkDecoding checks that an event is decoded as call.Decode does.
+func checkDecoding(t *testing.T, payload string) {
+	t.Helper()
+	var got, want streamEvent
+	gotErr := got.decode([]byte(payload))
+	wantErr := call.Decode([]byte(payload), &want)
+	wantEqual(t, "event "+payload, got, want)
+	wantEqual(t, "error of "+payload, fmt.Sprint(gotErr), fmt.Sprint(wantErr))
+}
+
+// FuzzDecoding compares the two ways to decode an event.
+func FuzzDecoding(f *testing.F) {
+	for _, payload := range append(oddEvents, eventDelta, eventPart) {
+		f.Add(payload)
+	}
+	f.Fuzz(checkDecoding)
+}
+
+// measured is a reader that ends at once, after it has measured something.
+type measured func()
+
+func (m measured) Read([]byte) (int, error) {
+	m()
+	return 0, io.EOF
+}
+
+// held returns the bytes that are held.
+func held() int {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+const wordDelta = `{"type":"response.output_text.delta","sequence_number":123,"item_id":"msg_1",` +
+	`"output_index":0,"content_index":0,"delta":"word ","logprobs":[],"obfuscation":"0123456789",` +
+	`"x":"01234567890123456789012345678901"}`
+
+// A call holds the text of its events, but no event, and a long answer is read to its end.
+func TestLongStream(t *testing.T) {
+	const deltas = 50_000
+	start := frames(slices.Repeat([]string{wordDelta}, deltas)...)
+	end := frames(`{"type":"response.completed","response":{"status":"completed","output":[]}}`)
+	before, during := 0, 0
+	cl, _ := newClient(0, func(req *http.Request) (*http.Response, error) {
+		resp, err := answer(200, "", "Content-Type", eventStream)(req)
+		before = held()
+		measure := measured(func() { during = held() })
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(start), measure, strings.NewReader(end)))
+		return resp, err
+	})
+	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	wantSuccess(t, err)
+	wantEqual(t, "bytes of the answer", len(textOf(r.Output...)), deltas*len("word "))
+	if during-before > 1<<20 {
+		t.Errorf("%d KiB are held, want at most 1 MiB", (during-before)>>10)
+	}
+}
+
+// Events that name a finished item do not cost its text each.
+func TestLateEvents(t *testing.T) {
+	const text = 1 << 20
+	for name, event := range map[string]string{
+		"deltas": `{"type":"response.output_text.delta","output_index":9,"item_id":"msg_1","delta":"."}`,
+		"items": `{"type":"response.output_item.done","output_index":9,"item_id":"msg_1",
+			"item":{"type":"message","id":"msg_2","content":[{"type":"output_text","text":"."}]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			message := `{"type":"message","id":"msg_1","content":[{"type":"output_text","text":"` +
+				strings.Repeat("A", text) + `"}]}`
+			events := slices.Repeat([]string{event}, 1000)
+			events = slices.Concat(
+				[]string{`{"type":"response.output_item.done","output_index":0,"item":` + message + `}`},
+				events,
+				[]string{`{"type":"response.completed","response":{"output":[` + message + `]}}`})
+			cl, _ := newClient(0, sseStep(events...))
+			cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
+			before := allocated()
+			r, err := cl.Create(t.Context(), &call.Call{}, question())
+			wantSuccess(t, err)
+			wantEqual(t, "bytes of the answer", len(textOf(r.Output...)), text)
+			if total := allocated() - before; total > 64*text {
+				t.Errorf("%d MiB were allocated", total>>20)
+			}
+		})
+	}
+}
