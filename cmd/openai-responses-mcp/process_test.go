@@ -57,7 +57,7 @@ func TestRootsPipe(t *testing.T) {
 	}
 
 	c := start(t, program(dir, "--stdio", "SSL_CERT_FILE="+pipe, "OPENAI_API_KEY="+key,
-		"OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_API_TIMEOUT=3000")).begin()
+		"OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_API_TIMEOUT=8000")).begin()
 	for i := range 256 {
 		c.line(ask(fmt.Sprint(i), "x"))
 	}

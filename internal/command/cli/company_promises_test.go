@@ -297,7 +297,7 @@ func (w *world) checkLimit(broken report) {
 		for _, j := range a.jobs {
 			if j.reported && !programs[a.client].stdio {
 				billed[a.person] += j.used()
-				each[a.person] = j.used()
+				each[a.person] = max(each[a.person], j.used())
 			}
 		}
 	}
@@ -306,7 +306,7 @@ func (w *world) checkLimit(broken report) {
 		if w.happened("the store") {
 			limits = int64(len(w.replicas))
 		}
-		bound := limits*w.limit + 2*16*each[person]
+		bound := limits*w.limit + int64(8*len(w.replicas))*each[person]
 		if w.limit > 0 && n > bound {
 			broken("%s has used %d tokens, at most %d", person, n, bound)
 		}
@@ -419,7 +419,7 @@ func (w *world) checkSecret(broken report) {
 		}
 	}
 	for _, text := range texts {
-		for _, secret := range []string{testKey, "token-of-"} {
+		for _, secret := range []string{testKey[:8], "token-of-"} {
 			if i := strings.Index(text, secret); i >= 0 {
 				broken("%s… is in %.300s", secret, text[max(0, i-100):])
 			}

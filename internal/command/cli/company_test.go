@@ -134,7 +134,12 @@ func (c setting) String() string {
 func simulate(t *testing.T, c setting) (w *world, broken map[string][]string) {
 	w = newWorld(t, c)
 	// A goroutine that waits for a Mutex stops the time of the bubble.
-	stuck := time.AfterFunc(3*time.Minute, func() {
+	limit := 10 * time.Minute
+	end, ok := t.Deadline()
+	if ok {
+		limit = time.Until(end) - 5*time.Second
+	}
+	stuck := time.AfterFunc(limit, func() {
 		fmt.Fprintf(os.Stderr, "promise end: %s hangs\n%v\n", t.Name(), c)
 		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 		os.Exit(3)

@@ -70,6 +70,7 @@ type world struct {
 type replica struct {
 	name           string
 	stop           context.CancelFunc
+	ready          bool // it listens
 	draining, dead time.Time
 	done           chan struct{}
 }
@@ -135,7 +136,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 // former is who has a token that was replaced.
 const former = "former"
 
-const testKey = "sk-test-0123456789-0123456789-"
+const testKey = "a4Q8w2Xr5Tn1-0123456789-" // redacted only where it is known
 
 func newWorld(t *testing.T, c setting) *world {
 	w := &world{
@@ -232,7 +233,8 @@ func (w *world) start() {
 			"--tokens-per-day", fmt.Sprint(w.limit), "--public-url", "http://127.0.0.1/mcp",
 			"--oauth-issuer", "http://"+issuerAddress, "--oauth-scope", "mcp")
 	}()
-	time.Sleep(time.Second) // until it is ready
+	time.Sleep(time.Second)
+	w.locked(func() { rep.ready = true })
 }
 
 // first returns the oldest replica that is not at its end, after another one has started.
@@ -354,7 +356,7 @@ func (w *world) route(r *rand.Rand) (name string) {
 		for _, rep := range w.replicas {
 			drains := !rep.draining.IsZero() && time.Since(rep.draining) >= time.Second
 			dead := !rep.dead.IsZero() && time.Since(rep.dead) >= time.Second
-			if !drains && !dead {
+			if rep.ready && !drains && !dead {
 				ready = append(ready, rep.name)
 			}
 		}

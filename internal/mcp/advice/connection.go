@@ -71,7 +71,7 @@ func (v Advisor) roots() string {
 		return " without roots"
 	}
 	info, err := os.Stat(v.RootsFile)
-	if err == nil && !info.Mode().IsRegular() { // a pipe, which was read once
+	if err == nil && info.Mode()&os.ModeNamedPipe != 0 { // it was read once
 		return ""
 	}
 	pem, _ := os.ReadFile(v.RootsFile) // Go ignores such a file without an error

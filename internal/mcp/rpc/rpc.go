@@ -105,18 +105,25 @@ func unambiguous(object gjson.Result) bool {
 	return ok
 }
 
-// repeats reports whether one of the objects of params that are read here and by the SDK has a
-// member twice: the first counts here, the last there.
+// repeats reports whether params have a member twice that is read here and by the SDK, or their
+// _meta any: the first counts here, the last there.
 func repeats(params gjson.Result) bool {
+	meta := params.Get("_meta")
+	return hasTwice(params, "name", "arguments", "_meta") || hasTwice(meta)
+}
+
+// hasTwice reports whether an object has one of these members twice; without names, any.
+func hasTwice(object gjson.Result, names ...string) bool {
 	twice := false
-	for _, object := range []gjson.Result{params, params.Get("_meta"), params.Get("arguments")} {
-		seen := map[string]bool{}
-		object.ForEach(func(key, _ gjson.Result) bool {
-			twice = twice || (object.IsObject() && seen[key.Str])
+	seen := map[string]bool{}
+	object.ForEach(func(key, _ gjson.Result) bool {
+		counts := object.IsObject() && (len(names) == 0 || slices.Contains(names, key.Str))
+		twice = counts && seen[key.Str]
+		if counts {
 			seen[key.Str] = true
-			return !twice
-		})
-	}
+		}
+		return !twice
+	})
 	return twice
 }
 

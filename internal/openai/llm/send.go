@@ -20,7 +20,7 @@ import (
 const (
 	maxBody      = 16 << 20 // bytes of a response, after decompression
 	maxErrorBody = 1 << 20  // bytes of an error response that are read
-	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
+	maxErrorText = 64 << 10 // bytes of a text in an error that are read, unless most are blanks
 	eventStream  = "text/event-stream"
 )
 
