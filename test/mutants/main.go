@@ -4,9 +4,11 @@
 //	go run ./test/mutants
 //	go run ./test/mutants -name 'Retry-After|secret' -seeds 100
 //
-// A line has the fault, the promise and the first seed that breaks one. It exits with 1 if no seed
-// does, if the named promise is not among those that this seed breaks, if the text of the table is
-// not in the file exactly once, or if a promise is broken without a fault.
+// A line has the promise, the fault and the first setting that breaks one: one that is known, or a
+// seed. It exits with 1 if none does, if the named promise is not among those that this setting
+// breaks, if the text of the table is not in the file exactly once, or if a promise is broken
+// without a fault. Nothing in the repository changes: the compiler gets the file with the fault in
+// place of the other one.
 //
 //	main.go     the runs
 //	table.go    a fault, and what it changes
@@ -14,6 +16,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -27,12 +30,13 @@ import (
 
 func main() {
 	name := flag.String("name", "", "only faults whose name matches this `REGEXP`")
-	seeds := flag.Int("seeds", 60, "`N` seeds for each fault")
+	settings := flag.String("run", "", "only settings whose name matches this `REGEXP`, such as seed=")
+	seeds := flag.Int("seeds", 60, "`N` seeds for each fault, after the settings that are known")
 	flag.Parse()
 
 	chosen, err := regexp.Compile(*name)
 	if err == nil {
-		err = run(chosen, *seeds)
+		err = run(chosen, *settings, *seeds)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -41,7 +45,7 @@ func main() {
 }
 
 // run tries the program as it is, and then with each fault that is chosen.
-func run(chosen *regexp.Regexp, seeds int) error {
+func run(chosen *regexp.Regexp, settings string, seeds int) error {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
@@ -54,7 +58,7 @@ func run(chosen *regexp.Regexp, seeds int) error {
 			continue
 		}
 		tries++
-		found, err := m.try(dir, seeds)
+		found, err := m.try(dir, settings, seeds)
 		if err != nil {
 			missed++
 			found = "MISSED: " + err.Error()
@@ -67,47 +71,46 @@ func run(chosen *regexp.Regexp, seeds int) error {
 	return nil
 }
 
-// try runs the seeds until one breaks a promise, and says which.
-func (m mutant) try(dir string, seeds int) (found string, err error) {
+// try runs settings until one breaks a promise, and says which.
+func (m mutant) try(dir, settings string, seeds int) (found string, err error) {
 	program := filepath.Join(dir, "company.test")
 	err = m.build(dir, program)
 	if err != nil {
 		return "", err
 	}
 
-	cmd := exec.Command(program, "-test.run=^TestCompany$/^seed=", "-test.failfast",
+	cmd := exec.Command(program, "-test.run=^TestCompany$/"+settings, "-test.failfast",
 		"-test.timeout=0")
 	cmd.Dir = "internal/command/cli"
 	cmd.Env = append(os.Environ(), fmt.Sprint("TEST_SEEDS=", seeds))
 	out, err := cmd.CombinedOutput()
-	seed, broken := brokenPromises(string(out))
+	setting, broken := brokenPromises(string(out))
 	switch {
-	case m.promise == "" && err != nil, err != nil && seed == "":
+	case m.promise == "" && err != nil, err != nil && setting == "":
 		return "", fmt.Errorf("%w\n%s", err, out[:min(len(out), 4000)])
 	case m.promise == "":
 		return "no promise is broken", nil
-	case seed == "":
+	case setting == "":
 		return "", fmt.Errorf("no promise is broken in %d seeds", seeds)
 	case !slices.Contains(broken, m.promise):
-		return "", fmt.Errorf("seed %s breaks %s", seed, strings.Join(broken, ", "))
+		return "", fmt.Errorf("%s breaks %s", setting, strings.Join(broken, ", "))
 	}
-	return fmt.Sprintf("seed %s (%s)", seed, strings.Join(broken, ", ")), nil
+	return fmt.Sprintf("%s (%s)", setting, strings.Join(broken, ", ")), nil
 }
 
-var brokenPromise = regexp.MustCompile(`\bpromise (\w+): (?:TestCompany/)?seed=(\d+)\b`)
+var brokenPromise = regexp.MustCompile(
+	`\bpromise (\w+): (?:TestCompany/)?(seed=\d+|known/\S+?)(?::| hangs)`)
 
-// brokenPromises returns the first seed that breaks promises, and their names.
-func brokenPromises(out string) (seed string, names []string) {
+// brokenPromises returns the first setting that breaks promises, and their names.
+func brokenPromises(out string) (setting string, names []string) {
 	for _, match := range brokenPromise.FindAllStringSubmatch(out, -1) {
-		if seed == "" {
-			seed = match[2]
-		}
-		if match[2] == seed {
+		setting = cmp.Or(setting, match[2])
+		if match[2] == setting {
 			names = append(names, match[1])
 		}
 	}
 	slices.Sort(names)
-	return seed, slices.Compact(names)
+	return setting, slices.Compact(names)
 }
 
 // build builds the test with the fault. The file with the fault is in dir, in place of the one in
