@@ -110,10 +110,8 @@ func (s *Server) detachAtAPI(ctx context.Context, t *tasks.Task, asTask bool) bo
 		return false
 	}
 	state := s.tasks.Wait(late, t, nil, s.options.Detach.Within) // ends with late
-	if !state.Works() || !t.AwaitName(ctx) {
+	if !state.Works() || !t.AwaitName(ctx) || !asked && s.tasks.Lost(ctx, t) {
 		return false
 	}
-	soon, stop := context.WithTimeout(ctx, nameTime)
-	defer stop()
-	return (asked || !s.tasks.Lost(soon, t)) && s.tasks.DetachAtAPI(t)
+	return s.tasks.DetachAtAPI(t)
 }
