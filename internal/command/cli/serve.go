@@ -183,7 +183,6 @@ func (f *serveFlags) serve(
 		return usageError("", "%v", err)
 	}
 
-	loops := []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run}
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
@@ -219,7 +218,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           loops,
+		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 		Lines:           lines,
