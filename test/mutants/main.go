@@ -73,7 +73,7 @@ func run(chosen *regexp.Regexp, settings string, seeds int) error {
 
 // try runs settings until one breaks a promise, and says which.
 func (m mutant) try(dir, settings string, seeds int) (found string, err error) {
-	program := filepath.Join(dir, "company.test")
+	program := filepath.Join(dir, "mutant.test")
 	err = m.build(dir, program)
 	if err != nil {
 		return "", err
