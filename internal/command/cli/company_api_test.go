@@ -43,6 +43,8 @@ var troubles = map[string]effect{
 	"429 x-ratelimit-reset-requests: UNITS": {status: 429},
 	"429 Please try again in UNITS.":        {status: 429},
 	"503":                                   {status: 503},
+	"429 insufficient_quota":                {status: 429, final: true},
+	"401 invalid_api_key":                   {status: 401, final: true},
 	"503 after a minute":                    {status: 503, late: time.Minute},
 	"500 with the key KEY":                  {status: 500},
 	"400 stream is not supported":           {status: 400},
@@ -57,21 +59,25 @@ var troubles = map[string]effect{
 	"some names":                            {unnamed: 3},
 	"no stream":                             {plain: true},
 	"deltas again":                          {again: true},
-	"no GET":                                {lost: true},
+	"silent in the text":                    {cut: middle, silent: true},
+	"no GET":                                {missing: 100},
+	"not the first GET":                     {missing: 1},
 }
 
 // effect is what a trouble does.
 type effect struct {
 	status  int           // of a refusal
+	final   bool          // it is no use to ask again
 	late    time.Duration // until then
 	cut     func(*job) int
 	half    bool // the event at the cut is sent in part,
 	fails   bool // is a failure,
-	ends    bool // or the stream ends well
+	ends    bool // the stream ends well,
+	silent  bool // or nothing follows
 	unnamed int  // each so many events have no name
 	plain   bool // an object in place of a stream
 	again   bool // the deltas come again after their item
-	lost    bool // no GET finds the response
+	missing int  // so many GETs do not find the response
 }
 
 func middle(j *job) int { return 3 + j.deltas/2 }
@@ -101,9 +107,11 @@ type job struct {
 	background bool
 	named      bool // its first event was sent
 	repeats    bool // the deltas, after their item
+	missing    int  // so many GETs do not find it
 	hidden     bool // no GET finds it
 	spoiled    bool // it cannot be continued
 	failed     bool // for the API, too
+	partly     bool // it reports the tokens of the question
 	left       time.Time
 	cancelled  time.Time
 	reported   bool // its end has arrived
@@ -155,14 +163,16 @@ func (x *exchange) refused(t trouble) {
 		x.w.Header().Set(strings.TrimSpace(header), value)
 		x.w.Header().Set("X-Ratelimit-Remaining-Requests", "0")
 	}
-	code, param := "", ""
-	switch x.status {
-	case 429:
+	code, param := words, ""
+	switch {
+	case x.final:
+		code = code[1:]
+	case x.status == 429:
 		code = "rate_limit_exceeded"
 		if words != "" {
 			x.locked(func() { x.attempt.notBefore = at })
 		}
-	case 400:
+	case x.status == 400:
 		code, param = "unsupported_parameter", "stream"
 	}
 	x.refuse(x.status, code, param, "Limit or overload."+words)
@@ -301,7 +311,8 @@ func (x *exchange) create(name string, background bool) {
 
 	x.locked(func() {
 		x.start = time.Now()
-		x.repeats, x.hidden = x.again, x.lost
+		x.repeats = x.again
+		x.job.missing, x.hidden = x.effect.missing, x.effect.missing > 1
 		x.attempt.jobs = append(x.attempt.jobs, x.job)
 		if background {
 			x.jobs[x.id] = x.job
@@ -333,9 +344,12 @@ func (x *exchange) fetch(id string, cancels bool) {
 		}
 		cancelled = x.job != nil && !x.cancelled.IsZero()
 		failed = x.job != nil && x.failed
+		if x.job != nil && !cancels {
+			x.job.missing--
+		}
 	})
 	switch {
-	case x.job == nil || x.hidden && !cancels:
+	case x.job == nil || x.job.missing >= 0 && !cancels:
 		x.refuse(404, "", "", "Response with id '"+id+"' not found.")
 	case cancelled:
 		x.object("cancelled")
@@ -421,7 +435,12 @@ func (x *exchange) write(from int) {
 		if x.cut != nil && i >= x.cut(j) {
 			x.spoil(&b, data)
 			_ = flush()
-			if x.ends {
+			switch {
+			case x.ends:
+				return
+			case x.silent:
+				<-x.r.Context().Done()
+				x.leave()
 				return
 			}
 			panic(http.ErrAbortHandler)
@@ -443,11 +462,12 @@ func (x *exchange) spoil(b *strings.Builder, data string) {
 	case x.half:
 		b.WriteString("data: " + data[:len(data)/2])
 	case x.fails:
-		b.WriteString(`data: {"type":"response.failed","response":{"status":"failed","error":` +
-			`{"code":"server_error","message":"x"}}}` + "\n\n")
+		fmt.Fprintf(b, `data: {"type":"response.failed","response":{"status":"failed","error":`+
+			`{"code":"server_error","message":"x"},"usage":{"input_tokens":%d}}}`+"\n\n", x.tokens)
 	}
 	x.locked(func() {
 		x.failed = x.failed || x.fails
+		x.partly = x.fails
 		x.spoiled = x.fails || x.hidden || x.cut(x.job) == 0 || !x.background && !x.ends
 	})
 }

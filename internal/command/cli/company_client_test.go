@@ -248,13 +248,15 @@ func (c *client) ask(q *question) {
 		}
 		time.Sleep(c.back)
 	}
-	q.never = !c.ends(ctx, q)
+	q.gaveUp = !c.ends(ctx, q)
 }
 
 // ends goes on with a question, and reports whether it ends before ctx.
 func (c *client) ends(ctx context.Context, q *question) bool {
 	for {
+		began := time.Now()
 		r := c.request(ctx, q)
+		q.longest = max(q.longest, time.Since(began))
 		if ctx.Err() != nil {
 			return q.read(r)
 		}
@@ -285,7 +287,7 @@ func (q *question) next(r reply) time.Duration {
 	case r.err == nil && r.status != 200 && len(q.refused) < 100:
 		q.refused = append(q.refused, fmt.Sprint(r.status, " ", r.text))
 		return time.Second
-	case late.Get("status").Str == "waiting":
+	case late.Get("status").Str == "waiting" && len(q.attempts) < 100:
 		q.last().waiting = true
 		return 0
 	case late.Get("status").Str == "working":

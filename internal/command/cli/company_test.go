@@ -74,14 +74,17 @@ func settingOf(seed uint64) setting {
 	c := setting{
 		background: r.IntN(2) == 0,
 		plain:      r.IntN(8) == 0,
-		limit:      pick[int64](r, 0, 1_000_000),
+		limit:      pick[int64](r, 0, 100_000, 1_000_000),
 		rate:       pick(r, 0, 0, 0, 1, 2.0),
 	}
 	if r.IntN(3) > 0 {
 		c.within = max(2*s, round())
 	}
 	for range pick(r, 0, 0, 1, 1, 2) {
-		c.happens = append(c.happens, happening{row(r, happenings), s + round(), 10 * round()})
+		what := pick(r, row(r, happenings), row(r, happenings), "a replica drains")
+		if !c.happened(what) {
+			c.happens = append(c.happens, happening{what, s + round(), 10 * round()})
+		}
 	}
 	for i := range 1 + r.IntN(4) {
 		who := crowd{

@@ -88,8 +88,9 @@ type question struct {
 	left     time.Time // when the client left
 	stopped  bool      // it wants no answer any more
 	answered bool
-	never    bool // it had no end
-	stolen   bool // by another person
+	gaveUp   bool          // the client
+	longest  time.Duration // that a request took
+	stolen   bool          // by another person
 	broken   []string
 	refused  []string
 	text     string // of the error
