@@ -1,6 +1,6 @@
 package cli
 
-// known are settings that once broke a promise, each as simple as it still did.
+// known are settings that once broke a promise, or that a mutant needs, each as simple as it may be.
 var known = []struct {
 	name string
 	setting
@@ -29,5 +29,14 @@ var known = []struct {
 		{person: "alice", clients: 4, asks: 1, plan: plan{
 			latency: 10 * s, deltas: 20, batch: 1, pace: s, troubles: []trouble{{"no GET", 1, 0}},
 		}},
+	}}},
+	{"one person is refused, and another one is not", setting{crowds: []crowd{
+		{person: "alice", clients: 8, asks: 1, plan: plan{
+			deltas: 20, batch: 4, pace: s, troubles: []trouble{{"429 Retry-After: SECONDS", 2, 5 * s}},
+		}},
+		{person: "bobby", clients: 1, asks: 2, plan: plan{deltas: 20, batch: 4, pace: s}},
+	}}},
+	{"a person asks for much more than the limit", setting{limit: 100_000, crowds: []crowd{
+		{person: "alice", clients: 8, asks: 6, plan: plan{deltas: 1, batch: 1, tokens: 30_000}},
 	}}},
 }

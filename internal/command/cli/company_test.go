@@ -137,7 +137,7 @@ func (c setting) String() string {
 func simulate(t *testing.T, c setting) (w *world, broken map[string][]string) {
 	w = newWorld(t, c)
 	// A goroutine that waits for a Mutex stops the time of the bubble.
-	limit := 10 * time.Minute
+	limit := 3 * time.Minute
 	end, ok := t.Deadline()
 	if ok {
 		limit = time.Until(end) - 5*time.Second
