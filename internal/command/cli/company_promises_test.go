@@ -83,20 +83,6 @@ func (j *job) complete() bool { return !j.spoiled && !j.hidden && j.cancelled.Is
 // last is the last call of a question.
 func (q *question) last() *attempt { return q.attempts[len(q.attempts)-1] }
 
-// patience is how long a call may need for a question, at most.
-func (q *question) patience() time.Duration {
-	answer := q.latency + time.Duration(2*q.deltas/max(1, q.batch)+6)*q.pace
-	sum := answer
-	for _, t := range q.troubles {
-		each := q.latency + t.wait + troubles[t.kind].late + 8*s
-		if troubles[t.kind].cut != nil {
-			each += answer
-		}
-		sum += time.Duration(t.times) * each
-	}
-	return sum
-}
-
 // timedOut reports whether a call took its whole time.
 func (a *attempt) timedOut() bool { return a.end.Sub(a.start) >= callTime }
 
