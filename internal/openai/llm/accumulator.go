@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -86,7 +87,9 @@ func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator
 	return &accumulator{
 		call: c,
 		log: func(data []byte) {
-			cl.logBody(ctx, "openai(client): response", data)
+			if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
+				cl.logBody(ctx, "openai(client): response", responseIn(data))
+			}
 		},
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},
@@ -283,8 +286,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		raw := gjson.GetBytes(data, "response")
-		r, err := a.finish(ev.final(), data[raw.Index:raw.Index+len(raw.Raw)])
+		r, err := a.finish(ev.final(), data)
 		e, ok := errors.AsType[*call.Error](err)
 		if ok {
 			return nil, a.fail(e)
@@ -373,11 +375,11 @@ func (a *accumulator) isOther(r *call.Response) bool {
 	return a.id != "" && r.ID != "" && r.ID != a.id
 }
 
-// finish checks a response, whose JSON is data, and emits what was not streamed of it. One that runs
+// finish checks a response, which data has or is, and emits what was not streamed of it. One that runs
 // in the background is returned as it is.
 func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, error) {
 	if a.isOther(r) {
-		return nil, notResponse(data)
+		return nil, notResponse(responseIn(data))
 	}
 	if r.Running() {
 		a.setID(r)

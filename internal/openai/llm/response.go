@@ -60,7 +60,17 @@ func searches(r *call.Response) int {
 	return n
 }
 
-// check returns why a response, whose JSON is data, is not an answer. It sets the status that some
+// responseIn returns the JSON of the response that an event has, or data itself, which is a response.
+// It copies data: a response has up to 16 MiB.
+func responseIn(data []byte) []byte {
+	response := gjson.GetBytes(data, "response")
+	if response.IsObject() {
+		return []byte(response.Raw)
+	}
+	return data
+}
+
+// check returns why a response, which data has or is, is not an answer. It sets the status that some
 // servers leave out.
 func check(r *call.Response, data []byte) error {
 	if size(r.Output...) > maxElements {
@@ -72,7 +82,7 @@ func check(r *call.Response, data []byte) error {
 	case "cancelled":
 		return &call.Error{Kind: call.KindCanceled, Message: "the response was cancelled"}
 	case "failed":
-		return responseError(data, responseFailed)
+		return responseError(responseIn(data), responseFailed)
 	case "queued", "in_progress":
 		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item
@@ -82,6 +92,7 @@ func check(r *call.Response, data []byte) error {
 		return nil
 	}
 
+	data = responseIn(data)
 	e := responseError(data, "the response has no output")
 	if gjson.GetBytes(data, "error").String() == "" { // else a gateway's 200 with an error
 		e.Kind = call.KindBadResponse
