@@ -347,7 +347,8 @@ func (w *world) checkLimit(broken report) {
 		if w.happened("the store") {
 			limits = int64(len(w.replicas))
 		}
-		bound := limits*w.limit + int64(8*len(w.replicas))*each[person]
+		const calls = 8 + 16 // tasks that run, and requests that wait; each has reserved 20,000 tokens
+		bound := limits*w.limit + int64(calls*len(w.replicas))*each[person]
 		if w.limit > 0 && n > bound {
 			broken("%s has used %d tokens, at most %d", person, n, bound)
 		}
