@@ -306,6 +306,9 @@ func (x *exchange) create(name string, background bool) {
 	}
 	x.try()
 	if x.done {
+		if x.status == 400 { // the same request follows without the parameter
+			x.locked(func() { x.attempt.posts-- })
+		}
 		return
 	}
 

@@ -36,6 +36,11 @@ var known = []struct {
 		}},
 		{person: "bobby", clients: 1, asks: 2, plan: plan{deltas: 20, batch: 4, pace: s}},
 	}}},
+	{"a server fails again and again", setting{crowds: []crowd{
+		{person: "alice", clients: 1, asks: 1, plan: plan{
+			deltas: 1, batch: 1, troubles: []trouble{{"503", 6, 0}},
+		}},
+	}}},
 	{"a person asks for much more than the limit", setting{limit: 100_000, crowds: []crowd{
 		{person: "alice", clients: 8, asks: 6, plan: plan{deltas: 1, batch: 1, tokens: 30_000}},
 	}}},

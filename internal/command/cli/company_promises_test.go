@@ -225,7 +225,7 @@ func (w *world) checkOnce(broken report) {
 		if len(a.jobs) > most {
 			broken("%s: %d responses for a call, at most %d", a.name, len(a.jobs), most)
 		}
-		if a.posts > 5 {
+		if a.posts > 1+3 { // request.max_retries
 			broken("%s: %d requests for a call", a.name, a.posts)
 		}
 		if a.waiting && len(a.jobs) > 0 {
