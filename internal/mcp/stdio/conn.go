@@ -23,7 +23,9 @@ import (
 
 // conn is one session. It implements [mcp.Connection].
 //
-// pending counts the requests in flight, and the input until it ends. At 0 the session ends.
+// pending counts what the session waits for: the input until it ends, and each request from begin on
+// until its response is written or it is cancelled. Whoever finishes one calls done, and the last one
+// ends the session.
 type conn struct {
 	ctx     context.Context // done when the session has ended
 	end     context.CancelCauseFunc
@@ -43,7 +45,7 @@ type conn struct {
 }
 
 // request is a request in flight. The SDK rounds large numbers, so it gets a name of ours in place
-// of the id and of the progress token: a number, a blank and the key of the id. By the number, a
+// of the id and of the progress token: for the third request, with the id 7, "3 7". By its number a
 // request differs from an earlier one with the same id, which the client has cancelled.
 type request struct {
 	name   string
@@ -89,7 +91,8 @@ func (c *conn) done() {
 	}
 }
 
-// Read returns the next request or notification for the SDK.
+// Read returns the next request or notification for the SDK. The SDK passes the context of Connect,
+// and c.ctx ends with that.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	select {
 	case m := <-c.in:
@@ -132,7 +135,9 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 		// A response with that id would look like that of the first request.
 		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
-	if refusal != nil { // a client that does not read must not keep its cancellations from us
+	if refusal != nil {
+		// Write waits while the client reads nothing. The next message, perhaps a cancellation, does
+		// not wait for that.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: refusal,

@@ -116,24 +116,31 @@ type bucket struct {
 // buckets returns those from which a person takes calls and tokens. They need one call or token,
 // unless these are taken in any case.
 func (b *Budget) buckets(id string, calls, tokens int64, anyway bool) (list []bucket) {
-	id = fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(id, b.User))))
-	add := func(limit, id, words string, most int, period, n int64) {
-		unit := float64(period) / float64(most)
-		take := int64(min(float64(n)*unit, float64(2*period))) // more makes no difference
-		if most == 0 || take == 0 {
-			return
-		}
-		need := int64(unit)
-		if anyway {
-			need = -4 * period
-		}
-		list = append(list, bucket{
-			limit, fmt.Sprint(most, words), limit + ":" + id, period, need, take,
-		})
-	}
+	person := fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(id, b.User))))
 	const day = 24 * 60 * minute
-	add("hour", id, " calls an hour", b.CallsPerHour, 60*minute, calls)
-	add("day", id, " tokens a day", b.TokensPerDay, day, tokens)
-	add("all", "", " tokens a day of all people", b.TokensPerDayOfAll, day, tokens)
+	for _, l := range []struct {
+		bucket
+		most, n int64 // in the period, and now
+	}{
+		{bucket{limit: "hour", words: "calls an hour", key: person, period: 60 * minute},
+			int64(b.CallsPerHour), calls},
+		{bucket{limit: "day", words: "tokens a day", key: person, period: day},
+			int64(b.TokensPerDay), tokens},
+		{bucket{limit: "all", words: "tokens a day of all people", period: day},
+			int64(b.TokensPerDayOfAll), tokens},
+	} {
+		unit := float64(l.period) / float64(l.most)
+		l.take = int64(min(float64(l.n)*unit, float64(2*l.period))) // more makes no difference
+		if l.most == 0 || l.take == 0 {
+			continue
+		}
+		l.need = int64(unit)
+		if anyway {
+			l.need = -4 * l.period // less than any bucket has: at most two periods are missing
+		}
+		l.words = fmt.Sprint(l.most, " ", l.words)
+		l.key = l.limit + ":" + l.key
+		list = append(list, l.bucket)
+	}
 	return list
 }

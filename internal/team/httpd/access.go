@@ -94,7 +94,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
-		res := w.(*response)
+		res := responseOf(w)
 		res.person = person
 		if err != nil {
 			a.refuse(res, err)
@@ -111,7 +111,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 			return
 		}
 
-		// Only the SDK's own check can pass on its token info.
+		// The token is good. Only the SDK's own check can pass its token info on to the tools.
 		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 			extra := map[string]any{server.PersonKey: person}
 			return &auth.TokenInfo{Extra: extra}, nil

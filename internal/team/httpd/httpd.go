@@ -256,7 +256,7 @@ func (s *instance) mcp() http.Handler {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
-		w.(*response).keepOpen()
+		responseOf(w).keepOpen()
 		handler.ServeHTTP(w, r)
 	})
 }

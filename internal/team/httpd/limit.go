@@ -22,9 +22,9 @@ const (
 // it does. It reads the body of the others and checks that it is a message for this server.
 func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.listener.release(r.RemoteAddr)
-		res := w.(*response)
-		_ = res.control.SetReadDeadline(time.Now().Add(readTime))
+		res := responseOf(w)
+		s.listener.release(r.RemoteAddr)                          // the client is known: its connection may stay
+		_ = res.control.SetReadDeadline(time.Now().Add(readTime)) // of the body
 		b := &body{
 			Reader: http.MaxBytesReader(w, r.Body, maxBody),
 			people: s.People,

@@ -42,6 +42,10 @@ func (s *instance) track(next http.Handler) http.Handler {
 	})
 }
 
+// responseOf returns the response that track has made: the handlers below it get no other
+// ResponseWriter.
+func responseOf(w http.ResponseWriter) *response { return w.(*response) }
+
 // clientAddress returns the address of a client for the log: the one that a trusted proxy has added
 // to X-Forwarded-For, or that of the connection.
 func (o Options) clientAddress(r *http.Request) string {
