@@ -36,6 +36,10 @@ var known = []struct {
 		}},
 		{person: "bobby", clients: 1, asks: 2, plan: plan{deltas: 20, batch: 4, pace: s}},
 	}}},
+	{"one person waits for slots, and another one does not", setting{crowds: []crowd{
+		{person: "alice", clients: 80, asks: 1, plan: plan{deltas: 20, batch: 4, pace: 4 * s}},
+		{person: "bobby", clients: 1, asks: 3, plan: plan{deltas: 20, batch: 4, pace: s}},
+	}}},
 	{"a server fails again and again", setting{crowds: []crowd{
 		{person: "alice", clients: 1, asks: 1, plan: plan{
 			deltas: 1, batch: 1, troubles: []trouble{{"503", 6, 0}},
