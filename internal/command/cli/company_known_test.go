@@ -51,7 +51,7 @@ var known = []struct {
 			deltas: 1, batch: 1, troubles: []trouble{{"503", 6, 0}},
 		}},
 	}}},
-	{"a person asks for much more than the limit", setting{limit: 100_000, crowds: []crowd{
-		{person: "alice", clients: 8, asks: 6, plan: plan{deltas: 1, batch: 1, tokens: 30_000}},
+	{"a person asks for much more than the limit", setting{limit: 2_000_000, crowds: []crowd{
+		{person: "alice", clients: 8, asks: 14, plan: plan{deltas: 1, batch: 1, tokens: 300_000}},
 	}}},
 }
