@@ -51,9 +51,9 @@
 //	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       people   Registry.Run
 //	whether a failure is a result          server   Server.failure
-//	which calls are tasks                  server   Server.canBeTask
-//	which calls outlive their request      server   Detach
-//	when a call goes on without it         server   Server.detachHere, Server.detachAtAPI
+//	which calls are tasks                  server   Server.isPolled
+//	which calls outlive their request      server   LongCalls
+//	when a call goes on without it         tasks    Tasks.Detach
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources

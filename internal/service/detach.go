@@ -19,14 +19,14 @@ const (
 	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
-// Detach returns which calls go on without their requests. shared says that requests reach several
-// processes, and eof is that of server.Detach. The error is about the secrets of ids.
-func (s *Service) Detach(
+// LongCalls returns which calls go on without their requests. shared says that requests reach
+// several processes, and eof is that of server.LongCalls. The error is about the secrets of ids.
+func (s *Service) LongCalls(
 	shared bool, eof <-chan struct{},
-) (d server.Detach, warning string, err error) {
+) (long server.LongCalls, warning string, err error) {
 	secrets, err := s.taskSecrets()
 	if err != nil {
-		return d, "", err
+		return long, "", err
 	}
 	list := func() []string { return secrets }
 	if len(secrets) == 0 {
@@ -34,36 +34,40 @@ func (s *Service) Detach(
 	}
 
 	settings := s.Config.Server
-	d = server.Detach{
-		Tasks:  settings.Tasks,
-		Within: time.Duration(settings.AnswerWithinMS) * time.Millisecond,
-		Shared: shared,
-		EOF:    eof,
-	}
+	within := time.Duration(settings.AnswerWithinMS) * time.Millisecond
 	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
 	asTask := func(t call.Tool) bool { return t.Task && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, asTask)
+
+	var api *tasks.API
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground):
 	case len(list()) > 0:
-		d.API = s.background(list)
-	case tasksAtAPI || d.Within > 0:
+		api = s.taskAPI(list)
+	case tasksAtAPI || within > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
 
+	polled := settings.Tasks
 	if shared {
-		d.Tasks = tasksAtAPI && d.API != nil
+		polled = tasksAtAPI && api != nil
 	}
-	if shared && d.API == nil {
-		d.Within = 0
+	if shared && api == nil {
+		within = 0
 	}
-	return d, warning, nil
+	return server.LongCalls{
+		Tasks:  polled,
+		Within: within,
+		API:    api,
+		Shared: shared,
+		EOF:    eof,
+	}, warning, nil
 }
 
-// background is the API as the home of tasks, whose ids the secrets of list seal.
-func (s *Service) background(list func() []string) *tasks.API {
-	// How long the API has an answer after the time limit, as far as a task relies on it.
+// taskAPI is the API that runs responses for tasks, whose ids the secrets of list seal.
+func (s *Service) taskAPI(list func() []string) *tasks.API {
+	// How long the API has an answer after the time limit, as far as a task relies on the API.
 	keep := 8 * time.Minute // of about ten
 	if s.Config.Responses.Store {
 		keep = time.Hour // of a month

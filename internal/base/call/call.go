@@ -32,7 +32,8 @@ type Call struct {
 	Sink func(Event)
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
-	// The zero value is never. It becomes zero once a request may have cost something.
+	// The zero value is never. Server.ask sets it before the call runs, WaitContext reads it, and
+	// package llm clears it once a request may have cost something.
 	WaitUntil time.Time
 
 	// What the call took, also if it failed. These change until it has ended.

@@ -174,7 +174,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	detach, err := f.app.detach(s, true, nil)
+	long, err := f.app.longCalls(s, true, nil)
 	if err != nil {
 		return err
 	}
@@ -198,11 +198,11 @@ func (f *serveFlags) serve(
 			metrics.Observe(ended)
 			log(ended)
 		},
-		Settings: s.Settings,
-		Detach:   detach,
-		People:   registry,
-		Redactor: s.Redactor,
-		Log:      s.Log,
+		Settings:  s.Settings,
+		LongCalls: long,
+		People:    registry,
+		Redactor:  s.Redactor,
+		Log:       s.Log,
 	})
 	defer srv.Close()
 

@@ -118,7 +118,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	eof := make(chan struct{})
-	detach, err := a.detach(s, false, eof)
+	long, err := a.longCalls(s, false, eof)
 	if err != nil {
 		return err
 	}
@@ -130,13 +130,13 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return usageError("", "%v", err)
 	}
 	srv := server.New(server.Options{
-		Ask:      s.Answerer.Ask,
-		Explain:  s.Advisor.Explain,
-		Settings: s.Settings,
-		Detach:   detach,
-		People:   people.New(people.Limits{Budget: quotas}),
-		Redactor: s.Redactor,
-		Log:      s.Log,
+		Ask:       s.Answerer.Ask,
+		Explain:   s.Advisor.Explain,
+		Settings:  s.Settings,
+		LongCalls: long,
+		People:    people.New(people.Limits{Budget: quotas}),
+		Redactor:  s.Redactor,
+		Log:       s.Log,
 	})
 	defer srv.Close()
 	t := &stdio.Transport{
@@ -168,14 +168,14 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	return err
 }
 
-// detach returns which calls of a transport go on without their requests.
-func (a *app) detach(
+// longCalls returns which calls of a transport go on without their requests.
+func (a *app) longCalls(
 	s *service.Service, shared bool, eof <-chan struct{},
-) (server.Detach, error) {
-	detach, warning, err := s.Detach(shared, eof)
+) (server.LongCalls, error) {
+	long, warning, err := s.LongCalls(shared, eof)
 	if err != nil {
-		return detach, usageError("separate secrets by commas or blanks", "%v", err)
+		return long, usageError("separate secrets by commas or blanks", "%v", err)
 	}
 	a.warn(warning)
-	return detach, nil
+	return long, nil
 }

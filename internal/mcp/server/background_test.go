@@ -117,11 +117,11 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.Detach.Shared = true
+	o.LongCalls.Shared = true
 }
 
 func (a *api) overStdio(o *Options) {
-	o.Detach.API = &tasks.API{
+	o.LongCalls.API = &tasks.API{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },

@@ -47,8 +47,8 @@ func newCall(req mcp.Request, tool string) *call.Call {
 // traceparentGrammar is that of https://www.w3.org/TR/trace-context.
 var traceparentGrammar = text.Regexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over
-// HTTP, which tells them only in initialize: another server may have answered that.
+// clientInfo returns the name and version of a client, and "" for a client of 2025-06-18 over HTTP,
+// which tells them only in initialize: another server may have answered that.
 func clientInfo(req mcp.Request) string {
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
 	if info == nil {
@@ -72,8 +72,8 @@ func (s *Server) call(
 ) (mcp.Result, error) {
 	name := req.Params.Name
 	known := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
-	if name == answerResult && s.options.Detach.API != nil { // another server may have sealed the id
-		known = true
+	if name == answerResult && s.options.LongCalls.API != nil {
+		known = true // another server may have sealed the id
 	}
 	if !known {
 		return nil, unknownTool(name)
@@ -99,14 +99,13 @@ func (s *Server) call(
 		s.observe(c, began, nil, err)
 		return s.failure(req, name, err)
 	}
-	asTask := s.canBeTask(req.Params)
-	task, a, err := s.ask(ctx, req, c, q, asTask)
+	task, a, err := s.ask(ctx, req, c, q)
 	switch {
 	case errors.Is(err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil
 	case task == nil:
 		return s.result(req, name, a, err)
-	case asTask:
+	case task.Polled:
 		return created(task), nil
 	}
 	return s.workingResult(req, task.ID), nil
@@ -155,8 +154,8 @@ func isWatched(req *mcp.CallToolRequest) bool {
 	return false
 }
 
-// watch sends messages about a call to the client of a request, if the client asks for them. They
-// end before stop returns.
+// watch sends messages about a call to the client of a request, if the client asks for them. No
+// message is sent after stop returns.
 func watch(
 	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress,
 ) (stop func()) {
@@ -180,7 +179,7 @@ func watch(
 	}
 }
 
-// outcomes are those of calls that have no answer, but did not fail.
+// outcomes has the outcomes of calls that have no answer, but did not fail.
 var outcomes = map[call.Kind]string{
 	call.KindCanceled:  cancelled,
 	call.KindArguments: "invalid",

@@ -127,7 +127,7 @@ const (
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
-	o.Detach.Tasks = true
+	o.LongCalls.Tasks = true
 	o.People.Limits.MaxCalls = 2000
 }
 

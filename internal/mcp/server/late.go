@@ -17,8 +17,8 @@ const (
 	answerResult = "answer_result" // the tool that returns late answers
 	maxResults   = 1_000_000       // working results of a call
 
-	// resultTime is how long answer_result waits on a server without Within, whose calls are not
-	// late: servers with other settings may share their clients.
+	// resultTime is how long answer_result waits on a server without Within, which has no late
+	// answers itself: its clients may have ids of servers with other settings.
 	resultTime = 20 * time.Second
 )
 
@@ -37,8 +37,8 @@ const lateSchema = `{
 	}
 }`
 
-// workingResult is the result of a call that goes on. Nothing in it is of the API: web pages write
-// parts of that.
+// workingResult is the result of a call that goes on. No part of the result is of the API, whose
+// texts are in part written by web pages.
 func (s *Server) workingResult(req mcp.Request, id string) *result {
 	return s.object(req, struct {
 		Status  string `json:"status"`
@@ -51,8 +51,8 @@ func (s *Server) workingResult(req mcp.Request, id string) *result {
 // waiting is the status of a call with call.ErrWaiting, and its outcome.
 const waiting = "waiting"
 
-// waitingResult is the result of such a call. It has the time, because clients end loops of calls
-// with the same result.
+// waitingResult is the result of a call with call.ErrWaiting. The message has the time, because
+// clients end loops of calls with the same result.
 func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were " +
 		"ahead. Call the same tool again now, with the same arguments, to wait on. Do not answer " +
@@ -78,15 +78,16 @@ func (s *Server) await(
 
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.Detach.Within, resultTime))
+	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.LongCalls.Within, resultTime))
 	if end.Works() {
 		return s.workingResult(req, next), nil
 	}
 	return s.result(req, task.Tool, end.Answer, end.Err)
 }
 
-// nextID returns the id of a task, and the id that follows one that was given for it: X, X.2, X.3.
-// Clients end loops of calls that are all the same. The first id has no dot; "" is that of no task.
+// nextID returns the id of the task that a client names, and the id that the client gets next. The
+// first result of the task with the id X has X, the second one X.2, the third one X.3: clients end
+// loops of calls that are all the same. An id that no result has had is that of no task, "".
 func nextID(given string) (id, next string) {
 	id, number, numbered := strings.Cut(given, ".")
 	n := 1

@@ -18,7 +18,7 @@ import (
 
 const within = 25 * time.Second
 
-func late(o *Options) { o.Detach.Within = within }
+func late(o *Options) { o.LongCalls.Within = within }
 
 // ask calls answer, and returns the result with the JSON object of its text.
 func (p *peer) ask(query string) (result, object gjson.Result) {
@@ -205,7 +205,7 @@ func TestLateWaitsHere(t *testing.T) {
 // time.
 func TestLateInTime(t *testing.T) {
 	const short = 10 * time.Second // which a GET may take
-	inTime := func(o *Options) { o.Detach.Within = short }
+	inTime := func(o *Options) { o.LongCalls.Within = short }
 	for _, tt := range compare.Rows[struct {
 		Name, Arguments string
 		Want            time.Duration

@@ -4,8 +4,8 @@
 //	server.go    Server, and which methods and tools it has
 //	tools.go     how tools/list shows the tools of package call and the arguments of package answer
 //	call.go      a call, from its request to its end
-//	detach.go    calls that go on without their requests
-//	result.go    its result and its errors, as clients see them
+//	detach.go    which calls go on without their requests
+//	result.go    the result and the errors of a call, as clients see them
 //	tasks.go     the methods of tasks, which clients poll
 //	late.go      the tool answer_result, which returns answers that take long
 package server
@@ -39,8 +39,8 @@ type Options struct {
 	Explain func(tool string, err error) string // an error of Ask in one line for people
 	Observe func(Ended)                         // at the end of each call, concurrently; or nil
 
-	Settings Settings
-	Detach   Detach
+	Settings  Settings
+	LongCalls LongCalls
 
 	People   *people.Registry // bounds the calls; nil: those of one person
 	Redactor *redact.Redactor // removes secrets from errors
@@ -86,14 +86,15 @@ func New(o Options) *Server {
 
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Settings.Timeout,
-		API:     o.Detach.API,
+		Within:  o.LongCalls.Within,
+		API:     o.LongCalls.API,
 		Recover: s.recoverCall,
-		EOF:     o.Detach.EOF,
+		EOF:     o.LongCalls.EOF,
 	})
 	return s
 }
 
-// Close ends the tasks that run here. The API goes on with the responses in its background.
+// Close ends the detached calls that run here. Responses in the background of the API go on.
 func (s *Server) Close() {
 	s.tasks.Close()
 }
@@ -181,7 +182,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
-			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Detach.Tasks {
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.LongCalls.Tasks {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err

@@ -71,6 +71,54 @@ func TestIDs(t *testing.T) {
 	})
 }
 
+// How many events of a call reach its Sink: none if its client does not watch and its request takes
+// the answer. Then the deltas of its response stay unread.
+func TestSink(t *testing.T) {
+	watched := strings.Replace(withoutTasks, "{", `{"progressToken":1,`, 1)
+	none := func(*Options) {}
+
+	for _, tt := range []struct {
+		name, meta string
+		change     func(*Options)
+		want       int
+	}{
+		{"plain", withoutTasks, none, 0},
+		{"plain over HTTP", withoutTasks, (&api{}).overHTTP, 0},
+		{"watched", watched, none, 1},
+		{"null as token", strings.Replace(watched, "1", "null", 1), none, 0},
+		{"may be late", withoutTasks, late, 1},
+		{"polled", withTasks, none, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			events := 0
+			count := func(o *Options) {
+				o.Ask = func(
+					ctx context.Context, c *call.Call, q answer.Question,
+				) (*answer.Answer, error) {
+					sink := c.Sink
+					if sink != nil {
+						c.Sink = func(ev call.Event) {
+							events++
+							sink(ev)
+						}
+					}
+					return research(ctx, c, q)
+				}
+			}
+
+			inSession(t, func(p *peer) {
+				p.send("tools/call", tt.meta, detailedCall("brief"))
+				for p.receive().Get("method").Exists() { // a message
+				}
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+
+				compare.Equal(p, "events", events, tt.want)
+			}, tt.change, count)
+		})
+	}
+}
+
 // How calls fail, also those that a session or its shutdown ends. A shutdown is an error of its own
 // kind, not a call that its client has cancelled.
 func TestFailures(t *testing.T) {

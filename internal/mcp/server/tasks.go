@@ -25,8 +25,9 @@ type taskParams struct {
 	ID string `json:"taskId"`
 }
 
-// task is a task as the client sees it. A task with a Type alone is an acknowledgement.
-type task struct {
+// taskResult is the result of a method of tasks, and of a call that its client polls: the task as
+// the client sees it, or an acknowledgement, which has a Type alone.
+type taskResult struct {
 	mcp.ResultBase
 	Type         string         `json:"resultType"`
 	ID           string         `json:"taskId,omitempty"`
@@ -52,7 +53,7 @@ var taskMethods = []string{"tasks/get", "tasks/cancel", "tasks/update"}
 // addTaskMethods lets m decode their requests.
 func addTaskMethods(m *mcp.Server) {
 	for _, method := range taskMethods {
-		err := mcp.AddReceivingCustomMethod[*taskParams, *task](m, method, nil)
+		err := mcp.AddReceivingCustomMethod[*taskParams, *taskResult](m, method, nil)
 		if err != nil {
 			panic(err) // the SDK has the method
 		}
@@ -67,15 +68,15 @@ func declaresTasks(meta mcp.Meta) bool {
 	return isStateless(meta) && ok
 }
 
-// canBeTask reports whether a call is one that its client takes as a task.
-func (s *Server) canBeTask(p *mcp.CallToolParamsRaw) bool {
+// isPolled reports whether the client of a call polls it as a task.
+func (s *Server) isPolled(p *mcp.CallToolParamsRaw) bool {
 	named := func(t call.Tool) bool { return t.Task && t.Name == p.Name }
 	can := slices.ContainsFunc(call.Tools, named)
-	return s.options.Detach.Tasks && can && declaresTasks(p.Meta)
+	return s.options.LongCalls.Tasks && can && declaresTasks(p.Meta)
 }
 
 // created returns a task as it began.
-func created(t *tasks.Task) *task {
+func created(t *tasks.Task) *taskResult {
 	v := view(t)
 	v.Type = "task"
 	v.Updated = t.Created
@@ -83,8 +84,8 @@ func created(t *tasks.Task) *task {
 }
 
 // view returns a task that works as its client sees it.
-func view(t *tasks.Task) *task {
-	return &task{
+func view(t *tasks.Task) *taskResult {
+	return &taskResult{
 		Type:         "complete",
 		ID:           t.ID,
 		Status:       working,
@@ -99,7 +100,7 @@ func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request,
 ) (mcp.Result, error) {
 	p := req.GetParams().(*taskParams)
-	served := s.options.Detach.Tasks || s.options.Detach.API != nil
+	served := s.options.LongCalls.Tasks || s.options.LongCalls.API != nil
 	if p == nil || !isStateless(p.Meta) || !served {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}
@@ -128,11 +129,11 @@ func (s *Server) handleTask(
 	case "tasks/cancel":
 		s.tasks.Cancel(ctx, t, c)
 	}
-	return &task{Type: "complete"}, nil // tasks/update has no effect: a task asks for nothing
+	return &taskResult{Type: "complete"}, nil // tasks/update has no effect: a task asks for nothing
 }
 
 // state returns a task in a state.
-func (s *Server) state(req mcp.Request, t *tasks.Task, state tasks.State) *task {
+func (s *Server) state(req mcp.Request, t *tasks.Task, state tasks.State) *taskResult {
 	v := view(t)
 	v.Updated = state.Updated
 	v.Message = state.Message

@@ -29,7 +29,7 @@ func uses() []string {
 
 // instructions are those for a server with o.
 func (o Options) instructions() string {
-	if o.Detach.Within > 0 {
+	if o.LongCalls.Within > 0 {
 		return instructions + lateInstructions
 	}
 	return instructions
@@ -46,7 +46,7 @@ func tools(o Options) (all []*mcp.Tool) {
 		})
 	}
 	output := outputSchema
-	if o.Detach.Within > 0 {
+	if o.LongCalls.Within > 0 {
 		all = append(all, &mcp.Tool{
 			Name:  answerResult,
 			Title: "Wait for an answer",

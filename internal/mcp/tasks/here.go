@@ -11,113 +11,97 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// Start runs a call. It ends with request, unless it is detached before. Its answer cites no
-// excluded pages.
-func (s *Tasks) Start(
-	request context.Context,
-	c *call.Call,
-	excluded []string,
-	run func(context.Context) (*answer.Answer, error),
-) *Task {
-	t := newTask(c.Tool, c.Person.ID, now())
-	t.call = *c
-	t.named = make(chan struct{})
-	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
-	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
-	t.leave = func() bool { return request.Err() == nil && undo() }
+// nameTime is how long Detach waits for the API to name the response of a polled task that runs
+// here: the id of a response outlives this process.
+const nameTime = 2 * time.Second
 
+// Prepare returns the task of a call, for Run. Its client polls the task, watches it, or does
+// neither. The answer cites no excluded pages.
+//
+// A task that is watched or may be detached gets the events of its call. Any other call has no
+// Sink, and its deltas stay unread.
+func (s *Tasks) Prepare(c *call.Call, excluded []string, polled, watched bool) *Task {
+	t := newTask(c.Tool, c.Person.ID, now())
+	t.Polled = polled
+	t.detachable = polled || s.o.Within > 0
+	if !t.detachable && !watched {
+		return t
+	}
+
+	t.probe = *c
 	domains := strings.Join(excluded, " ")
 	c.Sink = func(ev call.Event) {
-		t.name(ev, domains)
+		t.setOrigin(ev, domains)
 		t.Progress.Add(ev)
 	}
-	go func() {
-		defer t.stop(nil)
-		a, err := run(t.ctx)
-		s.end(t, a, err)
-	}()
 	return t
 }
 
-// name notes the response that an event names, unless it has no room in an id.
-func (t *Task) name(ev call.Event, excluded string) {
+// setOrigin takes the name of a response from an event, unless it has no room in an id.
+func (t *Task) setOrigin(ev call.Event, excluded string) {
 	created, ok := ev.(call.Created)
 	if !ok || created.ID == "" || len(excluded) > maxExcluded {
 		return
 	}
 
-	previous := t.from.Swap(&answer.Origin{
+	previous := t.origin.Swap(&answer.Origin{
 		Created:  t.Created,
 		Tool:     t.Tool,
 		Response: created.ID,
 		Excluded: excluded,
 	})
 	if previous == nil {
-		close(t.named)
+		close(t.hasOrigin)
 	}
 }
 
-// End waits for the end of a call, and returns its result.
-func (t *Task) End() (*answer.Answer, error) {
+// Run runs the call of a task, which ends with request unless Detach returns true before. Run
+// returns at the end of a call that cannot be detached, and at once for any other.
+func (s *Tasks) Run(
+	request context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
+) {
+	if !t.detachable {
+		a, err := run(request)
+		s.end(t, a, err)
+		return
+	}
+
+	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
+	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
+	t.leave = func() bool { return request.Err() == nil && undo() }
+	go func() {
+		defer t.stop(nil)
+		a, err := run(t.ctx)
+		s.end(t, a, err)
+	}()
+}
+
+// Result waits for the end of a task, and returns its answer or why there is none.
+func (t *Task) Result() (*answer.Answer, error) {
 	<-t.done
 	return t.end.Answer, t.end.Err
 }
 
-// AwaitName waits until the API names the response of a call, until the call has ended, or until
-// ctx is done. It reports whether the response has a name.
-func (t *Task) AwaitName(ctx context.Context) bool {
-	select {
-	case <-t.named:
-	case <-t.done:
-	case <-ctx.Done():
+// Detach is the only way in which a task leaves its request. Detach waits as long as
+// server.LongCalls says, and reports whether the task goes on, until Close: later requests find it
+// by its ID. Any other task ends with its request. With shared, later requests may reach other
+// processes, so only what the API runs goes on.
+func (s *Tasks) Detach(t *Task, shared bool) bool {
+	canGoOn := s.canGoOnHere
+	poll := pollHere
+	if shared {
+		canGoOn = s.canGoOnAtAPI
+		poll = pollAPI
 	}
-	return t.HasName()
-}
-
-// HasName reports whether the API has named the response of a call.
-func (t *Task) HasName() bool { return t.from.Load() != nil }
-
-// Lost reports whether a call would be lost at the API, which says that it does not have the
-// response: some servers say that one runs in the background, but have no GET. A call that has ended
-// counts, too: its request gets the answer. A GET that fails says nothing, so the call can be
-// detached: if its client ends long calls, the answer would certainly be lost. Lost returns when ctx
-// is done, or when the call has ended.
-func (s *Tasks) Lost(ctx context.Context, t *Task) bool {
-	from := t.from.Load()
-	if from == nil || t.hasEnded() {
-		return t.hasEnded()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(t.ctx, cancel)()
-
-	own := t.call
-	_, err := s.fetch(ctx, &own, *from)
-	return errors.Is(err, answer.ErrGone) || t.hasEnded()
-}
-
-// DetachHere lets a call go on without its request until Close: it becomes a task that lives in
-// this process. If the API has named its response, other processes can answer for it, too.
-// DetachHere returns false if the call ends with its request.
-func (s *Tasks) DetachHere(t *Task) bool {
-	return s.detach(t, pollHere)
-}
-
-// DetachAtAPI is DetachHere for a call whose response the API has named, and whose client may ask
-// other processes about it.
-func (s *Tasks) DetachAtAPI(t *Task) bool {
-	return s.detach(t, pollAPI)
-}
-
-func (s *Tasks) detach(t *Task, poll time.Duration) bool {
-	if !t.leave() {
+	if !t.detachable || !canGoOn(t) || !t.leave() {
 		return false
 	}
+
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
 	keep := keepHere
-	from := t.from.Load()
-	if api := s.o.API; api != nil && from != nil {
-		id = seal(*from, api.Secrets()[0], owner(t.person, api.BaseURL))
+	origin := t.origin.Load()
+	if api := s.o.API; api != nil && origin != nil {
+		id = seal(*origin, api.Secrets()[0], owner(t.person, api.BaseURL))
 		keep = api.Keep
 	}
 
@@ -125,4 +109,63 @@ func (s *Tasks) detach(t *Task, poll time.Duration) bool {
 	defer s.mu.Unlock()
 	s.addLocked(t, id, keep, poll)
 	return true
+}
+
+// canGoOnHere waits until a task can go on in this process, and reports whether it can. A polled
+// task can at once, also if it has ended, but with an API it waits for the name of its response,
+// for nameTime at most. Any other task can after Within, unless it has ended.
+func (s *Tasks) canGoOnHere(t *Task) bool {
+	if !t.Polled {
+		s.Wait(t.ctx, t, nil, s.o.Within)
+		return !t.hasEnded()
+	}
+	if s.o.API != nil {
+		t.awaitOrigin(time.After(nameTime))
+	}
+	return true
+}
+
+// canGoOnAtAPI waits until a task can go on at the API, and reports whether it can: a polled task
+// once its response has a name, any other after Within and with a name, unless the task has ended
+// or the API does not have the response. The API is asked at half of Within, so that the GET may
+// take the other half, or at the end of the wait if the response has no name by then.
+func (s *Tasks) canGoOnAtAPI(t *Task) bool {
+	asked := false
+	if !t.Polled {
+		late, cancel := context.WithTimeout(t.ctx, s.o.Within)
+		defer cancel()
+		s.Wait(late, t, nil, s.o.Within/2)
+
+		asked = t.origin.Load() != nil && !t.hasEnded()
+		if asked && s.isGone(late, t) {
+			return false
+		}
+		<-late.Done()
+	}
+
+	t.awaitOrigin(nil)
+	if t.origin.Load() == nil || t.hasEnded() {
+		return false
+	}
+	gone := !asked && s.isGone(t.ctx, t)
+	return !gone && !t.hasEnded()
+}
+
+// awaitOrigin waits until the API has named the response of a task, until the task has ended, or
+// until over.
+func (t *Task) awaitOrigin(over <-chan time.Time) {
+	select {
+	case <-t.hasOrigin:
+	case <-t.ctx.Done():
+	case <-over:
+	}
+}
+
+// isGone reports whether the API says that it does not have the response of a task: some servers
+// say that a response runs in the background, but have no GET. A GET that fails says nothing, so
+// the task goes on: a client that ends long calls would certainly lose the answer.
+func (s *Tasks) isGone(ctx context.Context, t *Task) bool {
+	probe := t.probe
+	_, err := s.fetch(ctx, &probe, *t.origin.Load())
+	return errors.Is(err, answer.ErrGone)
 }

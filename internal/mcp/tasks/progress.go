@@ -19,9 +19,9 @@ const (
 	maxProgress = 200                    // characters of a message
 )
 
-// Progress turns the events of a call into messages. If stages change faster than they may be sent,
-// only the last one is, but each search and page is: the API names them when they are over, just
-// before the next stage.
+// Progress turns the events of a call into messages. If stages change faster than messages may be
+// sent, only the last stage is sent, but every search and page is: the API names a search when it is
+// over, just before the next stage.
 type Progress struct {
 	mu      sync.Mutex
 	current string   // the current stage
@@ -66,7 +66,7 @@ func (p *Progress) count() int {
 	return len(p.named)
 }
 
-// next returns the message after those that were seen, which it counts.
+// next returns the message after the searches and pages that were seen, and counts it.
 func (p *Progress) next(seen *int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,9 +27,9 @@ func owner(person, baseURL string) []byte {
 	return []byte(person + "\x00" + baseURL)
 }
 
-// seal returns the id of a response: for one of OpenAI's it has 145 characters, and more only for
-// excluded domains, because models copy it. Only a server with the same secret and the same API can
-// read it.
+// seal returns the id of a response. With a name of OpenAI the id has 145 characters, and more only
+// for excluded domains: models copy ids. Only a server with the same secret and the same API can
+// read the id.
 func seal(o answer.Origin, secret string, by []byte) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
 	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
@@ -38,8 +38,8 @@ func seal(o answer.Origin, secret string, by []byte) string {
 	return encoding.EncodeToString(sealed)
 }
 
-// open returns the origin in an id that was sealed with one of the secrets for its owner. It returns
-// false for any other id.
+// open returns the origin in an id that was sealed with one of the secrets for its owner, and false
+// for any other id.
 func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
@@ -60,8 +60,8 @@ func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	return o, false
 }
 
-// newAEAD returns AES-256-GCM with a key derived from secret. It prefixes the ciphertext with a
-// random nonce. Only sizes can be wrong, and they are fixed.
+// newAEAD returns AES-256-GCM with a key derived from secret, and with a random nonce before the
+// ciphertext. Errors are about sizes alone, which are fixed.
 func newAEAD(secret string) cipher.AEAD {
 	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
 	block, _ := aes.NewCipher(key)

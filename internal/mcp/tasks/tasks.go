@@ -1,9 +1,28 @@
-// Package tasks has the calls that outlive their requests. A task runs in this process, or at the
-// API, where the id of the task is all that is left of it: a sealed one, which any process with the
-// same secret can open. Package server shows tasks to clients.
+// Package tasks runs calls, and keeps those that outlive their requests.
 //
-//	tasks.go     Tasks: which there are, and for how long
-//	here.go      a call that runs in this process, until it is detached and afterwards
+// A task is a call from its start until its answer is forgotten. Most tasks end with their
+// requests, which return the answer. A task that takes long can be detached: its request returns an
+// id, the call goes on, and later requests find the task by the id. If only this process runs the
+// call, the id is random. If the API runs the response in its background, the id is the name of the
+// response, sealed: any process with the same secret can open it, and ask the API. Package server
+// decides which calls may be detached (server.LongCalls), and shows tasks to clients.
+//
+// An example: two processes serve one URL with answer_within_ms 25000 and timeout_ms 300000, and
+// the answer to a question takes 60 s.
+//
+//	   0 s  The first process starts a task. The API names the response.
+//	12.5 s  The process asks the API once whether it has the response.
+//	  25 s  The request returns a sealed id of 145 characters. The call goes on.
+//	  25 s  The client asks the second process, which opens the id and asks the API every 2 s.
+//	  50 s  The second process returns that the task works. The client asks again.
+//	  60 s  The first process reads the answer, and the call has ended.
+//	  60 s  Both processes return the answer to any request with the id, for 12 more minutes: 300 s
+//	        and the 8 minutes for which the API certainly has the answer, from the start on.
+//
+// If the first process had ended after 25 s, the second one would return the answer all the same.
+//
+//	tasks.go     Tasks: which tasks there are, and for how long
+//	here.go      a call that runs in this process, and Detach, its way out
 //	api.go       a response that the API runs for a call of another process
 //	progress.go  messages about a call
 //	seal.go      sealed ids
@@ -22,16 +41,14 @@ import (
 )
 
 const (
-	maxTasks = 1000             // that are kept, unless more of them work
-	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
-	keepHere = time.Hour        // after the time limit, for clients that ask for the answer late
-	pollHere = 2 * time.Second  // between two requests of a client about a task that lives here
-	askTime  = 10 * time.Second // for the API to answer
+	maxTasks = 1000     // that are kept, unless more of them work
+	maxBytes = 64 << 20 // of the answers of tasks that have ended, unless the last has more
 )
 
 // Options configures Tasks.
 type Options struct {
 	Timeout time.Duration // of a call
+	Within  time.Duration // after which a task that is not polled can be detached; 0: never
 
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
@@ -39,8 +56,8 @@ type Options struct {
 	// Recover is deferred around Fetch: it turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// EOF, if set, is closed when no request can follow those that are there, which then wait for
-	// the end of their tasks.
+	// EOF, if set, is closed when no request can follow the present ones, which then wait for the
+	// end of their tasks.
 	EOF <-chan struct{}
 }
 
@@ -49,12 +66,12 @@ type API struct {
 	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error of package answer
 	// that says why there is none. Cancel (llm.Client.Cancel) cancels a response. Neither waits for
 	// other calls.
-	Fetch  func(ctx context.Context, c *call.Call, from answer.Origin) (*answer.Answer, error)
+	Fetch  func(ctx context.Context, c *call.Call, origin answer.Origin) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, response string) error
 
 	Secrets func() []string // ids are sealed with the first one, and opened with any
 	BaseURL string
-	Keep    time.Duration // how long the API has an answer after the time limit
+	Keep    time.Duration // for which the API has an answer after the time limit
 }
 
 // Tasks are the tasks that this process knows.
@@ -72,43 +89,56 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the tasks that run here. Their responses go on at the API if they run in its
-// background.
+// Close ends the detached tasks that run here. A response in the background of the API goes on.
 func (s *Tasks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.known {
-		if t.elsewhere == nil {
+		if t.remote == nil {
 			t.stop(call.ErrDetached)
 		}
 	}
 }
 
-// Task is a call that outlives its request, or may.
+// Task is a call, from its start until its answer is forgotten.
 type Task struct {
-	ID       string // set before clients know the task
+	ID       string // set by Detach, before clients know the task
 	Tool     string
+	Polled   bool // its client polls it from the start on, also if it is not late
 	Created  time.Time
-	TTL      time.Duration // for how long after its creation it can be asked about
-	Poll     time.Duration // between two requests about it
 	Progress *Progress
 
-	person string
-	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it; or nil
+	// TTL is for how long after Created the task can be found: the time limit of a call, and then
+	// API.Keep with a sealed id, or keepHere.
+	TTL time.Duration
 
-	// Of a call that runs in this process.
-	call  call.Call               // as it began: run changes its own
-	ctx   context.Context         // until the call has ended
-	stop  context.CancelCauseFunc // ends it
-	leave func() bool             // frees it from its request, unless that has ended
-	named chan struct{}           // closed when from is set, which a retry changes
+	// Poll is the time between two requests of a client: pollAPI if they may reach another process,
+	// or pollHere.
+	Poll time.Duration
 
-	elsewhere *atAPI // of a call of another process, else nil
+	person    string
+	origin    atomic.Pointer[answer.Origin] // of the response in the background; nil: not named yet
+	hasOrigin chan struct{}                 // closed when origin is set; a retry sets it again
+
+	// Of a call that runs in this process and can be detached.
+	detachable bool
+	probe      call.Call               // the call as it began, for a GET while run changes the call
+	ctx        context.Context         // until the call has ended
+	stop       context.CancelCauseFunc // ends the call
+	leave      func() bool             // frees the call from its request, unless that has ended
+
+	remote *remote // of a call of another process, else nil
 
 	done chan struct{} // closed when the task has ended
 	end  State         // readable from then on
 	size int           // bytes of the answer
 }
+
+const (
+	keepHere = time.Hour       // for clients that ask for the answer late
+	pollHere = 2 * time.Second // a request costs nothing
+	pollAPI  = 5 * time.Second // each request asks the API
+)
 
 // State is how a task is: it works, or has an answer or an error.
 type State struct {
@@ -126,11 +156,12 @@ func (s State) Works() bool {
 // newTask returns a task that works.
 func newTask(tool, person string, created time.Time) *Task {
 	return &Task{
-		Tool:     tool,
-		Created:  created,
-		Progress: NewProgress(),
-		person:   person,
-		done:     make(chan struct{}),
+		Tool:      tool,
+		Created:   created,
+		Progress:  NewProgress(),
+		person:    person,
+		hasOrigin: make(chan struct{}),
+		done:      make(chan struct{}),
 	}
 }
 
@@ -152,11 +183,11 @@ func (t *Task) isOver() bool {
 	return time.Since(t.Created) > t.TTL
 }
 
-// Look returns the state of a task. c is the call of the request that asks; a task that lives here
+// Look returns the state of a task. c is the call of the request that looks; a task that runs here
 // needs none.
 func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Last()
-	if t.elsewhere != nil {
+	if t.remote != nil {
 		message = s.askAPI(ctx, t, c, false)
 	}
 	if t.hasEnded() {
@@ -182,7 +213,7 @@ func (s *Tasks) Wait(
 		}
 
 		var askAgain <-chan time.Time // nil: t.done tells
-		if t.elsewhere != nil {
+		if t.remote != nil {
 			askAgain = time.After(waitAPI)
 		}
 		select {
@@ -201,7 +232,7 @@ func (s *Tasks) Wait(
 
 // Cancel ends a task unless it has ended.
 func (s *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
-	if t.elsewhere != nil {
+	if t.remote != nil {
 		s.askAPI(ctx, t, c, true)
 		return
 	}
@@ -215,15 +246,8 @@ func (s *Tasks) Find(id, person string) *Task {
 	defer s.mu.Unlock()
 
 	t := s.known[id]
-	if t == nil && s.o.API != nil {
-		from, ok := open(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
-		if !ok {
-			return nil
-		}
-		t = newTask(from.Tool, person, from.Created)
-		t.from.Store(&from)
-		t.elsewhere = &atAPI{turn: make(chan struct{}, 1)}
-		s.addLocked(t, id, s.o.API.Keep, pollAPI)
+	if t == nil {
+		t = s.openLocked(id, person)
 	}
 	if t == nil || t.person != person || t.isOver() {
 		return nil
@@ -231,7 +255,25 @@ func (s *Tasks) Find(id, person string) *Task {
 	return t
 }
 
-// addLocked makes a task known. keep is the time for which it is there after the time limit.
+// openLocked makes a task of another process known, and returns it. It returns nil if the id is not
+// a sealed one of the person.
+func (s *Tasks) openLocked(id, person string) *Task {
+	if s.o.API == nil {
+		return nil
+	}
+	origin, ok := open(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
+	if !ok {
+		return nil
+	}
+
+	t := newTask(origin.Tool, person, origin.Created)
+	t.origin.Store(&origin)
+	t.remote = &remote{turn: make(chan struct{}, 1)}
+	s.addLocked(t, id, s.o.API.Keep, pollAPI)
+	return t
+}
+
+// addLocked makes a task known, until keep after the time limit.
 func (s *Tasks) addLocked(t *Task, id string, keep, poll time.Duration) {
 	t.ID = id
 	t.TTL = s.o.Timeout + keep
@@ -259,8 +301,8 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	}
 }
 
-// forgetLocked forgets the tasks whose time is over. If there are too many others, or if their
-// answers are too large, it also forgets those that ended first.
+// forgetLocked forgets the tasks whose time is over. If too many tasks are left, or if their
+// answers are too large, the tasks that ended first are forgotten, too.
 func (s *Tasks) forgetLocked() {
 	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
 

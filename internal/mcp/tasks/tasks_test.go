@@ -31,9 +31,9 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Start(t.Context(), c, nil, run)
-			task.AwaitName(t.Context())
-			compare.Equal(t, "detached", first.DetachHere(task), true)
+			task := first.Prepare(c, nil, true, false)
+			first.Run(t.Context(), task, run)
+			compare.Equal(t, "detached", first.Detach(task, false), true)
 
 			for _, who := range []string{"token:bob", "", alice, "token:bob", ""} {
 				found := first.Find(task.ID, who) != nil
@@ -45,8 +45,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// A call ends with its request, unless it is detached before. Then it ends with Tasks, and its
-// response at the API goes on.
+// A call ends with its request, unless it is detached before. A detached call ends with Tasks, and
+// its response at the API goes on.
 func TestDetach(t *testing.T) {
 	for name, want := range map[string]error{
 		"with its request": context.Canceled,
@@ -56,19 +56,19 @@ func TestDetach(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Timeout: time.Hour})
 				request, leave := context.WithCancel(t.Context())
-				task := s.Start(request, &call.Call{}, nil,
-					func(ctx context.Context) (*answer.Answer, error) {
-						<-ctx.Done()
-						return nil, context.Cause(ctx)
-					})
-				detached := name == "detached" && s.DetachHere(task)
+				task := s.Prepare(&call.Call{}, nil, true, false)
+				s.Run(request, task, func(ctx context.Context) (*answer.Answer, error) {
+					<-ctx.Done()
+					return nil, context.Cause(ctx)
+				})
+				detached := name == "detached" && s.Detach(task, false)
 
 				leave()
 				synctest.Wait()
 				compare.Equal(t, "runs", !task.hasEnded(), detached)
-				compare.Equal(t, "detached afterwards", s.DetachHere(task), false)
+				compare.Equal(t, "detached afterwards", s.Detach(task, false), false)
 				s.Close()
-				_, err := task.End()
+				_, err := task.Result()
 				if !errors.Is(err, want) {
 					t.Errorf("error %v, want %v", err, want)
 				}
@@ -77,9 +77,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// A request about a call that the API does not answer ends with the call, whose answer then goes
-// with its request.
-func TestLost(t *testing.T) {
+// A request to the API about a call ends with the call, whose answer then goes with its request.
+func TestAskEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{
 			Recover: func(string, *error) {},
@@ -92,14 +91,14 @@ func TestLost(t *testing.T) {
 		})
 		began := time.Now()
 		c := &call.Call{}
-		task := s.Start(t.Context(), c, nil, func(context.Context) (*answer.Answer, error) {
+		task := s.Prepare(c, nil, true, false)
+		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.Created{ID: "resp_1"})
 			time.Sleep(time.Second)
 			return &answer.Answer{}, nil
 		})
 
-		compare.Equal(t, "named", task.AwaitName(t.Context()), true)
-		compare.Equal(t, "lost", s.Lost(t.Context(), task), true)
+		compare.Equal(t, "detached", s.Detach(task, true), false)
 		compare.Equal(t, "after", time.Since(began), time.Second)
 	})
 }
