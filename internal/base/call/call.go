@@ -2,7 +2,7 @@
 // request and the response of the API, the events between them, and the kinds of errors.
 //
 //	tool.go      Tools: their names and words
-//	call.go      Call and Person: whose call it is, who watches it, what it took
+//	call.go      Call, Person and Used: who asks, and what a call used
 //	request.go   Request, and what models take
 //	response.go  Response and its items
 //	event.go     what a call's sink gets while a response is written
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Call is one call of a tool: whose it is, who watches it, and what it took. It is made where the
-// call comes in, by the MCP server or a command, and passed to all that works for it.
+// Call is one call of a tool: who asks, and what it used. Who asks is fixed where the call comes in, in
+// the MCP server or a command, which passes the call to all that works for it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
 	Person Person // without an ID over stdio and for anonymous callers, who are one person
@@ -32,29 +32,33 @@ type Call struct {
 	Sink func(Event)
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
-	// The zero value is never. Server.ask sets it before the call runs, WaitContext reads it, and
-	// package llm clears it once a request may have cost something.
+	// The zero value is never. Package llm sets it to zero once a request may have cost something.
 	WaitUntil time.Time
 
-	// What the call took, also if it failed. These change until it has ended.
-	Attempts  int           // requests that were sent
-	Time      time.Duration // of these requests, each until the end of its response
-	Waited    time.Duration // for the rate limit
-	Ahead     int           // calls before this one while it waits, and when ErrWaiting ends it
-	RequestID string        // of the last response, known as soon as its header is there
-	Usage     Usage         // of all responses that report it
-	Unknown   int           // requests that may have used tokens, which were not reported
-	Searches  int           // billable ones if the API reports them, else those in the output
+	Used
+}
 
-	// What the call has taken of the limits of its person, see package budget.
-	Reserved int64  // tokens
-	Stored   bool   // in the store
-	Unsure   bool   // the store has not said whether
-	Limit    string // the one that refused the call: hour, day or all; "": none
+// Used is what a call used so far, also if it failed. Each field names the package that writes it.
+type Used struct {
+	Attempts  int               // llm: requests that were sent
+	Time      time.Duration     // llm: of these requests, each until the end of its response
+	Waited    time.Duration     // llm: for the rate limit
+	RequestID string            // llm: of the last response, known as soon as its header is there
+	Usage     Usage             // llm: of all responses that report it
+	Unknown   int               // llm: requests that may have used tokens, which were not reported
+	Searches  int               // llm: billable ones if the API reports them, else those in the output
+	Blocks    int               // llm: that have started
+	Input     []json.RawMessage // llm: of the last request, whose words an error may repeat
+	Unread    error             // llm: a RootsError of the last request, which openai-go does not pass on
 
-	Input  []json.RawMessage // of the request, whose words an error may repeat
-	Blocks int               // that have started
-	Unread error             // a RootsError of the last request, which openai-go does not pass on
+	// Ahead (people, llm) is how many calls are before this one while it waits, and when ErrWaiting
+	// ends it.
+	Ahead int
+
+	Reserved int64  // budget: tokens of the limits of the person
+	Stored   bool   // budget: they are in the store
+	Unsure   bool   // budget: the store has not said whether
+	Limit    string // budget: the one that refused the call: hour, day or all; "": none
 }
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the

@@ -40,13 +40,13 @@ func TestCall(t *testing.T) {
 		_, err := cl.Create(ctx, &got, question())
 		wantKind(t, err, call.KindTimeout)
 
-		want := call.Call{
+		want := call.Used{
 			Attempts:  2,
 			Time:      5 * time.Second,
 			Waited:    10 * time.Second,
 			RequestID: strings.Repeat("r", 95) + "[red…",
 		}
-		compare.Equal(t, "call", got, want, cmpopts.IgnoreFields(call.Call{}, "Input"))
+		compare.Equal(t, "used", got.Used, want, cmpopts.IgnoreFields(call.Used{}, "Input"))
 	})
 }
 
