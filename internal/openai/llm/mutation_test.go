@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -178,19 +177,17 @@ func connections(random *rand.Rand, stream []string) func(naming string) []step 
 // whatCame is all that a call is told: its answer or the kind of its error, and what it cost.
 func whatCame(t *testing.T, steps []step, background, watched bool) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
 	cl, api := newClient(2, steps...)
 	cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 
-	c := &call.Call{}
 	var events []call.Event
-	if watched {
-		c.Sink = func(ev call.Event) { events = append(events, ev) }
+	c := recorded(&events)
+	if !watched {
+		c.Sink = nil
 	}
 	r := question()
 	r.Background = background
-	resp, err := cl.Create(ctx, c, r)
+	resp, err := cl.Create(within(t, 10*time.Minute), c, r)
 	checkBlocks(t, events)
 
 	var items []json.RawMessage
@@ -200,7 +197,7 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		cited = citable(resp.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
-		meaning(t, resp, err), items, cited, len(api.bodies), c.Usage, c.Unknown, c.Searches)
+		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unknown, c.Searches)
 }
 
 // A call gets the same whether it is watched or not, and whatever the names of its events are.
@@ -292,7 +289,7 @@ func TestLongStream(t *testing.T) {
 		resp.Body = io.NopCloser(all)
 		return resp, err
 	})
-	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	r, err := create(t, cl, question())
 	wantSuccess(t, err)
 	wantEqual(t, "bytes of the answer", len(textOf(r.Output...)), deltas*len("word "))
 	if during-before > 1<<20 {
@@ -319,7 +316,7 @@ func TestLateEvents(t *testing.T) {
 			cl, _ := newClient(0, sseStep(events...))
 			cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 			before := allocated()
-			r, err := cl.Create(t.Context(), &call.Call{}, question())
+			r, err := create(t, cl, question())
 			wantSuccess(t, err)
 			wantEqual(t, "bytes of the answer", len(textOf(r.Output...)), text)
 			if total := allocated() - before; total > 64*text {

@@ -394,9 +394,7 @@ func TestPacerEnds(t *testing.T) {
 		synctest.Wait()
 		wantEqual(t, "waiting calls", cl.Waiting(), many)
 
-		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
-		defer stop()
-		_, err := cl.Create(short, as("alice"), question())
+		_, err := cl.Create(within(t, 100*time.Millisecond), as("alice"), question())
 		wantKind(t, err, call.KindTimeout)
 		queued, _ := errors.AsType[call.QueuedError](err)
 		wantEqual(t, "calls ahead", queued, call.QueuedError(many))
