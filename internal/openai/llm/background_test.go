@@ -286,7 +286,7 @@ func played(names string) (steps []step) {
 	byName := map[string]step{
 		"half":    sseStep(created, ye, `{"type":"keepalive"}`),
 		"whole":   sseStep(created, ye, s, completed),
-		"object":  answer(200, finished),
+		"object":  succeed,
 		"other":   answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)),
 		"page":    answer(200, "<html>"),
 		"403":     answer(403, "<html>"),
@@ -381,7 +381,7 @@ func TestStrangeGet(t *testing.T) {
 		status, _ := strconv.Atoi(row[0])
 		strange := answer(status, row[2], "Location", row[1])
 		running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
-		cl, api := newClient(0, running, running, strange, strange, answer(200, finished))
+		cl, api := newClient(0, running, running, strange, strange, succeed)
 		r := backgroundQuestion()
 		r.Plain = true
 		_, err := create(t, cl, r)

@@ -78,7 +78,7 @@ func TestWaitUntilTurn(t *testing.T) {
 		{"waits no more, limited", true, time.Minute, 1},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			cl, api := newClient(0, answer(200, finished))
+			cl, api := newClient(0, succeed)
 			if tt.limited {
 				cl, api = refused(t, "alice")
 				time.Sleep(time.Second) // its turn comes at once
@@ -102,7 +102,7 @@ func TestWaitUntilMeetsTurn(t *testing.T) {
 	for range 40 { // select takes either
 		synctest.Test(t, func(t *testing.T) {
 			refuse := answer(429, rateLimited, "Retry-After", "10")
-			cl, api := newClient(3, refuse, refuse, answer(200, finished))
+			cl, api := newClient(3, refuse, refuse, succeed)
 			_, err := cl.Create(t.Context(), &call.Call{WaitUntil: time.Now().Add(wait)}, question())
 			wantCause(t, err, call.ErrWaiting)
 			for i, at := range api.at[1:] {

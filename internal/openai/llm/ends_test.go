@@ -121,7 +121,7 @@ func TestCleanEnds(t *testing.T) {
 
 	// The usage of a whole one in the background is worth a GET.
 	for want, get := range map[string]step{
-		"completed: Yes.":    answer(200, finished),
+		"completed: Yes.":    succeed,
 		"completed: Hm.Yes.": answer(404, `{"error":{"message":"No such response."}}`),
 	} {
 		bubble(t, "in the background, "+want, func(t *testing.T) {
@@ -153,7 +153,7 @@ func (p pause) Read([]byte) (int, error) {
 // connection: the next one, which asks how the response in the background is, has its own.
 func TestEndOfConnection(t *testing.T) {
 	slow := func(req *http.Request) (*http.Response, error) {
-		resp, err := answer(200, finished)(req)
+		resp, err := succeed(req)
 		resp.Body = io.NopCloser(io.MultiReader(pause{req.Context()}, resp.Body))
 		return resp, err
 	}

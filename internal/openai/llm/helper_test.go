@@ -54,6 +54,9 @@ func answer(status int, body string, headers ...string) step {
 	}
 }
 
+// succeed is a step that answers the question.
+var succeed = answer(200, finished)
+
 func refusedAs(param, message string) step {
 	return answer(400, apiBody("invalid_request_error", "unsupported_parameter", param, message))
 }
@@ -79,16 +82,18 @@ func table(t *testing.T, name string) map[string][]string {
 }
 
 // frames is a stream of payloads, whose types are the names of the events.
-func frames(payloads ...string) string {
+func frames(payloads ...string) string { return namedFrames(namings["all"], payloads) }
+
+// namedFrames is a stream of payloads, whose events have names of a naming.
+func namedFrames(naming func(i int, kind string) string, payloads []string) string {
 	var b strings.Builder
-	for _, payload := range payloads {
-		kind := gjson.Get(payload[:min(len(payload), 1000)], "type").Str
-		if kind != "" {
-			b.WriteString("event: " + kind + "\n")
+	for i, payload := range payloads {
+		name := naming(i, gjson.Get(payload[:min(len(payload), 1000)], "type").Str)
+		if name != "" {
+			b.WriteString("event: " + name + "\n")
 		}
 		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
 	}
-
 	return b.String()
 }
 

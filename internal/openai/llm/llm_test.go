@@ -11,7 +11,7 @@ import (
 
 func TestBaseURL(t *testing.T) {
 	eachRow(t, "urls", func(t *testing.T, base string, row []string) {
-		api := &scripted{steps: []step{answer(200, finished)}}
+		api := &scripted{steps: []step{succeed}}
 		wantSuccess(t, createError(t, newClientOf(base, api, 0, io.Discard)))
 		wantEqual(t, "URL", api.url, row[0])
 	})
@@ -48,7 +48,7 @@ func TestCapabilityOf(t *testing.T) {
 
 // A new key is sent from the next request on, also where there was none.
 func TestSetKey(t *testing.T) {
-	api := &scripted{steps: []step{answer(200, finished)}}
+	api := &scripted{steps: []step{succeed}}
 	cl := New(Options{HTTPClient: &http.Client{Transport: api}})
 	wantKind(t, cl.Ready(), call.KindMissingKey)
 

@@ -22,7 +22,7 @@ var (
 
 // newShared returns a client of an API that people share, which accepts all requests.
 func newShared() (*Client, *scripted) {
-	cl, api := newClient(0, answer(200, finished))
+	cl, api := newClient(0, succeed)
 	cl.memory.pause = 5 * time.Second
 	return cl, api
 }
@@ -42,7 +42,7 @@ func (s *scripted) refuse(path string, fault step) {
 		if s.lastHas(alice, path) {
 			return fault(req)
 		}
-		return answer(200, finished)(req)
+		return succeed(req)
 	}, alice)
 }
 
@@ -149,7 +149,7 @@ func TestRefusalsOfAll(t *testing.T) {
 func TestRefusalsEnd(t *testing.T) {
 	late := func(req *http.Request) (*http.Response, error) {
 		time.Sleep(20 * time.Second)
-		return answer(200, finished)(req)
+		return succeed(req)
 	}
 	for name, well := range map[string]step{"header at once": nil, "header at the end": late} {
 		bubble(t, name, func(t *testing.T) {

@@ -222,7 +222,7 @@ func as(person string) *call.Call {
 // The API asks for a second, which may be rounded up: the queue waits for the first gap only.
 func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	refuse := answer(429, rateLimited, "Retry-After", "1")
-	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
+	steps := append(slices.Repeat([]step{refuse}, len(people)), succeed)
 	cl, api := newClient(0, steps...)
 	for _, person := range people {
 		_, err := cl.Create(t.Context(), as(person), question())
@@ -323,7 +323,7 @@ func TestPacerOtherRefusals(t *testing.T) {
 		"too large": apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2"),
 	} {
 		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(3, answer(429, body), answer(200, finished))
+			cl, api := newClient(3, answer(429, body), succeed)
 			start := time.Now()
 			_ = createError(t, cl)
 			wantSuccess(t, createError(t, cl))

@@ -37,7 +37,7 @@ func TestWaits(t *testing.T) {
 				status, _ := strconv.Atoi(limit[1])
 				body := fmt.Sprintf(limit[2], message)
 				steps = append(steps, answer(status, body, strings.Split(headers, "|")...))
-				cl, api := newClient(2, append(steps, answer(200, finished))...)
+				cl, api := newClient(2, append(steps, succeed)...)
 				r := question()
 				r.Background = way == "background"
 				r.Plain = r.Background
@@ -76,7 +76,7 @@ func TestWaitsOfOthers(t *testing.T) {
 		"failed response": answer(200, failed, "Retry-After", "20"),
 	} {
 		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(1, first, answer(200, finished))
+			cl, api := newClient(1, first, succeed)
 			wantSuccess(t, createError(t, cl))
 			if wait := api.at[1].Sub(api.at[0]); wait > time.Second {
 				t.Errorf("waits %v, want about half a second", wait)
@@ -90,7 +90,7 @@ func TestWaitsOfOthers(t *testing.T) {
 func TestRefusedParameters(t *testing.T) {
 	eachRow(t, "refused", func(t *testing.T, _ string, row []string) {
 		param, message, gone, left := row[0], row[1], row[2], row[3]
-		cl, api := newClient(0, refusedAs(param, message), answer(200, finished))
+		cl, api := newClient(0, refusedAs(param, message), succeed)
 		r := question()
 		r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
 			"reasoning": {"summary": "auto"}}`)

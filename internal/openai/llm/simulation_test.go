@@ -113,7 +113,7 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 	case <-req.Context().Done():
 	}
 
-	return answer(200, finished)(req)
+	return succeed(req)
 }
 
 // take returns how long it takes until a request of a call is accepted, 0 when it is.
