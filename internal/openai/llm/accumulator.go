@@ -392,15 +392,11 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	return a.finish(r, data)
 }
 
-// isOther reports whether a response is not the one that runs in the background.
-func (a *accumulator) isOther(r *call.Response) bool {
-	return a.id != "" && r.ID != "" && r.ID != a.id
-}
-
 // finish checks a response, which data has or is, and emits what was not streamed of it. A response
 // that runs in the background is returned as it is.
 func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, error) {
-	if a.isOther(r) {
+	other := a.id != "" && r.ID != "" && r.ID != a.id // than the one in the background
+	if other {
 		return nil, notResponse(responseIn(data))
 	}
 	if r.Running() {

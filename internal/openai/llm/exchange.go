@@ -195,14 +195,13 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	if refused && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}
-	if err != nil {
-		return nil, mayCost, errors.Join(err, x.call.Unread)
-	}
 
-	x.ticket.Accepted()
-	x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.removed)
-	x.removed = nil
-	return resp, mayCost, nil
+	if err == nil {
+		x.ticket.Accepted()
+		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.removed)
+		x.removed = nil
+	}
+	return resp, mayCost, errors.Join(err, x.call.Unread)
 }
 
 // leaveOut removes from the parameters what the API refuses, and reports whether the request that is

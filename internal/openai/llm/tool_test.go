@@ -89,8 +89,7 @@ func TestRunFailures(t *testing.T) {
 		call.Done {"status":"completed"}
 		completed {"input_tokens":11,"output_tokens":7,"total_tokens":18}
 		`)
-	done := events[len(events)-1]
-	wantEqual(t, "end", done, any(call.Done{Status: "completed", Streamed: true}))
+	wantEqual(t, "end", events[len(events)-1], call.Done{Status: "completed", Streamed: true})
 
 	want := object(t, `{
 		"tools":[
