@@ -345,7 +345,7 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail returns a failure of the response that names its kind. It keeps any other failure until the
+// fail returns a failure of the response that names its kind. Any other failure is kept until the
 // connection is given up, because the next event may say more: Azure sends response.failed without
 // details, and then the error.
 func (a *accumulator) fail(e *call.Error) error {

@@ -138,7 +138,7 @@ func eventText(events []call.Event) string {
 	return b.String()
 }
 
-// trace makes a call. It returns its events, its response, and what was sent, "reconnecting" and
+// trace makes a call, and returns its events, its response, and what was sent, "reconnecting" and
 // "retrying" in their order.
 func trace(
 	t *testing.T, cl *Client, api *apitest.Server, r call.Request,

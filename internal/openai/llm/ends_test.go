@@ -206,7 +206,7 @@ func TestStreamedCitations(t *testing.T) {
 	wantEqual(t, "annotations", len(r.Output[0].Content[0].Annotations), 1)
 }
 
-// The citations of a text that only deltas have are in events, too. It can be sent back.
+// The citations of a text that only deltas have are in events, too. The message can be sent back.
 func TestStreamedMessage(t *testing.T) {
 	cl, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))
 	r, err := create(t, cl, question())

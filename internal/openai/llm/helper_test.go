@@ -104,7 +104,7 @@ func sseStep(payloads ...string) step {
 }
 
 // scripted is an API in memory: it plays its steps, the last one again and again, or the step of the
-// person. It keeps the requests. It works in a synctest bubble.
+// person. The requests are kept. A scripted works in a synctest bubble.
 type scripted struct {
 	steps  []step
 	mu     sync.Mutex       // guards the fields below

@@ -263,7 +263,7 @@ func TestPacerAhead(t *testing.T) {
 	})
 }
 
-// A call that ends while it waits sends nothing, and the others go on.
+// A call that ends while it waits sends nothing, and other calls go on.
 func TestPacerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 10_000

@@ -173,9 +173,9 @@ const identifierParam = "safety_identifier"
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
-// dispensable has the parameters that an answer can do without. It lacks tools, because an answer
-// needs the search; store, without which the API keeps the question and the answer; and
-// max_tool_calls, which bounds what a question costs.
+// dispensable has the parameters that an answer can do without: not tools, because an answer needs the
+// search, not store, without which the API keeps the question and the answer, and not max_tool_calls,
+// which bounds what a question costs.
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",

@@ -46,7 +46,7 @@ const toolCallsBody = `{"id":"resp_1","status":"completed",
 	{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"gBBB"}]}`
 
 // The calls of a response run side by side. The failure of a tool goes back to the model and does
-// not affect the others.
+// not affect other tools.
 func TestRunFailures(t *testing.T) {
 	both := make(chan struct{})
 	fail := func(context.Context, string) (string, error) {
