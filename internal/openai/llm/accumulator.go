@@ -22,20 +22,39 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
+// The API writes a response as a list of items, and a stream tells of each item several times: that
+// the item begins, each piece of its text, the item as a whole, and the whole response at the end.
+// The accumulator passes each piece of text on once, as soon as any event has it. For this it numbers
+// the items, and keeps for each text the block that the call sees, with what was sent of it:
+//
+//	event                                    item  block  sent       the call gets
+//	output_item.added   index 0, rs_1        1     0                 BlockStart 0 thinking
+//	output_item.done    index 0, rs_1        1     0                 BlockStop 0
+//	output_item.added   index 1, msg_1       2                       (a message has a block for each text)
+//	content_part.added  index 1, content 0   2     1                 BlockStart 1 text
+//	output_text.delta   "Par"                2     1      "Par"      BlockDelta 1 "Par"
+//	output_text.delta   "is"                 2     1      "Paris"    BlockDelta 1 "is"
+//	output_item.done    "Paris."             2     1      "Paris."   BlockDelta 1 "."
+//	                                                                 BlockStop 1
+//	completed           rs_1, msg_1                                  (both items were complete)
+//
+// If the connection breaks before output_item.done, the block stops after "Paris". If the last event
+// has no output, the response gets the items 1 and 2.
+
 const (
 	maxEvent = 8 << 20 // bytes of one event of a stream
-	maxPlain = 8 << 10 // bytes of a plain event; they bound its levels, too
+	maxPlain = 8 << 10 // bytes of a plain event, which bound its nesting, too
 )
 
-// itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The
-// accumulator needs its own numbers, because some servers give an item another id in each event, or
-// all items the output_index 0.
+// itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The numbers
+// of the API do not serve: some servers give an item another id in each event, or all items the
+// output_index 0.
 type itemNumber int
 
 const unknownItem itemNumber = 0
 
-// accumulator turns the events of one stream into those of a call and, at its end, into the
-// response. Unknown events and items are ignored here; the response keeps the items.
+// accumulator turns the events of one stream into events of a call and, at the end of the stream,
+// into the response. Unknown events and items have no blocks; the response keeps the items.
 //
 // The numbers in byIndex, byID, items, done, blocks and texts are at most last. A block is in
 // blocks and in order from its start on, also after its stop.
@@ -48,7 +67,7 @@ type accumulator struct {
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
 	byID    map[string]itemNumber
-	items   map[itemNumber]call.Item // as the last event of each says, if it has one
+	items   map[itemNumber]call.Item // as the last event with the item says
 	done    map[itemNumber]string    // the texts of the items that are complete
 	blocks  map[blockKey]*block
 	order   []*block
@@ -62,8 +81,8 @@ type accumulator struct {
 	created call.Response // as its first event says
 
 	// Of the connection.
-	failure *call.Error // the best one of those that name no kind; nil: there is none
-	end     time.Time   // when it is given up, after such a failure or "[DONE]"; zero: there was none
+	failure *call.Error // without a kind, with the best message so far; nil: none
+	end     time.Time   // when the connection is given up, after failure or "[DONE]"; zero: never
 }
 
 type blockKey struct {
@@ -127,8 +146,8 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
-// decode replaces an event with what call.Decode reads of data. Nearly all events are plain, and it
-// reads these in a third of the time.
+// decode replaces an event with what call.Decode reads of data. Nearly all events are plain:
+// readPlain takes a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
 	plain := len(data) <= maxPlain && utf8.Valid(data) && gjson.ValidBytes(data)
@@ -139,8 +158,9 @@ func (ev *streamEvent) decode(data []byte) error {
 	return call.Decode(data, ev)
 }
 
-// readPlain reads an event, and reports whether it has texts and numbers only. encoding/json reads
-// the same. It takes member names in any case, so a name with other letters is not plain.
+// readPlain reads an event as encoding/json does, and reports whether the event is plain: texts and
+// numbers only. encoding/json takes member names in any case, so a name with other letters is not
+// plain.
 func (ev *streamEvent) readPlain(data string) bool {
 	plain := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {
@@ -190,13 +210,13 @@ const detailTime = 2 * time.Second
 // without a JSON object are skipped: some servers send them to keep a stream open.
 //
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
-// item is complete and the last one is an answer. One that runs in the background is asked for.
+// item is complete and the last one is an answer. A response that runs in the background is fetched.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
-	var memory bytes.Buffer // of each event
+	var buf bytes.Buffer // of each event
 	var err error
 	for ctx.Err() == nil { // the buffer may hold more events
 		var data []byte
-		data, err = readEvent(stream, &memory)
+		data, err = readEvent(stream, &buf)
 		if data == nil {
 			break
 		}
@@ -230,34 +250,34 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
 }
 
-// readEvent reads the data of the next event of a stream into memory, which the next call uses again
+// readEvent reads the data of the next event of a stream into buf, which the next call uses again
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html). The name of the event is not
 // read: the payload has the type. The blank line after the last event may be missing. At the end of
 // the stream, data and error are nil.
-func readEvent(stream *bufio.Reader, memory *bytes.Buffer) ([]byte, error) {
-	memory.Reset()
+func readEvent(stream *bufio.Reader, buf *bytes.Buffer) ([]byte, error) {
+	buf.Reset()
 	for {
-		start := memory.Len()
+		start := buf.Len()
 		err := bufio.ErrBufferFull
 		for errors.Is(err, bufio.ErrBufferFull) {
 			var part []byte
 			part, err = stream.ReadSlice('\n')
-			memory.Write(part)
+			buf.Write(part)
 		}
-		line := memory.Bytes()[start:]
+		line := buf.Bytes()[start:]
 		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		memory.Truncate(start)
+		buf.Truncate(start)
 
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		if string(name) == "data" {
-			memory.Write(bytes.TrimPrefix(value, []byte(" ")))
-			memory.WriteByte('\n')
+			buf.Write(bytes.TrimPrefix(value, []byte(" ")))
+			buf.WriteByte('\n')
 		}
 		end := errors.Is(err, io.EOF)
 		over := end || err == nil && len(line) == 0
 		switch {
-		case over && memory.Len() > 0:
-			return memory.Bytes(), nil
+		case over && buf.Len() > 0:
+			return buf.Bytes(), nil
 		case end:
 			return nil, nil
 		case err != nil:
@@ -266,7 +286,7 @@ func readEvent(stream *bufio.Reader, memory *bytes.Buffer) ([]byte, error) {
 	}
 }
 
-// handleEvent handles one event. It returns a response or an error when the event ends the stream.
+// handleEvent handles one event. An event that ends the stream has a response or an error.
 func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev := &a.event
 	err := ev.decode(data)
@@ -302,8 +322,9 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	return nil, nil
 }
 
-// final returns the response of an event that ends a stream. Its own status says how it ended, unless
-// it has none or says what is true of any end: then the name of the event does.
+// final returns the response of an event that ends a stream. The status of the response says how it
+// ended. A response without a status, or with one that fits any end, ended as the name of the event
+// says.
 func (ev *streamEvent) final() *call.Response {
 	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true
@@ -324,8 +345,9 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail takes a failure of the response, and returns it if it names its kind. Of others the next event
-// may say more: Azure sends response.failed without details, and then the error.
+// fail returns a failure of the response that names its kind. Any other failure is kept until the
+// connection is given up, because the next event may say more: Azure sends response.failed without
+// details, and then the error.
 func (a *accumulator) fail(e *call.Error) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
@@ -370,15 +392,11 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	return a.finish(r, data)
 }
 
-// isOther reports whether a response is not the one that runs in the background.
-func (a *accumulator) isOther(r *call.Response) bool {
-	return a.id != "" && r.ID != "" && r.ID != a.id
-}
-
-// finish checks a response, which data has or is, and emits what was not streamed of it. One that runs
-// in the background is returned as it is.
+// finish checks a response, which data has or is, and emits what was not streamed of it. A response
+// that runs in the background is returned as it is.
 func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, error) {
-	if a.isOther(r) {
+	other := a.id != "" && r.ID != "" && r.ID != a.id // than the one in the background
+	if other {
 		return nil, notResponse(responseIn(data))
 	}
 	if r.Running() {
@@ -409,7 +427,7 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	less := !filtered && lacks(r.Output, streamed)
 	switch {
 	case len(streamed) == 0:
-	case less && citable(r.Output) > citable(streamed): // it has searches
+	case less && citable(r.Output) > citable(streamed): // the output has searches
 		isMessage := func(i call.Item) bool { return i.Type == "message" }
 		messages := slices.DeleteFunc(streamed, func(i call.Item) bool { return !isMessage(i) })
 		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
@@ -418,9 +436,9 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	}
 }
 
-// streamed returns the items that were streamed. Messages that are not complete count if no answer
-// is: some servers give their deltas other ids. With filtered neither they nor texts count that
-// only deltas had.
+// streamed returns the items that were streamed. If no answer is complete, incomplete messages count,
+// too: some servers give deltas other ids than items. With filtered, neither incomplete messages nor
+// texts that only deltas had count.
 func (a *accumulator) streamed(filtered bool) []call.Item {
 	var complete, open []call.Item
 	answered := filtered
@@ -446,7 +464,7 @@ func (a *accumulator) streamed(filtered bool) []call.Item {
 }
 
 // lacks reports whether items have no text although some was streamed, or the same text with fewer
-// searches and citations. Any other text is the one that the server means.
+// searches and citations. Any other text is what the server means.
 func lacks(items, streamed []call.Item) bool {
 	said := strings.TrimSpace(textOf(items...))
 	text := strings.TrimSpace(textOf(streamed...))
@@ -502,7 +520,7 @@ func (a *accumulator) item(number itemNumber) call.Item {
 		"content": content,
 	}))
 	message := call.Item{}
-	_ = call.Decode(data, &message) // one that is too large has no text
+	_ = call.Decode(data, &message) // a message that is too large has no text
 	if lacks([]call.Item{item}, []call.Item{message}) {
 		return message
 	}
@@ -526,17 +544,16 @@ func (a *accumulator) finishStreamed() (*call.Response, error) {
 	return a.finish(&r, nil)
 }
 
-// blockText is what an event or an item says of a block. It has the whole text once the block is
-// complete.
+// blockText is what an event or an item says of a block.
 type blockText struct {
 	call.BlockStart // without the index
 	content         float64
-	text            string
+	text            string // the whole text once the block is complete
 	search          call.Search
 }
 
-// blocksOf returns the blocks of an item: those of the texts of a message, whose first part has the
-// number first, or one.
+// blocksOf returns the blocks of an item. A message has a block for each text, and its first part has
+// the number first. Items of other known types have one block.
 func blocksOf(i call.Item, first float64) []blockText {
 	var b blockText
 	b.ID = i.ID
@@ -579,7 +596,7 @@ func blocksOf(i call.Item, first float64) []blockText {
 	return []blockText{b}
 }
 
-// emitEvent passes an event on to the sink.
+// emitEvent passes on to the sink what an event says.
 func (a *accumulator) emitEvent(ev *streamEvent) {
 	complete := strings.HasSuffix(ev.Type, ".done")
 
@@ -646,26 +663,26 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	a.addDelta(b, ev.Delta)
 }
 
-// itemOf returns the number of the item that an event is about, which may be new.
+// itemOf returns the number of the item that an event is about. The item may be new.
 func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
-	item := a.byIndex[ev.OutputIndex]
-	if item == unknownItem && ev.Type != "response.output_item.added" {
-		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
-		said := a.done[item]
+	number := a.byIndex[ev.OutputIndex]
+	if number == unknownItem && ev.Type != "response.output_item.added" {
+		number = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
+		said := a.done[number]
 		another := ev.Item.Type != "" && said != "" && said != textOf(ev.Item)
 		if another { // with the same id
-			item = unknownItem
+			number = unknownItem
 		}
 	}
-	if item == unknownItem {
+	if number == unknownItem {
 		a.last++
-		item = a.last
-		a.byIndex[ev.OutputIndex] = item
+		number = a.last
+		a.byIndex[ev.OutputIndex] = number
 	}
-	return item
+	return number
 }
 
-// emitItem starts the blocks of an item that are new, and completes them if they are complete. The
+// emitItem starts the new blocks of an item, and completes all its blocks if the item is complete. The
 // first part of a message has the number first.
 func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, complete bool) {
 	a.rememberID(number, item.ID)
@@ -683,9 +700,9 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 	}
 }
 
-// completeOutput completes the items of the final output that were not streamed to their end. It
-// finds an item by its id. One without a known id is the next of its type that no id names: the
-// output may lack items that were streamed, and some servers give them other ids there.
+// completeOutput completes the items of the final output that were not streamed to their end. An item
+// is known by its id. An item without a known id is the next streamed item of its type that no id
+// names: the output may lack items that were streamed, and some servers give items other ids there.
 func (a *accumulator) completeOutput(output []call.Item) {
 	named := map[itemNumber]bool{}
 	for _, item := range output {
@@ -707,10 +724,10 @@ func (a *accumulator) completeOutput(output []call.Item) {
 	}
 }
 
-// openBlock returns a block, which it starts when it is new. A tool's block is not started before
-// its name is known: the result is nil.
-func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
-	key := blockKey{item, said.Kind, said.content}
+// openBlock returns a block, and starts a new one. The block of a tool is not started before the name
+// of the tool is known: the result is nil.
+func (a *accumulator) openBlock(number itemNumber, said blockText) *block {
+	key := blockKey{number, said.Kind, said.content}
 	b := a.blocks[key]
 	nameless := said.Kind == call.BlockToolUse && said.Name == ""
 	if b != nil || nameless {
@@ -723,9 +740,9 @@ func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 	a.blocks[key] = b
 	a.order = append(a.order, b)
 	if b.Kind == call.BlockText {
-		a.texts[item] = append(a.texts[item], b)
+		a.texts[number] = append(a.texts[number], b)
 	}
-	a.rememberID(item, said.ID)
+	a.rememberID(number, said.ID)
 	a.call.Send(b.BlockStart)
 	return b
 }

@@ -48,9 +48,9 @@ func TestFixtures(t *testing.T) {
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			cl, _ := newClient(0, sseStep(stream...))
-			events, r, err := run(t.Context(), cl, question())
+			events, r, err := watch(t, cl, question())
 			wantSuccess(t, err)
-			wantEvents(t, events, scripts[name])
+			wantScript(t, events, r, scripts[name])
 
 			last := stream[len(stream)-1]
 			want := gjson.Get(last, "response.output").Raw
@@ -89,22 +89,15 @@ func FuzzAccumulator(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, picks string) {
 		var events []call.Event
-		c := &call.Call{Sink: func(e call.Event) { events = append(events, e) }}
 		cl, _ := newClient(0)
-		acc := cl.newAccumulator(t.Context(), c)
+		acc := cl.newAccumulator(t.Context(), recorded(&events))
 		for _, pick := range picks {
-			payload := pool[int(pick)%len(pool)]
-			r, err := acc.handleEvent([]byte(payload))
+			r, err := acc.handleEvent([]byte(pool[int(pick)%len(pool)]))
 			if r != nil {
 				_, err = json.Marshal(r.InputItems())
-				if err != nil {
-					t.Errorf("the output cannot be sent back: %v", err)
-				}
-
-				break
+				wantEqual(t, "error of the output as input", err, nil)
 			}
-
-			if err != nil {
+			if r != nil || err != nil {
 				break
 			}
 		}

@@ -27,8 +27,8 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-// background is what is known of a response that the API may run in the background. It runs while
-// it has an id and no end.
+// background is what is known of a response that the API may run in the background. The response runs
+// while it has an id and no end.
 type background struct {
 	asked   bool           // whether the request asks for background
 	model   string         // the model of the request
@@ -53,11 +53,11 @@ func (b *background) skips(ev *streamEvent) bool {
 	return ev.Sequence < b.skip
 }
 
-// Get returns a background response as it is now. One that has failed or was cancelled is not an
-// error: see Response.Failure. model and include are those of the request. Get makes one request,
+// Get returns a background response as it is now. A response that has failed or was cancelled is not
+// an error: see Response.Failure. model and include are those of the request. Get makes one request,
 // and a second one if the first says that the API does not have the response. Every error is a
 // *call.Error, which does not tell how the response is, unless its Lost says that the API does not
-// have it any more.
+// have the response any more.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -107,8 +107,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 // follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
 // the API has said that it runs.
 //
-// It reads on after the last event, as often as the connection breaks. Where the API refuses that,
-// a connection brings nothing new, or none has broken, it asks for the state of the response. A
+// As often as the connection breaks, follow reads on after the last event. Where the API refuses that,
+// a connection brings nothing new, or none has broken, follow asks for the state of the response. A
 // refusal says nothing about the response: the key may be new, or a firewall may have answered.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
@@ -151,13 +151,13 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 }
 
 // canWait reports whether a GET waits as long as the API asks, or polls on: the response may end
-// before, and a longer wait would end with the deadline of ctx and cancel it.
+// before, and a longer wait would end with the deadline of ctx and cancel the response.
 func canWait(ctx context.Context, asked time.Duration) bool {
 	return asked > 0 && asked <= maxFetchWait && isInTime(ctx, asked)
 }
 
-// canResume reports whether the API may stream the rest of a response whose connection broke: it
-// was answered with events, or not at all.
+// canResume reports whether the API may stream the rest of a response whose connection broke: the
+// connection brought events, or was not accepted.
 func canResume(broken *call.Error, progress bool) bool {
 	if broken == nil || !retryable(broken) {
 		return false
@@ -165,9 +165,9 @@ func canResume(broken *call.Error, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// fetch asks for a response, for an object, or for the stream after the last event. With the error of
-// a response that has failed it returns the response too. A response is lost only if a second GET
-// finds nothing either: the API may not see a new response at once, and a proxy may have restarted.
+// fetch asks for a response: for an object, or for the stream after the last event. A response that
+// has failed is returned with its error. A response is lost only if a second GET finds nothing
+// either: the API may not see a new response at once, and a proxy may have restarted.
 func (cl *Client) fetch(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
 	r, failure := cl.fetchOnce(ctx, acc, stream)
 	if failure == nil || !failure.Lost {
@@ -228,7 +228,8 @@ func (cl *Client) fetchOnce(
 	return acc.ended, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
 }
 
-// silenceLimit reads the body of a response, and gives up a connection that is silent for too long.
+// silenceLimit reads the body of an HTTP response, and gives up a connection that is silent for too
+// long.
 type silenceLimit struct {
 	io.ReadCloser
 	of *accumulator

@@ -3,7 +3,6 @@ package llm
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -52,9 +51,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 
 // newBackground returns a client of a fake API that plays steps, and its log.
 func newBackground(
-	t testing.TB,
-	retries int,
-	steps string,
+	t testing.TB, retries int, steps string,
 ) (*Client, *apitest.Server, *bytes.Buffer) {
 	t.Helper()
 	api, err := apitest.New(strings.Fields(steps)...)
@@ -64,12 +61,8 @@ func newBackground(
 
 	listener := make(pipes)
 	server := &http.Server{Handler: api}
-	go func() {
-		_ = server.Serve(listener)
-	}()
-	t.Cleanup(func() {
-		_ = server.Close()
-	})
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
 
 	log := &bytes.Buffer{}
 	transport := &http.Transport{
@@ -145,26 +138,24 @@ func eventText(events []call.Event) string {
 	return b.String()
 }
 
-// trace makes a call. It returns its events, and what was sent, "reconnecting" and "retrying" in
-// their order.
+// trace makes a call, and returns its events, its response, and what was sent, "reconnecting" and
+// "retrying" in their order.
 func trace(
-	t *testing.T,
-	cl *Client,
-	api *apitest.Server,
-	r call.Request,
+	t *testing.T, cl *Client, api *apitest.Server, r call.Request,
 ) (events []call.Event, resp *call.Response, sent string) {
 	t.Helper()
 	var words []string
 	requests := 0
 	add := func(word ...string) {
 		all := traffic(t, api)
-		words = append(words, all[requests:]...)
-		words = append(words, word...)
+		words = slices.Concat(words, all[requests:], word)
 		requests = len(all)
 	}
 
-	sink := func(ev call.Event) {
-		events = append(events, ev)
+	c := recorded(&events)
+	record := c.Sink
+	c.Sink = func(ev call.Event) {
+		record(ev)
 		switch ev.(type) {
 		case call.Reconnecting:
 			add("reconnecting")
@@ -173,34 +164,29 @@ func trace(
 		}
 	}
 
-	resp, err := cl.Run(t.Context(), &call.Call{Sink: sink}, r, nil)
+	resp, err := cl.Create(t.Context(), c, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	add()
 	return events, resp, strings.Join(words, ", ")
 }
 
 // A response in the background outlives its connection. Its text comes once.
 func TestBackground(t *testing.T) {
-	for name, row := range table(t, "background") {
-		bubble(t, name, func(t *testing.T) {
-			steps, want := row[0], row[1]
-			cl, api, _ := newBackground(t, 1, steps)
-			r := backgroundQuestion()
-			r.Plain = strings.HasPrefix(name, "plain")
-			events, resp, sent := trace(t, cl, api, r)
+	eachRow(t, "background", func(t *testing.T, name string, row []string) {
+		steps, want := row[0], row[1]
+		cl, api, _ := newBackground(t, 1, steps)
+		r := backgroundQuestion()
+		r.Plain = strings.HasPrefix(name, "plain")
+		events, resp, sent := trace(t, cl, api, r)
 
-			wantEqual(t, "requests", sent, want)
+		wantEqual(t, "requests", sent, want)
 
-			checkBlocks(t, events)
-			output := resp.Output
-			last := output[len(output)-1]
-			text := last.Content[0].Text
-			wantEqual(t, "text", eventText(events), text)
-		})
-	}
+		checkBlocks(t, events)
+		last := resp.Output[len(resp.Output)-1]
+		wantEqual(t, "text", eventText(events), last.Content[0].Text)
+	})
 }
 
 // The waits start anew after progress, and are as long as the API asks for. One that is too long is
@@ -213,9 +199,7 @@ func TestReconnectWaits(t *testing.T) {
 		bubble(t, tt.Name, func(t *testing.T) {
 			cl, _, _ := newBackground(t, 0, tt.Steps)
 			start := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
+			_, err := cl.Create(within(t, 30*time.Second), &call.Call{}, backgroundQuestion())
 			wantSuccess(t, err)
 
 			got := time.Since(start).Seconds()
@@ -233,8 +217,8 @@ func TestCutAnywhere(t *testing.T) {
 		cl, api, _ := newBackground(t, 0, step)
 		r := backgroundQuestion()
 		r.ReasoningSummary = "auto"
-		all, _, sent := trace(t, cl, api, r)
-		return number.ReplaceAllString(script(all), ""), sent
+		all, resp, sent := trace(t, cl, api, r)
+		return number.ReplaceAllString(script(all, resp), ""), sent
 	}
 
 	whole := ""
@@ -261,45 +245,33 @@ func TestEarlyEnd(t *testing.T) {
 		"time limit": context.DeadlineExceeded,
 		"detached":   call.ErrDetached,
 	}
-	for name, row := range table(t, "early-end") {
-		bubble(t, name, func(t *testing.T) {
-			cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]
-			cl, api, _ := newBackground(t, 1, steps)
-			start := time.Now()
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(10*time.Second, func() {
-				cancel(cause)
-			})
+	eachRow(t, "early-end", func(t *testing.T, _ string, row []string) {
+		cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]
+		cl, api, _ := newBackground(t, 1, steps)
+		start := time.Now()
+		_, err := cl.Create(endsAfter(t, 10*time.Second, cause), &call.Call{}, backgroundQuestion())
 
-			_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
-
-			if !errors.Is(err, cause) {
-				t.Errorf("error = %v, want %v", err, cause)
-			}
-
-			wantTraffic(t, api, want)
-			wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
-		})
-	}
+		wantCause(t, err, cause)
+		wantTraffic(t, api, want)
+		wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
+	})
 }
 
 // What a call learns about background holds for the calls after it. There is one warning.
 func TestBackgroundMemory(t *testing.T) {
-	for name, row := range table(t, "background-memory") {
-		bubble(t, name, func(t *testing.T) {
-			steps, want := row[0], row[1]
-			cl, api, log := newBackground(t, 1, steps)
-			for range 2 {
-				_, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
-				if err != nil {
-					wantKind(t, err, call.KindParameter)
-				}
+	eachRow(t, "background-memory", func(t *testing.T, _ string, row []string) {
+		steps, want := row[0], row[1]
+		cl, api, log := newBackground(t, 1, steps)
+		for range 2 {
+			_, err := create(t, cl, backgroundQuestion())
+			if err != nil {
+				wantKind(t, err, call.KindParameter)
 			}
+		}
 
-			wantTraffic(t, api, want)
-			wantWarnings(t, log, 1)
-		})
-	}
+		wantTraffic(t, api, want)
+		wantWarnings(t, log, 1)
+	})
 }
 
 // played returns the steps that a row of a table names.
@@ -314,7 +286,7 @@ func played(names string) (steps []step) {
 	byName := map[string]step{
 		"half":    sseStep(created, ye, `{"type":"keepalive"}`),
 		"whole":   sseStep(created, ye, s, completed),
-		"object":  answer(200, finished),
+		"object":  succeed,
 		"other":   answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)),
 		"page":    answer(200, "<html>"),
 		"403":     answer(403, "<html>"),
@@ -342,22 +314,15 @@ func played(names string) (steps []step) {
 
 // Servers that send all events again, an event without a number, or no stream.
 func TestOtherStreams(t *testing.T) {
-	for name, row := range table(t, "other-streams") {
-		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(1, played(row[0])...)
-			events, err := watch(t.Context(), cl, backgroundQuestion())
-			wantSuccess(t, err)
-			wantEqual(t, "text", eventText(events), "Yes.")
+	eachRow(t, "other-streams", func(t *testing.T, _ string, row []string) {
+		cl, api := newClient(1, played(row[0])...)
+		events, _, err := watch(t, cl, backgroundQuestion())
+		wantSuccess(t, err)
+		wantEqual(t, "text", eventText(events), "Yes.")
 
-			posts := 0
-			for _, body := range api.bodies {
-				if body != nil {
-					posts++
-				}
-			}
-			wantEqual(t, "POSTs", fmt.Sprint(posts), row[1])
-		})
-	}
+		posts := slices.DeleteFunc(api.sent, func(params map[string]any) bool { return params == nil })
+		wantEqual(t, "POSTs", fmt.Sprint(len(posts)), row[1])
+	})
 }
 
 // silentBody is a body, or the rest of one, that never comes.
@@ -386,29 +351,25 @@ func silent(req *http.Request) (*http.Response, error) {
 // A connection of a response in the background that says nothing is given up. The answer comes on
 // another one.
 func TestSilence(t *testing.T) {
-	for name, row := range table(t, "silence") {
-		bubble(t, name, func(t *testing.T) {
-			steps := played(row[0])
-			least, _ := strconv.Atoi(row[1])
-			cl, api := newClient(0, steps...)
-			began := time.Now()
-			events, err := watch(t.Context(), cl, backgroundQuestion())
-			wantSuccess(t, err)
-			wantEqual(t, "text", eventText(events), "Yes.")
-			api.wantRequests(t, len(steps))
+	eachRow(t, "silence", func(t *testing.T, _ string, row []string) {
+		steps := played(row[0])
+		least, _ := strconv.Atoi(row[1])
+		cl, api := newClient(0, steps...)
+		began := time.Now()
+		events, _, err := watch(t, cl, backgroundQuestion())
+		wantSuccess(t, err)
+		wantEqual(t, "text", eventText(events), "Yes.")
+		api.wantRequests(t, len(steps))
 
-			waits := time.Since(began).Seconds() - float64(least)
-			if waits < 0 || waits > 10 {
-				t.Errorf("the waits took %v s", waits)
-			}
-		})
-	}
+		waits := time.Since(began).Seconds() - float64(least)
+		if waits < 0 || waits > 10 {
+			t.Errorf("the waits took %v s", waits)
+		}
+	})
 
 	bubble(t, "in the foreground", func(t *testing.T) {
 		cl, api := newClient(0, played("begun")...)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		_, err := cl.Create(ctx, &call.Call{}, question())
+		_, err := cl.Create(within(t, 5*time.Minute), &call.Call{}, question())
 		wantKind(t, err, call.KindTimeout)
 		api.wantRequests(t, 1)
 	})
@@ -416,17 +377,15 @@ func TestSilence(t *testing.T) {
 
 // What is not of the API about this response does not end a call: it asks again.
 func TestStrangeGet(t *testing.T) {
-	for name, row := range table(t, "strange") {
-		bubble(t, name, func(t *testing.T) {
-			status, _ := strconv.Atoi(row[0])
-			strange := answer(status, row[2], "Location", row[1])
-			running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
-			cl, api := newClient(0, running, running, strange, strange, answer(200, finished))
-			r := backgroundQuestion()
-			r.Plain = true
-			_, err := cl.Create(t.Context(), &call.Call{}, r)
-			wantSuccess(t, err)
-			api.wantRequests(t, 5)
-		})
-	}
+	eachRow(t, "strange", func(t *testing.T, _ string, row []string) {
+		status, _ := strconv.Atoi(row[0])
+		strange := answer(status, row[2], "Location", row[1])
+		running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
+		cl, api := newClient(0, running, running, strange, strange, succeed)
+		r := backgroundQuestion()
+		r.Plain = true
+		_, err := create(t, cl, r)
+		wantSuccess(t, err)
+		api.wantRequests(t, 5)
+	})
 }

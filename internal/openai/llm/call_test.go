@@ -35,9 +35,7 @@ func TestCall(t *testing.T) {
 		cl, _ := newClient(3, refuse, begin)
 
 		var got call.Call
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-		defer cancel()
-		_, err := cl.Create(ctx, &got, question())
+		_, err := cl.Create(within(t, 15*time.Second), &got, question())
 		wantKind(t, err, call.KindTimeout)
 
 		want := call.Used{
@@ -52,19 +50,17 @@ func TestCall(t *testing.T) {
 
 // A call gives up waiting for the rate limit at its time, but only if it has cost nothing.
 func TestWaitUntil(t *testing.T) {
-	for name, row := range table(t, "wait-until") {
-		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(3, played(row[0])...)
-			began := time.Now()
-			const most = 10 * time.Second
-			c := &call.Call{WaitUntil: began.Add(most)}
-			_, err := cl.Create(t.Context(), c, question())
+	eachRow(t, "wait-until", func(t *testing.T, _ string, row []string) {
+		cl, api := newClient(3, played(row[0])...)
+		began := time.Now()
+		const most = 10 * time.Second
+		c := &call.Call{WaitUntil: began.Add(most)}
+		_, err := cl.Create(t.Context(), c, question())
 
-			got := fmt.Sprint(len(api.bodies), errors.Is(err, call.ErrWaiting), time.Since(began) == most)
-			wantEqual(t, "requests, whether it waits and whether in time", got, row[1])
-			wantEqual(t, "waiting calls", cl.Waiting(), 0)
-		})
-	}
+		got := fmt.Sprint(len(api.sent), errors.Is(err, call.ErrWaiting), time.Since(began) == most)
+		wantEqual(t, "requests, whether it waits and whether in time", got, row[1])
+		wantEqual(t, "waiting calls", cl.Waiting(), 0)
+	})
 }
 
 // A call that has ended when its turn comes sends nothing and counts no attempt. If only its WaitUntil
@@ -82,21 +78,19 @@ func TestWaitUntilTurn(t *testing.T) {
 		{"waits no more, limited", true, time.Minute, 1},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			cl, api := newClient(0, answer(200, finished))
+			cl, api := newClient(0, succeed)
 			if tt.limited {
 				cl, api = refused(t, "alice")
 				time.Sleep(time.Second) // its turn comes at once
 			}
-			before := len(api.bodies)
+			before := len(api.sent)
 			c := as("alice")
 			c.WaitUntil = time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), tt.within)
-			defer cancel()
-			_, err := cl.Create(ctx, c, question())
+			_, err := cl.Create(within(t, tt.within), c, question())
 
 			wantEqual(t, "answered", err == nil, tt.attempts > 0)
 			wantEqual(t, "attempts", c.Attempts, tt.attempts)
-			wantEqual(t, "requests", len(api.bodies)-before, tt.attempts)
+			wantEqual(t, "requests", len(api.sent)-before, tt.attempts)
 		})
 	}
 }
@@ -108,9 +102,9 @@ func TestWaitUntilMeetsTurn(t *testing.T) {
 	for range 40 { // select takes either
 		synctest.Test(t, func(t *testing.T) {
 			refuse := answer(429, rateLimited, "Retry-After", "10")
-			cl, api := newClient(3, refuse, refuse, answer(200, finished))
+			cl, api := newClient(3, refuse, refuse, succeed)
 			_, err := cl.Create(t.Context(), &call.Call{WaitUntil: time.Now().Add(wait)}, question())
-			wantEqual(t, "gives up waiting", errors.Is(err, call.ErrWaiting), true)
+			wantCause(t, err, call.ErrWaiting)
 			for i, at := range api.at[1:] {
 				wantEqual(t, "wait", at.Sub(api.at[i]), wait)
 			}

@@ -37,6 +37,13 @@ func meaning(t *testing.T, r *call.Response, err error) string {
 	return r.Status + ": " + textOf(r.Output...)
 }
 
+// outcomeOf makes a call, and returns its meaning.
+func outcomeOf(t *testing.T, cl *Client, r call.Request) string {
+	t.Helper()
+	resp, err := create(t, cl, r)
+	return meaning(t, resp, err)
+}
+
 // Each end means the same whether events are watched or not, in a plain answer and in the
 // background. What the API has billed counts, also if the call fails.
 func TestEnds(t *testing.T) {
@@ -62,7 +69,7 @@ func TestEnds(t *testing.T) {
 				r.Plain = way == "plain"
 				resp, err := cl.Create(t.Context(), c, r)
 				wantEqual(t, "outcome", meaning(t, resp, err), want)
-				got := fmt.Sprint(len(api.bodies), c.Usage.Total, c.Searches)
+				got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)
 				wantEqual(t, "requests, tokens and searches", got, cost)
 			})
 		}
@@ -71,12 +78,12 @@ func TestEnds(t *testing.T) {
 			events := eventsOf(t, "$begun\n"+row[2])
 			cl, api := newClient(0, sseStep(events...), answer(200, `{"status":"failed","output":[],
 				"error":{"code":"server_error","message":"from a GET"}}`))
-			r, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
+			got := outcomeOf(t, cl, backgroundQuestion())
 			want := want
-			if len(api.bodies) > 1 { // an error is no end
+			if len(api.sent) > 1 { // an error is no end
 				want = "server: from a GET"
 			}
-			wantEqual(t, "outcome", meaning(t, r, err), want)
+			wantEqual(t, "outcome", got, want)
 		})
 	}
 }
@@ -114,15 +121,14 @@ func TestCleanEnds(t *testing.T) {
 
 	// The usage of a whole one in the background is worth a GET.
 	for want, get := range map[string]step{
-		"completed: Yes.":    answer(200, finished),
+		"completed: Yes.":    succeed,
 		"completed: Hm.Yes.": answer(404, `{"error":{"message":"No such response."}}`),
 	} {
 		bubble(t, "in the background, "+want, func(t *testing.T) {
 			cl, api := newClient(0, sseStep(all...), get)
-			r, err := cl.Create(t.Context(), &call.Call{}, backgroundQuestion())
-			wantEqual(t, "outcome", meaning(t, r, err), want)
-			for _, body := range api.bodies[1:] {
-				wantEqual(t, "body of a GET", len(body), 0)
+			wantEqual(t, "outcome", outcomeOf(t, cl, backgroundQuestion()), want)
+			for _, params := range api.sent[1:] {
+				wantEqual(t, "parameters of a GET", len(params), 0)
 			}
 		})
 	}
@@ -147,16 +153,14 @@ func (p pause) Read([]byte) (int, error) {
 // connection: the next one, which asks how the response in the background is, has its own.
 func TestEndOfConnection(t *testing.T) {
 	slow := func(req *http.Request) (*http.Response, error) {
-		resp, err := answer(200, finished)(req)
+		resp, err := succeed(req)
 		resp.Body = io.NopCloser(io.MultiReader(pause{req.Context()}, resp.Body))
 		return resp, err
 	}
 	for _, last := range []string{"[DONE]", "$error", "$words"} {
 		bubble(t, last, func(t *testing.T) {
 			cl, api := newClient(0, sseStep(eventsOf(t, "$begun\n"+last)...), slow)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			r, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
+			r, err := cl.Create(within(t, time.Minute), &call.Call{}, backgroundQuestion())
 			wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
 			api.wantRequests(t, 2)
 		})
@@ -172,8 +176,7 @@ func TestSilentFailure(t *testing.T) {
 			resp.Body = io.NopCloser(io.MultiReader(resp.Body, comments{req.Context()}))
 			return resp, err
 		})
-		_, err := cl.Create(t.Context(), &call.Call{}, question())
-		wantEqual(t, "outcome", meaning(t, nil, err), "failed: the response failed")
+		wantEqual(t, "outcome", outcomeOf(t, cl, question()), "failed: the response failed")
 		wantEqual(t, "time", time.Since(began), detailTime)
 		api.wantRequests(t, 1)
 	})
@@ -184,8 +187,7 @@ func TestErrorInDelta(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		cl, _ := newClient(0, hangs(sseStep(eventsOf(t, "$delta:0,"+
 			`"delta":"Hm.","error":{"code":"content_policy_violation","message":"No."}}`)...)))
-		r, err := cl.Create(t.Context(), &call.Call{}, question())
-		wantEqual(t, "outcome", meaning(t, r, err), "filtered: No.")
+		wantEqual(t, "outcome", outcomeOf(t, cl, question()), "filtered: No.")
 	})
 }
 
@@ -199,15 +201,15 @@ func TestStreamedCitations(t *testing.T) {
 		`{"type":"response.output_item.done","output_index":0,"item":`+message+`}`,
 		`{"type":"response.completed","response":{"output":[`+message+`]}}`)
 	cl, _ := newClient(0, sseStep(events...))
-	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	r, err := create(t, cl, question())
 	wantSuccess(t, err)
 	wantEqual(t, "annotations", len(r.Output[0].Content[0].Annotations), 1)
 }
 
-// The citations of a text that only deltas have are in events, too. It can be sent back.
+// The citations of a text that only deltas have are in events, too. The message can be sent back.
 func TestStreamedMessage(t *testing.T) {
 	cl, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))
-	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	r, err := create(t, cl, question())
 	wantSuccess(t, err)
 
 	wantEqual(t, "annotations", r.Output[0].Content[0].Annotations, []call.Source{

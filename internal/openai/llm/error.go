@@ -58,7 +58,7 @@ func namedKind(name string) call.Kind {
 	return call.Kind{}
 }
 
-// What an error about the question has in its code and its message, and one about its person in its
+// What an error about the question has in its code and message, and an error about the person in its
 // parameter, code and message (https://platform.openai.com/docs/guides/safety-checks).
 var (
 	filteredWords = text.Regexp(`(?i)invalid_prompt|content.?(filter|policy|management)|` +
@@ -92,7 +92,7 @@ func named(e *call.Error) call.Kind {
 	return kind
 }
 
-// unknownWords are those of servers that do not know a parameter.
+// unknownWords are the words of servers that do not know a parameter.
 var unknownWords = text.Regexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
 	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
 	`unexpected (keyword|argument|parameter|field|propert)`)
@@ -108,8 +108,8 @@ func says(e *call.Error, name string) bool {
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
-// statusKind classifies an error response with an HTTP status. The API sends an exhausted quota as
-// 429, others as 400, 402 or 403.
+// statusKind classifies an error with an HTTP status. The API sends an exhausted quota as 429, other
+// servers as 400, 402 or 403.
 func statusKind(e *call.Error, status int) call.Kind {
 	message := strings.ToLower(e.Message)
 	ofPath := strings.Contains(message, "invalid url")
@@ -130,7 +130,7 @@ func statusKind(e *call.Error, status int) call.Kind {
 		return call.KindServer
 	case kind == call.KindParameter:
 		return kind
-	case strings.Contains(message, "organization must be verified"): // there is no code for it
+	case strings.Contains(message, "organization must be verified"): // without a code
 		return call.KindUnverified
 	case e.Code == "model_not_found",
 		e.Code == "DeploymentNotFound", // Azure
@@ -206,7 +206,7 @@ func statusMessage(status int, data []byte) string {
 }
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
-// send instead (a string, a bare message or detail). message is for one that says nothing.
+// send instead (a string, a bare message or detail). message is for a body that says nothing.
 func apiError(data []byte, message string) *call.Error {
 	e := &call.Error{Message: message, Body: string(data)}
 	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
@@ -231,7 +231,8 @@ func apiError(data []byte, message string) *call.Error {
 	return e
 }
 
-// readError is the error of a response that was not read to its end, or is not what it should be.
+// readError is the error of an HTTP response that was not read to its end, or whose body is not what
+// it should be.
 func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	cause, _ := errors.AsType[*call.Error](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
@@ -246,13 +247,13 @@ func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	})
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
-	if e.Kind == call.KindRateLimit { // the headers of the stream are those of the refusal
+	if e.Kind == call.KindRateLimit { // a stream that is refused has the headers of the refusal
 		setWait(&e, resp.Header, c)
 	}
 	return &e
 }
 
-// connectionError is the error of a request without a response.
+// connectionError is the error of a request without an HTTP response.
 func connectionError(err error) *call.Error {
 	urlErr, ok := errors.AsType[*url.Error](err)
 	if ok {
@@ -312,8 +313,8 @@ func contextError(ctx context.Context, err error) *call.Error {
 }
 
 // setWait sets how long the API asks to wait: the longest time that the headers name, or the
-// message of a rate limit. A rate limit may also say when it is whole again, which no call has to
-// wait for. Words of the question, which a server may repeat, do not count.
+// message of a rate limit. A rate limit may also say when the limit is whole again, which no call has
+// to wait for. Words of the question, which a server may repeat, do not count.
 func setWait(e *call.Error, h http.Header, c *call.Call) {
 	after := h.Get("Retry-After")
 	date, _ := http.ParseTime(after) // else the zero time
@@ -353,9 +354,9 @@ var (
 const longest = 1000 * time.Hour
 
 // headerWait returns the time that a header names, at most longest: a number of units, or a time with
-// a unit of its own (3s). It returns 0 for other values.
+// a unit of its own (3s). The result is 0 for other values.
 func headerWait(value string, unit time.Duration) time.Duration {
-	n, err := strconv.ParseFloat(value, 64) // inf if it is out of range
+	n, err := strconv.ParseFloat(value, 64) // inf: out of range
 	if errors.Is(err, strconv.ErrSyntax) {
 		return waitIn("wait " + value)
 	}
@@ -365,8 +366,8 @@ func headerWait(value string, unit time.Duration) time.Duration {
 	return 0
 }
 
-// waitIn returns the time that words name, at most longest. It returns 0 for other words, and looks at
-// the first 200 bytes.
+// waitIn returns the time that the first 200 bytes of words name, at most longest. The result is 0 for
+// other words.
 func waitIn(words string) time.Duration {
 	found := waitWords().FindStringSubmatch(words[:min(len(words), 200)])
 	if found == nil {

@@ -22,14 +22,12 @@ func TestCauses(t *testing.T) {
 		call.KindShutdown.Errorf("bye %d", 1): call.KindShutdown,
 	} {
 		bubble(t, cause.Error(), func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Second, func() { cancel(cause) })
 			cl, api := newClient(1, answer(503, "", "Retry-After", "60"))
 			began := time.Now()
-			_, err := cl.Create(ctx, &call.Call{}, question())
+			_, err := cl.Create(endsAfter(t, time.Second, cause), &call.Call{}, question())
 
 			wantKind(t, err, want)
-			wantEqual(t, "cause found", errors.Is(err, cause), true)
+			wantCause(t, err, cause)
 			wantEqual(t, "attempts", asError(t, err).Attempts, 1)
 			wantEqual(t, "time", time.Since(began), time.Second)
 			api.wantRequests(t, 1)
@@ -38,25 +36,22 @@ func TestCauses(t *testing.T) {
 }
 
 func TestErrorAnswers(t *testing.T) {
-	for name, row := range table(t, "errors") {
-		t.Run(name, func(t *testing.T) {
-			status, kind, want, body := row[0], row[1], row[2], row[3]
-			code, _ := strconv.Atoi(status)
-			cl, _ := newClient(0, answer(code, body, "X-Request-Id", "req_1"))
-			err := createError(t, cl)
+	eachRow(t, "errors", func(t *testing.T, _ string, row []string) {
+		status, kind, want, body := row[0], row[1], row[2], row[3]
+		code, _ := strconv.Atoi(status)
+		cl, _ := newClient(0, answer(code, body, "X-Request-Id", "req_1"))
+		e := asError(t, createError(t, cl))
 
-			e := asError(t, err)
-			got := fmt.Sprint(e.Type, "|", e.Code, "|", e.Param, "|", e.Message)
-			wantEqual(t, "error", got, want)
-			wantEqual(t, "kind", e.Kind.Label(), kind)
-			wantEqual(t, "status", fmt.Sprint(e.Status), status)
-			wantEqual(t, "request id", e.RequestID, "req_1")
+		got := fmt.Sprint(e.Type, "|", e.Code, "|", e.Param, "|", e.Message)
+		wantEqual(t, "error", got, want)
+		wantEqual(t, "kind", e.Kind.Label(), kind)
+		wantEqual(t, "status", fmt.Sprint(e.Status), status)
+		wantEqual(t, "request id", e.RequestID, "req_1")
 
-			if e.Kind == call.KindBadResponse { // a page: its class is that of the status
-				wantEqual(t, "name", e.Name(), "PermissionDeniedError")
-			}
-			page := strings.HasPrefix(body, "<!")
-			wantEqual(t, "a web page", errors.Is(err, call.ErrWebPage), page)
-		})
-	}
+		if e.Kind == call.KindBadResponse { // a page: its class is that of the status
+			wantEqual(t, "name", e.Name(), "PermissionDeniedError")
+		}
+		page := strings.HasPrefix(body, "<!")
+		wantEqual(t, "a web page", errors.Is(e, call.ErrWebPage), page)
+	})
 }

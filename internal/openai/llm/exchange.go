@@ -41,7 +41,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 		client:  cl,
 		call:    c,
 		model:   r.Model,
-		body:    cl.newBody(c.Person, r),
+		params:  cl.newParams(c.Person, r),
 		ticket:  cl.pacer(r.Model).Ticket(c.Person.ID),
 		key:     cl.key.Load(),
 		delays:  newDelays(),
@@ -82,8 +82,8 @@ type exchange struct {
 	client  *Client
 	call    *call.Call
 	model   string
-	body    body
-	removed []parameter // because of failures, since the API last accepted a request
+	params  params
+	removed []refusedParam // because of failures, since the API last accepted a request
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
@@ -91,8 +91,8 @@ type exchange struct {
 	attempt int                         // number of the next attempt, from 1 on
 }
 
-// try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal
-// by the rate limit, wait is that of the pacer, else 0.
+// try makes an attempt when the pacer lets the call go, and tells the pacer how the attempt ended.
+// After a refusal by the rate limit, wait is the wait of the pacer, else 0.
 func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
 	waits, cancel := x.call.WaitContext(ctx)
 	err := x.waitForTurn(waits)
@@ -142,62 +142,70 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 
 // send makes one request and reads its response to the end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
-func (x *exchange) send(ctx context.Context) (*call.Response, error) {
+func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer x.call.Ended(time.Now())
-	encoded, _ := jsonx.Marshal(x.body) // the configuration has checked its own parts
-	x.client.logBody(ctx, "openai(client): request", encoded)
-	conn, giveUp := context.WithCancel(ctx)
+	connCtx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	used := x.call.Usage
-	unknown := x.call.Unknown
-	conn = httptrace.WithClientTrace(conn, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { x.call.Unknown = unknown + 1 },
-	})
 
 	acc := x.client.newAccumulator(ctx, x.call)
 	acc.background = background{
-		asked:   x.body["background"] == true,
+		asked:   x.params["background"] == true,
 		model:   x.model,
-		include: x.body.include(),
+		include: x.params.include(),
 		giveUp:  giveUp,
 	}
 	defer acc.stopBlocks()
 
+	reported := x.call.Usage
+	resp, mayCost, err := x.post(connCtx)
+	if err == nil {
+		r, err = readResponse(connCtx, resp, acc)
+		if acc.running() {
+			r, err = x.follow(ctx, acc, err)
+		}
+	}
+	if mayCost && x.call.Usage == reported {
+		x.call.Unknown++
+	}
+	return r, err
+}
+
+// post sends the request. mayCost reports whether the API may have used tokens: the request had a
+// connection, and no error of the API says otherwise. A gateway that gave up (504) does not know.
+func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
+	body, _ := jsonx.Marshal(x.params) // the configuration has checked its own parts
+	x.client.logBody(ctx, "openai(client): request", body)
 	accept := "application/json"
-	if x.body["stream"] == true {
+	if x.params["stream"] == true {
 		accept = eventStream
 	}
-	var resp *http.Response
 	options := append(x.client.options(x.call, &resp),
-		option.WithRequestBody("application/json", encoded),
+		option.WithRequestBody("application/json", body),
 		option.WithHeader("Accept", accept))
-	_, err := x.client.api.New(conn, responses.ResponseNewParams{}, options...)
+
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
+	})
+	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
 	failure, refused := errors.AsType[*call.Error](err)
 	free := refused && failure.Status < http.StatusInternalServerError
 	if !free { // the API may have begun, behind a gateway that gave up
 		x.call.WaitUntil = time.Time{}
 	}
-	defer func() {
-		if x.call.Usage != used || refused && failure.Status < http.StatusGatewayTimeout {
-			x.call.Unknown = unknown
-		}
-	}()
-	if err != nil {
-		return nil, errors.Join(err, x.call.Unread)
+	if refused && failure.Status < http.StatusGatewayTimeout {
+		mayCost = false
 	}
-	x.ticket.Accepted()
-	x.client.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)
-	x.removed = nil
 
-	r, err := readResponse(conn, resp, acc)
-	if !acc.running() {
-		return r, err
+	if err == nil {
+		x.ticket.Accepted()
+		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.removed)
+		x.removed = nil
 	}
-	return x.follow(ctx, acc, err)
+	return resp, mayCost, errors.Join(err, x.call.Unread)
 }
 
-// leaveOut removes from the body what the API refuses, and reports whether the request that is left
-// should be made at once. A response that is lost is a failure, which counts as an attempt.
+// leaveOut removes from the parameters what the API refuses, and reports whether the request that is
+// left should be made at once. A response that is lost is a failure, which counts as an attempt.
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
@@ -205,13 +213,13 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 			x.removed = nil // only this response is lost
 		}
 	}
-	return x.remove(x.body.refused(failure), failure)
+	return x.remove(x.params.refused(failure), failure)
 }
 
-// decide returns how long the call waits before another attempt, or the error that ends it. wait is
-// how long the pacer lets it wait after a refusal by the rate limit, else 0. A failure is final
-// after the last attempt, and if the wait for the next one would end after the deadline of ctx and
-// so turn it into a timeout.
+// decide returns how long the call waits before another attempt, or the error that ends the call. wait
+// is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A failure is
+// final after the last attempt, and if the wait would end after the deadline of ctx: the call would
+// end with a timeout, which says less.
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {
@@ -235,16 +243,15 @@ func (x *exchange) decide(
 	return wait, nil
 }
 
-// remove removes a parameter from the body because of a failure, and reports whether the body had
-// it.
+// remove removes a parameter because of a failure, and reports whether the parameter was there.
 func (x *exchange) remove(name string, failure *call.Error) bool {
-	value := x.body.value(name)
+	value := x.params.value(name)
 	if value == nil {
 		return false
 	}
-	x.body.remove(name)
+	x.params.remove(name)
 
-	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
+	p := refusedParam{x.model, name, fmt.Sprint(value), x.call.Person.ID}
 	unknown := failure.Code == "unknown_parameter"
 	unsupported := strings.HasPrefix(failure.Code, "unsupported_")
 	if unknown || name == identifierParam {
@@ -253,8 +260,8 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	quoted := says(failure, name) && x.body.asks(name)
-	if !quoted { // else it may be the question that is refused
+	quoted := says(failure, name) && x.params.asks(name)
+	if !quoted { // else the API may refuse the question
 		x.removed = append(x.removed, p)
 	}
 

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,9 @@ func answer(status int, body string, headers ...string) step {
 	}
 }
 
+// succeed is a step that answers the question.
+var succeed = answer(200, finished)
+
 func refusedAs(param, message string) step {
 	return answer(400, apiBody("invalid_request_error", "unsupported_parameter", param, message))
 }
@@ -78,16 +82,18 @@ func table(t *testing.T, name string) map[string][]string {
 }
 
 // frames is a stream of payloads, whose types are the names of the events.
-func frames(payloads ...string) string {
+func frames(payloads ...string) string { return namedFrames(namings["all"], payloads) }
+
+// namedFrames is a stream of payloads, whose events have names of a naming.
+func namedFrames(naming func(i int, kind string) string, payloads []string) string {
 	var b strings.Builder
-	for _, payload := range payloads {
-		kind := gjson.Get(payload[:min(len(payload), 1000)], "type").Str
-		if kind != "" {
-			b.WriteString("event: " + kind + "\n")
+	for i, payload := range payloads {
+		name := naming(i, gjson.Get(payload[:min(len(payload), 1000)], "type").Str)
+		if name != "" {
+			b.WriteString("event: " + name + "\n")
 		}
 		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
 	}
-
 	return b.String()
 }
 
@@ -97,15 +103,18 @@ func sseStep(payloads ...string) step {
 		"X-Request-Id", "req_1")
 }
 
-// scripted is an API in memory: it plays its steps, the last one again and
-// again, and keeps the requests. It works in a synctest bubble.
+// scripted is an API in memory: it plays its steps, the last one again and again, or the step of the
+// person. The requests are kept. A scripted works in a synctest bubble.
 type scripted struct {
 	steps  []step
-	bodies []map[string]any
+	mu     sync.Mutex       // guards the fields below
+	people map[string]step  // by identifier
+	sent   []map[string]any // the parameters of the requests
 	header http.Header
 	url    string
 	at     []time.Time
-	log    bytes.Buffer // of the client
+
+	log bytes.Buffer // of the client
 }
 
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -113,28 +122,55 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.note(req)(req)
+}
 
-	var body map[string]any
+// note notes a request, and returns what the API does with it.
+func (s *scripted) note(req *http.Request) step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var params map[string]any
 	if req.Body != nil {
-		_ = json.NewDecoder(req.Body).Decode(&body)
+		_ = json.NewDecoder(req.Body).Decode(&params)
 	}
 
-	next := s.steps[min(len(s.bodies), len(s.steps)-1)]
-	s.bodies = append(s.bodies, body)
+	next := s.people[marked(params)]
+	if next == nil {
+		next = s.steps[min(len(s.sent), len(s.steps)-1)]
+	}
+	s.sent = append(s.sent, params)
 	s.header = req.Header
 	s.url = req.URL.String()
 	s.at = append(s.at, time.Now())
-	return next(req)
+	return next
+}
+
+// marked returns the identifier of the person of a request.
+func marked(params map[string]any) string {
+	id, _ := params[identifierParam].(string)
+	return id
+}
+
+// of returns the parameters of a person's requests.
+func (s *scripted) of(p call.Person) (sent []map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, params := range s.sent {
+		if marked(params) == identifier(p) {
+			sent = append(sent, params)
+		}
+	}
+	return sent
 }
 
 func (s *scripted) wantRequests(t testing.TB, want int) {
 	t.Helper()
-	wantEqual(t, "number of requests", len(s.bodies), want)
+	wantEqual(t, "number of requests", len(s.sent), want)
 }
 
 // newClient returns a client of an API that plays steps.
 func newClient(retries int, steps ...step) (*Client, *scripted) {
-	api := &scripted{steps: steps}
+	api := &scripted{steps: steps, people: map[string]step{}}
 	return newClientOf(testURL, api, retries, &api.log), api
 }
 
@@ -215,15 +251,35 @@ func question() call.Request {
 	}
 }
 
-// createError returns the error of a plain call.
+// create makes a call.
+func create(t testing.TB, cl *Client, r call.Request) (*call.Response, error) {
+	return cl.Create(t.Context(), &call.Call{}, r)
+}
+
+// createError returns the error of a call.
 func createError(t testing.TB, cl *Client) error {
-	_, err := cl.Create(t.Context(), &call.Call{}, question())
+	_, err := create(t, cl, question())
 	return err
 }
 
-// ask reads a streamed call to its end.
-func ask(t testing.TB, cl *Client) ([]call.Event, error) {
-	return watch(t.Context(), cl, question())
+// watch makes a call and returns its events, too.
+func watch(
+	t testing.TB, cl *Client, r call.Request,
+) (events []call.Event, resp *call.Response, err error) {
+	resp, err = cl.Create(t.Context(), recorded(&events), r)
+	return events, resp, err
+}
+
+// recorded returns a call whose events are appended to events.
+func recorded(events *[]call.Event) *call.Call {
+	return &call.Call{Sink: func(ev call.Event) { *events = append(*events, ev) }}
+}
+
+// within returns a context that ends after a time.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // bubble runs a subtest in a synctest bubble.
@@ -233,37 +289,48 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 	})
 }
 
-// watch makes a call and returns its events.
-func watch(ctx context.Context, cl *Client, r call.Request, tools ...Tool) ([]call.Event, error) {
-	events, _, err := run(ctx, cl, r, tools...)
-	return events, err
-}
-
-// run makes a call and returns its events and its response.
-func run(
-	ctx context.Context, cl *Client, r call.Request, tools ...Tool,
-) (events []call.Event, resp *call.Response, err error) {
-	c := &call.Call{Sink: func(ev call.Event) { events = append(events, ev) }}
-	resp, err = cl.Run(ctx, c, r, tools)
-	return events, resp, err
-}
-
-// script writes events down as JSON, a line each.
-func script(events []call.Event) string {
-	var b strings.Builder
-	for _, e := range events {
-		data, _ := json.Marshal(e) // events have no values that fail
-		fmt.Fprintf(&b, "%T %s\n", e, data)
+// eachRow runs a subtest in a synctest bubble for each row of a table in testdata. The first column is
+// its name.
+func eachRow(t *testing.T, name string, test func(t *testing.T, name string, row []string)) {
+	for name, row := range table(t, name) {
+		bubble(t, name, func(t *testing.T) { test(t, name, row) })
 	}
+}
 
+// endsAfter returns a context that ends after a time because of cause.
+func endsAfter(t testing.TB, d time.Duration, cause error) context.Context {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(d, func() { cancel(cause) })
+	return ctx
+}
+
+func wantCause(t testing.TB, err, cause error) {
+	t.Helper()
+	if !errors.Is(err, cause) {
+		t.Errorf("error = %v, want %v", err, cause)
+	}
+}
+
+// script writes down the events of a call as JSON, a line each, and then how its response ended and
+// what it used.
+func script(events []call.Event, r *call.Response) string {
+	var b strings.Builder
+	line := func(name string, v any) {
+		data, _ := json.Marshal(v) // events have no values that fail
+		fmt.Fprintf(&b, "%s %s\n", name, data)
+	}
+	for _, e := range events {
+		line(fmt.Sprintf("%T", e), e)
+	}
+	line(r.Status, r.Tokens)
 	return b.String()
 }
 
-// wantEvents compares events with a script that is indented by tabs.
-func wantEvents(t *testing.T, events []call.Event, want string) {
+// wantScript compares a call with a script that is indented by tabs.
+func wantScript(t *testing.T, events []call.Event, r *call.Response, want string) {
 	t.Helper()
 	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
-	wantEqual(t, "events", script(events), want)
+	wantEqual(t, "events and response", script(events, r), want)
 }
 
 // checkBlocks fails where starts and stops do not pair or a delta does not fit its block.
@@ -271,7 +338,7 @@ func checkBlocks(t testing.TB, events []call.Event) {
 	t.Helper()
 	kinds := map[int]string{} // of the open blocks
 	next := 0
-	for _, e := range append(events, call.Done{}) {
+	for _, e := range append(events, nil) { // nil: the end
 		ok := true
 		switch e := e.(type) {
 		case call.BlockStart:
@@ -288,7 +355,7 @@ func checkBlocks(t testing.TB, events []call.Event) {
 		case call.BlockStop:
 			ok = kinds[e.Index] != ""
 			delete(kinds, e.Index)
-		case call.Retrying, call.Usage, call.Done:
+		case call.Retrying, nil:
 			ok = len(kinds) == 0
 		}
 

@@ -78,7 +78,7 @@ func TestHostileAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cl, _ := newClient(0, tt.step)
 			before := allocated()
-			_, err := ask(t, cl)
+			_, _, err := watch(t, cl, question())
 			total := allocated() - before
 
 			e := asError(t, err)

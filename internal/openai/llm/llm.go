@@ -4,10 +4,10 @@
 // The files, in the order of a call:
 //
 //	llm.go          Client and its options
-//	request.go      the JSON body of a request, without what a model does not take or the API refuses
+//	request.go      the parameters of a request, without what a model does not take or the API refuses
 //	exchange.go     Create: a request with its attempts
 //	memory.go       what is remembered between calls
-//	send.go         one HTTP request and its response; GET /models/{id}
+//	send.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks and a response
@@ -79,8 +79,7 @@ type Client struct {
 	warned logging.Limiter // of parameters
 }
 
-// New returns a Client. It never fails: a missing key is the error of every call, so a server can
-// start without one.
+// New returns a Client. A missing key is the error of every call, so a server can start without a key.
 func New(o Options) *Client {
 	header := o.header()
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
@@ -100,7 +99,7 @@ func New(o Options) *Client {
 		memory: memory{
 			pause:      o.RefusalTime,
 			people:     map[string]*refusal{},
-			parameters: map[parameter]evidence{},
+			parameters: map[refusedParam]evidence{},
 			found:      map[string]time.Time{},
 		},
 		warned: logging.Limiter{Period: time.Minute},

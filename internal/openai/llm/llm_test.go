@@ -10,15 +10,11 @@ import (
 )
 
 func TestBaseURL(t *testing.T) {
-	for base, row := range table(t, "urls") {
-		t.Run(base, func(t *testing.T) {
-			api := &scripted{steps: []step{answer(200, finished)}}
-			cl := newClientOf(base, api, 0, io.Discard)
-
-			wantSuccess(t, createError(t, cl))
-			wantEqual(t, "URL", api.url, row[0])
-		})
-	}
+	eachRow(t, "urls", func(t *testing.T, base string, row []string) {
+		api := &scripted{steps: []step{succeed}}
+		wantSuccess(t, createError(t, newClientOf(base, api, 0, io.Discard)))
+		wantEqual(t, "URL", api.url, row[0])
+	})
 }
 
 // The id of a model may have a vendor prefix.
@@ -52,7 +48,7 @@ func TestCapabilityOf(t *testing.T) {
 
 // A new key is sent from the next request on, also where there was none.
 func TestSetKey(t *testing.T) {
-	api := &scripted{steps: []step{answer(200, finished)}}
+	api := &scripted{steps: []step{succeed}}
 	cl := New(Options{HTTPClient: &http.Client{Transport: api}})
 	wantKind(t, cl.Ready(), call.KindMissingKey)
 

@@ -12,8 +12,8 @@ import (
 const (
 	inARow = 3 // refusals of the key that count
 
-	// probeTime is how long a request that asks the API again has to be refused. After it, the next
-	// ones go out, too: some responses have their header at their end.
+	// probeTime is how long a request that asks the API again has to be refused. Later requests go out
+	// then, too: some HTTP responses have their header at their end.
 	probeTime = 2 * time.Second
 
 	refusalMemory   = time.Minute // after which the refusals of a person are forgotten
@@ -27,21 +27,21 @@ type memory struct {
 
 	mu         sync.Mutex          // guards the fields below
 	people     map[string]*refusal // those whose key or quota was refused, by ID
-	parameters map[parameter]evidence
+	parameters map[refusedParam]evidence
 
-	// found is when a GET last found a background response of a model: a server where none did may
-	// have no GET.
+	// found is when a GET last found a background response of a model. A server without one may have
+	// no GET.
 	found map[string]time.Time
 }
 
-// refusal is that of a person's key, or of its quota. While it counts, the person's calls fail with
-// it. It counts after several in a row, and those of two people count for all.
+// refusal is the refusal of a person's key, or of its quota. While a refusal counts, calls fail with
+// it. Several in a row of a person count for the person, and several of two people for all.
 type refusal struct {
 	failure *call.Error
 	row     int       // refusals since the API last accepted a request of the person
-	shared  int       // refusals of the person since it last accepted one of any person
+	shared  int       // refusals of the person since the API last accepted a request of anyone
 	next    time.Time // when a request may ask the API again
-	asking  bool      // a request asks it
+	asking  bool      // a request asks the API
 }
 
 // refused notes a refusal of the key.
@@ -89,7 +89,7 @@ func (m *memory) countingLocked(person string) []*refusal {
 	return counting
 }
 
-// refusal returns the error of a person's call without asking the API; nil: the call may ask it.
+// refusal returns the error of a person's call without asking the API; nil: the call may ask.
 func (m *memory) refusal(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,13 +114,13 @@ func (m *memory) refusal(person string) *call.Error {
 	return nil
 }
 
-// parameter is a member of a body, or a member or element of one (reasoning.effort,
-// include.ELEMENT), that the API refuses: with its value, because it may take another one, and for a
-// person, unless the error shows that it is not about the question.
-type parameter struct{ model, name, value, person string }
+// refusedParam is a parameter, or a member or element of one (reasoning.effort, include.ELEMENT), that
+// the API refuses: with its value, because the API may take another value, and for a person, unless
+// the error shows that the question does not matter.
+type refusedParam struct{ model, name, value, person string }
 
-// anyValue is that of a parameter that the API does not know, and of safety_identifier, which has
-// another one for each person.
+// anyValue is the value of a parameter that the API does not know, and of safety_identifier, which
+// differs for each person.
 const anyValue = ""
 
 // everyone is no ID of a person.
@@ -132,10 +132,10 @@ type evidence struct {
 	n     int
 }
 
-// accepted notes that the API accepts a request of a person, and that it had refused the parameters
-// that were removed from it. Only now do these mean something for other calls: the API might have
-// refused the request without them, too.
-func (m *memory) accepted(person, model string, b body, removed []parameter) {
+// accepted notes that the API accepts a request of a person, and that the API refused the
+// parameters that were removed. Only now do the refusals mean something for other calls: the API
+// might have refused the request without these parameters, too.
+func (m *memory) accepted(person, model string, request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.people, person)
@@ -143,8 +143,8 @@ func (m *memory) accepted(person, model string, b body, removed []parameter) {
 		r.shared = 0
 	}
 
-	maps.DeleteFunc(m.parameters, func(p parameter, _ evidence) bool {
-		return p.model == model && b.has(p)
+	maps.DeleteFunc(m.parameters, func(p refusedParam, _ evidence) bool {
+		return p.model == model && request.has(p)
 	})
 	for _, p := range removed {
 		e := m.parameters[p]
@@ -154,9 +154,9 @@ func (m *memory) accepted(person, model string, b body, removed []parameter) {
 	}
 }
 
-// removeFrom removes from a person's body what the API refuses: after one refusal if it is everyone's,
-// else after two.
-func (m *memory) removeFrom(b body, model, person string) {
+// removeFrom removes from a person's parameters what the API refuses: after one refusal that is
+// everyone's, else after two.
+func (m *memory) removeFrom(request params, model, person string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p, e := range m.parameters {
@@ -164,8 +164,8 @@ func (m *memory) removeFrom(b body, model, person string) {
 		switch {
 		case time.Since(e.since) > parameterMemory:
 			delete(m.parameters, p)
-		case counts && p.model == model && b.has(p):
-			b.remove(p.name)
+		case counts && p.model == model && request.has(p):
+			request.remove(p.name)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (m *memory) setFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.found[model] = time.Now()
-	delete(m.parameters, parameter{model, "background", "true", everyone})
+	delete(m.parameters, refusedParam{model, "background", "true", everyone})
 }
 
 // hasFound reports whether a GET has found a background response of a model.

@@ -20,82 +20,36 @@ var (
 	carol = call.Person{ID: "token:carol", Name: "carol"}
 )
 
-// shared is an API that people share. It answers each request as the person's step says, or accepts
-// it.
-type shared struct {
-	mu    sync.Mutex // guards the fields below
-	steps map[call.Person]step
-	sent  map[call.Person][]map[string]any // the bodies
-	at    []time.Time
-
-	log strings.Builder // of the client
-}
-
-// newShared returns a client of an API that people share.
-func newShared() (*Client, *shared) {
-	s := &shared{
-		steps: map[call.Person]step{},
-		sent:  map[call.Person][]map[string]any{},
-	}
-	cl := newClientOf(testURL, s, 0, &s.log)
+// newShared returns a client of an API that people share, which accepts all requests.
+func newShared() (*Client, *scripted) {
+	cl, api := newClient(0, succeed)
 	cl.memory.pause = 5 * time.Second
-	return cl, s
-}
-
-func (s *shared) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body map[string]any
-	err := json.NewDecoder(req.Body).Decode(&body)
-	if err != nil {
-		return nil, err
-	}
-
-	next := s.note(body)
-	return next(req)
-}
-
-// note notes a request, and returns what the API does with it.
-func (s *shared) note(body map[string]any) step {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	person := call.Person{}
-	for _, p := range []call.Person{alice, bob, carol} {
-		if body["safety_identifier"] == identifier(p) {
-			person = p
-		}
-	}
-	s.sent[person] = append(s.sent[person], body)
-	s.at = append(s.at, time.Now())
-	if s.steps[person] == nil {
-		return answer(200, finished)
-	}
-	return s.steps[person]
+	return cl, api
 }
 
 // set sets the step of people.
-func (s *shared) set(next step, people ...call.Person) {
+func (s *scripted) set(next step, people ...call.Person) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range people {
-		s.steps[p] = next
+		s.people[identifier(p)] = next
 	}
 }
 
 // refuse refuses the requests of alice that have a parameter.
-func (s *shared) refuse(path string, fault step) {
+func (s *scripted) refuse(path string, fault step) {
 	s.set(func(req *http.Request) (*http.Response, error) {
-		bodies := s.sent[alice]
-		if sends(bodies[len(bodies)-1], path) {
+		if s.lastHas(alice, path) {
 			return fault(req)
 		}
-		return answer(200, finished)(req)
+		return succeed(req)
 	}, alice)
 }
 
-// requests returns how many requests a person has sent.
-func (s *shared) requests(p call.Person) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sent[p])
+// lastHas reports whether the last request of a person has a parameter.
+func (s *scripted) lastHas(p call.Person, path string) bool {
+	sent := s.of(p)
+	return sends(sent[len(sent)-1], path)
 }
 
 // asks makes a call of a person.
@@ -111,82 +65,83 @@ var keyFaults = map[string]step{
 	"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
 }
 
-// The refusals of one person, however many, are that person's. After three in a row that person's
-// calls fail without a request.
-func TestRefusalsOfOne(t *testing.T) {
+// eachFault runs a subtest in a synctest bubble for each of keyFaults, with a client of newShared.
+func eachFault(t *testing.T, test func(t *testing.T, cl *Client, api *scripted, fault step)) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
 			cl, api := newShared()
-			api.set(fault, alice)
-			for range 100 {
-				if asks(t, cl, alice) == nil {
-					t.Error("a call of alice is answered")
-				}
-				wantSuccess(t, asks(t, cl, bob))
-			}
-			wantEqual(t, "requests of alice", api.requests(alice), 3)
-
-			time.Sleep(2 * time.Minute)
-			api.set(nil, alice)
-			wantSuccess(t, asks(t, cl, alice))
+			test(t, cl, api, fault)
 		})
 	}
 }
 
+// The refusals of a person, however many, are that person's while others succeed. After three in a row
+// that person's calls fail without a request.
+func TestRefusalsOfOne(t *testing.T) {
+	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
+		api.set(fault, alice, bob)
+		for range 100 {
+			if asks(t, cl, alice) == nil || asks(t, cl, bob) == nil {
+				t.Error("a refused call is answered")
+			}
+			wantSuccess(t, asks(t, cl, carol))
+		}
+		wantEqual(t, "requests of alice", len(api.of(alice)), 3)
+
+		time.Sleep(2 * time.Minute)
+		api.set(nil, alice)
+		wantSuccess(t, asks(t, cl, alice))
+	})
+}
+
 // A refusal among successes fails its own call only.
 func TestRefusalsInBetween(t *testing.T) {
-	for name, fault := range keyFaults {
-		bubble(t, name, func(t *testing.T) {
-			cl, api := newShared()
-			for _, p := range []call.Person{alice, alice, bob, bob, alice} {
-				api.set(fault, p)
-				if asks(t, cl, p) == nil {
-					t.Error("a refused call is answered")
-				}
-				api.set(nil, p)
-				for _, other := range []call.Person{carol, alice, bob} {
-					wantSuccess(t, asks(t, cl, other))
-				}
+	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
+		for _, p := range []call.Person{alice, alice, bob, bob, alice} {
+			api.set(fault, p)
+			if asks(t, cl, p) == nil {
+				t.Error("a refused call is answered")
 			}
-		})
-	}
+			api.set(nil, p)
+			for _, other := range []call.Person{carol, alice, bob} {
+				wantSuccess(t, asks(t, cl, other))
+			}
+		}
+	})
 }
 
 // Refusals of two people without a success between them count for all: loops of any number of people
 // make a request in five seconds.
 func TestRefusalsOfAll(t *testing.T) {
-	for name, fault := range keyFaults {
-		bubble(t, name, func(t *testing.T) {
-			cl, api := newShared()
-			api.set(fault, alice, bob, carol)
-			for range 3 {
-				_ = asks(t, cl, alice)
-				_ = asks(t, cl, bob)
+	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
+		api.set(fault, alice, bob, carol)
+		for range 3 {
+			asks(t, cl, alice)
+			asks(t, cl, bob)
+		}
+		for range 600 { // a minute
+			e := asError(t, asks(t, cl, carol))
+			if e.Kind != call.KindAuth && e.Kind != call.KindQuota {
+				t.Errorf("kind = %v", e.Kind)
 			}
-			for range 600 { // a minute
-				e := asError(t, asks(t, cl, carol))
-				if e.Kind != call.KindAuth && e.Kind != call.KindQuota {
-					t.Errorf("kind = %v", e.Kind)
-				}
-				_ = asks(t, cl, alice)
-				time.Sleep(100 * time.Millisecond)
-			}
+			asks(t, cl, alice)
+			time.Sleep(100 * time.Millisecond)
+		}
 
-			for i := 7; i < len(api.at); i++ {
-				pause := api.at[i].Sub(api.at[i-1])
-				if pause < 5*time.Second {
-					t.Errorf("request %d follows after %v", i, pause)
-				}
+		for i := 7; i < len(api.at); i++ {
+			pause := api.at[i].Sub(api.at[i-1])
+			if pause < 5*time.Second {
+				t.Errorf("request %d follows after %v", i, pause)
 			}
-			if n := len(api.at); n > 6+12 {
-				t.Errorf("%d requests", n)
-			}
+		}
+		if n := len(api.at); n > 6+12 {
+			t.Errorf("%d requests", n)
+		}
 
-			cl.SetKey("sk-another")
-			api.set(nil, alice)
-			wantSuccess(t, asks(t, cl, alice))
-		})
-	}
+		cl.SetKey("sk-another")
+		api.set(nil, alice)
+		wantSuccess(t, asks(t, cl, alice))
+	})
 }
 
 // A key that works again answers the calls that begin seven seconds later, also if answers take
@@ -194,7 +149,7 @@ func TestRefusalsOfAll(t *testing.T) {
 func TestRefusalsEnd(t *testing.T) {
 	late := func(req *http.Request) (*http.Response, error) {
 		time.Sleep(20 * time.Second)
-		return answer(200, finished)(req)
+		return succeed(req)
 	}
 	for name, well := range map[string]step{"header at once": nil, "header at the end": late} {
 		bubble(t, name, func(t *testing.T) {
@@ -202,7 +157,7 @@ func TestRefusalsEnd(t *testing.T) {
 			people := []call.Person{alice, bob, carol}
 			api.set(keyFaults["401"], people...)
 			for i := range 300 {
-				_ = asks(t, cl, people[i%3])
+				asks(t, cl, people[i%3])
 				time.Sleep(100 * time.Millisecond)
 			}
 			api.set(well, people...)
@@ -233,46 +188,43 @@ func TestRefusalsOff(t *testing.T) {
 			wantKind(t, asks(t, cl, alice), call.KindAuth)
 			wantKind(t, asks(t, cl, bob), call.KindQuota)
 		}
-		wantEqual(t, "requests of alice", api.requests(alice), 10)
-		wantEqual(t, "requests of bob", api.requests(bob), 10)
+		wantEqual(t, "requests of alice", len(api.of(alice)), 10)
+		wantEqual(t, "requests of bob", len(api.of(bob)), 10)
 	})
 }
 
 // A refused parameter is left out for the model with the value that was refused, for all only where a
 // code shows it, and for ten minutes.
 func TestParameterMemory(t *testing.T) {
-	for name, row := range table(t, "parameters") {
-		bubble(t, name, func(t *testing.T) {
-			code, message, people, lacking := row[0], row[1], row[2], row[3]
-			cl, api := newShared()
-			fault := answer(400, apiBody("", code, "reasoning.effort", message))
-			once := func(req *http.Request) (*http.Response, error) {
-				api.set(nil, alice, bob)
-				return fault(req)
-			}
-			lacks := func(p call.Person, effort string) bool {
-				r := question()
-				r.ReasoningEffort = effort
-				_, err := cl.Create(t.Context(), &call.Call{Person: p}, r)
-				wantSuccess(t, err)
-				bodies := api.sent[p]
-				return !sends(bodies[len(bodies)-1], "reasoning.effort")
-			}
+	eachRow(t, "parameters", func(t *testing.T, _ string, row []string) {
+		code, message, people, lacking := row[0], row[1], row[2], row[3]
+		cl, api := newShared()
+		fault := answer(400, apiBody("", code, "reasoning.effort", message))
+		once := func(req *http.Request) (*http.Response, error) {
+			api.set(nil, alice, bob)
+			return fault(req)
+		}
+		lacks := func(p call.Person, effort string) bool {
+			r := question()
+			r.ReasoningEffort = effort
+			_, err := cl.Create(t.Context(), &call.Call{Person: p}, r)
+			wantSuccess(t, err)
+			return !api.lastHas(p, "reasoning.effort")
+		}
 
-			for name := range strings.FieldsSeq(people) {
-				p := call.Person{ID: "token:" + name, Name: name}
-				if p != carol {
-					api.set(once, p)
-				}
-				lacks(p, "medium")
+		for name := range strings.FieldsSeq(people) {
+			p := call.Person{ID: "token:" + name, Name: name}
+			if p != carol {
+				api.set(once, p)
 			}
+			lacks(p, "medium")
+		}
 
-			got := fmt.Sprint(lacks(alice, "medium"), lacks(bob, "medium"), lacks(carol, "low"))
-			wantEqual(t, "alice, bob and carol lack it", got, lacking)
-			time.Sleep(10*time.Minute + time.Second)
-			wantEqual(t, "alice lacks it later", lacks(alice, "medium"), false)
-		})
-	}
+		got := fmt.Sprint(lacks(alice, "medium"), lacks(bob, "medium"), lacks(carol, "low"))
+		wantEqual(t, "alice, bob and carol lack it", got, lacking)
+		time.Sleep(10*time.Minute + time.Second)
+		wantEqual(t, "alice lacks it later", lacks(alice, "medium"), false)
+	})
 }
 
 // What the request without a parameter is refused for, too, says nothing about the parameter.
@@ -282,27 +234,24 @@ func TestRefusedAnyway(t *testing.T) {
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
 		wantKind(t, asks(t, cl, alice), call.KindParameter)
 		wantSuccess(t, asks(t, cl, bob))
-		wantEqual(t, "requests of bob", api.requests(bob), 1)
-		wantEqual(t, "bob's effort is sent", sends(api.sent[bob][0], "reasoning.effort"), true)
+		wantEqual(t, "requests of bob", len(api.of(bob)), 1)
+		wantEqual(t, "bob's effort is sent", api.lastHas(bob, "reasoning.effort"), true)
 	})
 }
 
 // A blocked person is refused for good, and only a server that does not know safety_identifier is
 // asked without it.
 func TestIdentifier(t *testing.T) {
-	for name, row := range table(t, "identifier") {
-		bubble(t, name, func(t *testing.T) {
-			fault, want, stays := row[0], row[1], row[2]
-			cl, api := newShared()
-			api.set(answer(400, `{"error":{`+fault+`}}`), alice)
-			kind := kindOf(t, asks(t, cl, alice))
-			wantEqual(t, "kind", kind.Label(), want)
-			wantEqual(t, "asked without", api.requests(call.Person{}) > 0, want == "")
+	eachRow(t, "identifier", func(t *testing.T, _ string, row []string) {
+		fault, want, stays := row[0], row[1], row[2]
+		cl, api := newShared()
+		api.set(answer(400, `{"error":{`+fault+`}}`), alice)
+		wantEqual(t, "kind", kindOf(t, asks(t, cl, alice)).Label(), want)
+		wantEqual(t, "asked without", len(api.of(call.Person{})) > 0, want == "")
 
-			wantSuccess(t, asks(t, cl, bob))
-			wantEqual(t, "bob is marked", fmt.Sprint(api.requests(bob) == 1), stays)
-		})
-	}
+		wantSuccess(t, asks(t, cl, bob))
+		wantEqual(t, "bob is marked", fmt.Sprint(len(api.of(bob)) == 1), stays)
+	})
 }
 
 // An error for which safety_identifier may be a word of the question leaves it in.
@@ -313,35 +262,32 @@ func TestIdentifierAskedFor(t *testing.T) {
 	r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
 	_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
 	wantKind(t, err, call.KindParameter)
-	wantEqual(t, "requests without it", api.requests(call.Person{}), 0)
+	wantEqual(t, "requests without it", len(api.of(call.Person{})), 0)
 }
 
 // A server that refuses background in words is asked in the foreground. Words that may be those of
 // the question decide nothing beyond the call.
 func TestBackgroundInWords(t *testing.T) {
-	for name, row := range table(t, "in-words") {
-		bubble(t, name, func(t *testing.T) {
-			asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
-			cl, api := newShared()
-			fault := answer(400, apiBody("", code, "", message))
-			api.refuse("background", fault)
-			r := backgroundQuestion()
-			r.Input = []json.RawMessage{call.UserMessage(asked)}
+	eachRow(t, "in-words", func(t *testing.T, _ string, row []string) {
+		asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
+		cl, api := newShared()
+		api.refuse("background", answer(400, apiBody("", code, "", message)))
+		r := backgroundQuestion()
+		r.Input = []json.RawMessage{call.UserMessage(asked)}
 
-			for range 3 {
-				_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
-				wantEqual(t, "kind", kindOf(t, err).Label(), kind)
-			}
-			_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
-			wantSuccess(t, err)
+		for range 3 {
+			_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+			wantEqual(t, "kind", kindOf(t, err).Label(), kind)
+		}
+		_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
+		wantSuccess(t, err)
 
-			var got []string
-			for _, body := range append(api.sent[alice], api.sent[bob]...) {
-				got = append(got, fmt.Sprint(sends(body, "background")))
-			}
-			wantEqual(t, "requests with background", strings.Join(got, " "), want)
-		})
-	}
+		var got []string
+		for _, params := range api.sent {
+			got = append(got, fmt.Sprint(sends(params, "background")))
+		}
+		wantEqual(t, "requests with background", strings.Join(got, " "), want)
+	})
 }
 
 // A parameter that is refused to one person while others succeed has a warning a minute.

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,73 +15,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// oddEvents are events that servers send seldom, or should not send.
-var oddEvents = []string{
-	"[DONE]", "{}", "null", " ", `{"type":"keepalive"}`, `{"type":"response.done"}`,
-	`{"type":"response.completed","response":{"output":[]}}`,
-	`{"type":"response.completed","response":null}`,
-	`{"type":"response.failed","response":{"status":"failed","error":null}}`,
-	`{"type":"response.incomplete","response":{"status":"incomplete",
-		"incomplete_details":{"reason":"content_filter"},"output":[]}}`,
-	`{"type":"error","error":{}}`, `{"type":"error","error":{"code":"server_error"}}`,
-	`{"type":"x.delta","error":{"code":"content_policy_violation","message":"No."}}`,
-	`{"type":"response.output_text.delta","delta":"cut`,
-	`{"type":"response.output_text.delta","delta":"\ud83d\ude00 \ud83d \udc00\u0041 \\ud8\/\b"}`,
-	`{"type":"response.output_text.delta","delta":"` + "\xff\xc3" + `","item_id":"` + "\xff" + `"}`,
-	`{"TYPE":"response.output_text.delta","Delta":"A","type":7,"ſequence_number":3}`,
-	`{"type":"response.output_text.delta","delta":"one","delta":null,"delta":2,"delta":"two"}`,
-	`{"type":"response.output_text.delta","output_index":1e999,"content_index":-0.5e1,"delta":"A"}`,
-	`{"type":"response.output_text.delta","output_index":01,"delta":"A"}`,
-	`{"type":"response.output_text.delta","delta":"A","x":` + strings.Repeat("[", 5000) +
-		strings.Repeat("]", 5000) + `}`,
-	`{"type":"response.output_text.delta","delta":"` + strings.Repeat("A", maxPlain) + `"}`,
-	`{"type":"response.output_text.delta","delta":"A","t\u0065xt":"AB"} {}`,
-	`{"type":"response.reasoning_text.delta","delta":"Hm."}`,
-	`{"type":"response.function_call_arguments.delta","delta":"{","item_id":"fc_1"}`,
-	`{"type":"response.refusal.done","refusal":"No.","annotation":null}`,
+// oddEvents returns events that servers send seldom, or should not send.
+func oddEvents(t testing.TB) (events []string) {
+	for _, row := range compare.Table(t, "odd-events", 1) {
+		events = append(events, row[0])
+	}
+	const notUTF8 = `{"type":"response.output_text.delta","delta":"` + "\xff\xc3" + `","item_id":"` + "\xff" + `"}`
+	return append(events, notUTF8)
 }
 
-// mutations change a member of an event.
-var mutations = []struct {
-	member *regexp.Regexp
-	values []string
-}{
-	{regexp.MustCompile(`"output_index": ?\d+`), []string{
-		`"output_index":0`, `"output_index":1.0`, `"output_index":"0"`, `"Output_Index":2`,
-		`"x":[{}]`,
-	}},
-	{regexp.MustCompile(`"(item_)?id": ?"[^"]*"`), []string{
-		`"item_id":"msg_1"`, `"item_id":"msg_9"`, `"id":"msg_1"`, `"id":""`, `"item_id":null`,
-	}},
-	{regexp.MustCompile(`"type": ?"response[^"]*"`), []string{
-		`"type":"response.output_text.delta"`, `"type":"response.output_text.done"`,
-		`"type":"response.output_item.done"`, `"type":null`, `"Type":"response.completed"`,
-	}},
-	{regexp.MustCompile(`"(text|delta)": ?"[^"]*"`), []string{
-		`"text":"Yes."`, `"delta":" \u00e9\n"`, `"text":""`, `"delta":{}`, `"error":{}`,
-		`"error":"x"`,
-	}},
-	{regexp.MustCompile(`}$`), []string{
-		"", "}}", `,"error":null}`, `,"response":{"id":"resp_2"}}`, " }\n",
-	}},
+// mutator makes streams of the streams of a pool.
+type mutator struct {
+	pool      [][]string
+	odd       []string   // events
+	mutations [][]string // a member of an event, and values in its place
 }
 
-// mutated returns a stream of a pool with changes at random.
-func mutated(random *rand.Rand, pool [][]string) []string {
-	stream := slices.Clone(pool[random.IntN(len(pool))])
+// stream returns a stream of the pool with changes at random.
+func (m mutator) stream(random *rand.Rand) []string {
+	pick := func(from []string) string { return from[random.IntN(len(from))] }
+	stream := slices.Clone(m.pool[random.IntN(len(m.pool))])
 	for range random.IntN(6) {
 		i := random.IntN(len(stream))
 		switch random.IntN(7) {
 		case 0:
-			stream = slices.Insert(stream, i, oddEvents[random.IntN(len(oddEvents))])
+			stream = slices.Insert(stream, i, pick(m.odd))
 		case 1:
-			other := pool[random.IntN(len(pool))]
-			stream = slices.Insert(stream, i, other[random.IntN(len(other))])
+			stream = slices.Insert(stream, i, pick(m.pool[random.IntN(len(m.pool))]))
 		case 2:
 			stream = slices.Insert(stream, random.IntN(len(stream)), stream[i])
 		case 3:
@@ -93,9 +56,9 @@ func mutated(random *rand.Rand, pool [][]string) []string {
 				stream = slices.Delete(stream, i, i+1)
 			}
 		default:
-			m := mutations[random.IntN(len(mutations))]
-			value := m.values[random.IntN(len(m.values))]
-			stream[i] = m.member.ReplaceAllLiteralString(stream[i], value)
+			values := m.mutations[random.IntN(len(m.mutations))]
+			member := regexp.MustCompile(values[0])
+			stream[i] = member.ReplaceAllLiteralString(stream[i], pick(values[1:]))
 		}
 	}
 	return stream
@@ -123,19 +86,6 @@ var namings = map[string]func(i int, kind string) string{
 	},
 }
 
-// namedStep is a stream whose events have names of a naming.
-func namedStep(naming string, stream []string) step {
-	var b strings.Builder
-	for i, payload := range stream {
-		name := namings[naming](i, gjson.Get(payload[:min(len(payload), 1000)], "type").Str)
-		if name != "" {
-			b.WriteString("event: " + name + "\n")
-		}
-		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
-	}
-	return answer(200, b.String(), "Content-Type", eventStream)
-}
-
 // connections returns what an API does with the requests of a call: it sends a stream in pieces, or
 // again from the start, breaks off or stays open after each, or answers in other ways.
 func connections(random *rand.Rand, stream []string) func(naming string) []step {
@@ -155,7 +105,8 @@ func connections(random *rand.Rand, stream []string) func(naming string) []step 
 	return func(naming string) []step {
 		var steps []step
 		for i, c := range all {
-			next := namedStep(naming, stream[c.from:c.to])
+			data := namedFrames(namings[naming], stream[c.from:c.to])
+			next := answer(200, data, "Content-Type", eventStream)
 			switch c.end {
 			case 0:
 				next = hangs(next)
@@ -178,19 +129,17 @@ func connections(random *rand.Rand, stream []string) func(naming string) []step 
 // whatCame is all that a call is told: its answer or the kind of its error, and what it cost.
 func whatCame(t *testing.T, steps []step, background, watched bool) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
 	cl, api := newClient(2, steps...)
 	cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 
-	c := &call.Call{}
 	var events []call.Event
-	if watched {
-		c.Sink = func(ev call.Event) { events = append(events, ev) }
+	c := recorded(&events)
+	if !watched {
+		c.Sink = nil
 	}
 	r := question()
 	r.Background = background
-	resp, err := cl.Create(ctx, c, r)
+	resp, err := cl.Create(within(t, 10*time.Minute), c, r)
 	checkBlocks(t, events)
 
 	var items []json.RawMessage
@@ -200,25 +149,28 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		cited = citable(resp.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
-		meaning(t, resp, err), items, cited, len(api.bodies), c.Usage, c.Unknown, c.Searches)
+		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unknown, c.Searches)
 }
 
 // A call gets the same whether it is watched or not, and whatever the names of its events are.
 func TestRandomStreams(t *testing.T) {
-	var pool [][]string
+	m := mutator{
+		odd:       oddEvents(t),
+		mutations: compare.Table(t, "mutations", 7),
+	}
 	payloads, _ := fixtures(t)
 	for _, name := range slices.Sorted(maps.Keys(payloads)) {
-		pool = append(pool, payloads[name])
+		m.pool = append(m.pool, payloads[name])
 	}
 	rows := table(t, "ends")
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		pool = append(pool, eventsOf(t, rows[name][2]), eventsOf(t, "$begun\n"+rows[name][2]))
+		m.pool = append(m.pool, eventsOf(t, rows[name][2]), eventsOf(t, "$begun\n"+rows[name][2]))
 	}
 
 	for seed := range 1000 * seeds() {
 		random := rand.New(rand.NewPCG(seed, 1))
 		background := random.IntN(3) == 0
-		stream := mutated(random, pool)
+		stream := m.stream(random)
 		if background {
 			stream = numbered(stream)
 		}
@@ -252,7 +204,7 @@ func checkDecoding(t *testing.T, payload string) {
 
 // FuzzDecoding compares the two ways to decode an event.
 func FuzzDecoding(f *testing.F) {
-	for _, payload := range append(oddEvents, eventDelta, eventPart) {
+	for _, payload := range append(oddEvents(f), eventDelta, eventPart) {
 		f.Add(payload)
 	}
 	f.Fuzz(checkDecoding)
@@ -292,7 +244,7 @@ func TestLongStream(t *testing.T) {
 		resp.Body = io.NopCloser(all)
 		return resp, err
 	})
-	r, err := cl.Create(t.Context(), &call.Call{}, question())
+	r, err := create(t, cl, question())
 	wantSuccess(t, err)
 	wantEqual(t, "bytes of the answer", len(textOf(r.Output...)), deltas*len("word "))
 	if during-before > 1<<20 {
@@ -319,7 +271,7 @@ func TestLateEvents(t *testing.T) {
 			cl, _ := newClient(0, sseStep(events...))
 			cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 			before := allocated()
-			r, err := cl.Create(t.Context(), &call.Call{}, question())
+			r, err := create(t, cl, question())
 			wantSuccess(t, err)
 			wantEqual(t, "bytes of the answer", len(textOf(r.Output...)), text)
 			if total := allocated() - before; total > 64*text {

@@ -16,13 +16,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
-// body is the body of a request. Lists and objects that remove changes are its own.
-type body map[string]any
+// params are the parameters of a request: its body is their JSON. No other params share the lists and
+// objects that remove changes.
+type params map[string]any
 
-// newBody returns the body of a person's request, without the parameters that the API is known to
+// newParams returns the parameters of a person's request, without those that the API is known to
 // refuse.
-func (cl *Client) newBody(person call.Person, r call.Request) body {
-	b := body(nonZero(map[string]any{
+func (cl *Client) newParams(person call.Person, r call.Request) params {
+	p := params(nonZero(map[string]any{
 		"background":          r.Background,
 		"input":               r.Input,
 		"instructions":        r.Instructions,
@@ -35,15 +36,15 @@ func (cl *Client) newBody(person call.Person, r call.Request) body {
 		"stream":              !r.Plain,
 		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
 	}))
-	b["store"] = cl.o.Store // also if it is false
+	p["store"] = cl.o.Store // also if it is false
 	if len(r.Tools) > 0 {
-		b["tools"] = r.Tools
+		p["tools"] = r.Tools
 	}
 
 	include := slices.Clone(r.Include)
 	can := call.CapabilityOf(r.Model)
 	if can.Verbosity && r.Verbosity != "" {
-		b["text"] = map[string]any{"verbosity": r.Verbosity}
+		p["text"] = map[string]any{"verbosity": r.Verbosity}
 	}
 	if can.Reasoning {
 		include = append(include, encryptedReasoning)
@@ -52,16 +53,16 @@ func (cl *Client) newBody(person call.Person, r call.Request) body {
 			"summary": r.ReasoningSummary,
 		})
 		if len(reasoning) > 0 {
-			b["reasoning"] = reasoning
+			p["reasoning"] = reasoning
 		}
 	}
 	if len(include) > 0 {
-		b["include"] = include
+		p["include"] = include
 	}
 
-	b.add(r.Extra)
-	cl.memory.removeFrom(b, r.Model, person.ID)
-	return b
+	p.add(r.Extra)
+	cl.memory.removeFrom(p, r.Model, person.ID)
+	return p
 }
 
 // nonZero removes the members that are not set.
@@ -72,8 +73,8 @@ func nonZero(members map[string]any) map[string]any {
 	return members
 }
 
-// add merges Request.Extra into the body.
-func (b body) add(extra map[string]any) {
+// add merges Request.Extra into the parameters.
+func (p params) add(extra map[string]any) {
 	own := maps.Clone(extra)
 	for _, name := range call.FixedMembers {
 		delete(own, name)
@@ -81,7 +82,7 @@ func (b body) add(extra map[string]any) {
 
 	list, ok := own["include"].([]any)
 	if ok {
-		elements := b.include()
+		elements := p.include()
 		for _, value := range list {
 			element := fmt.Sprint(value)
 			if !slices.Contains(elements, element) {
@@ -90,11 +91,11 @@ func (b body) add(extra map[string]any) {
 		}
 		own["include"] = elements
 	}
-	merge(b, own)
+	merge(p, own)
 }
 
-// merge adds members to an object. Objects are merged member by member. null removes a member, and
-// the object that it leaves empty.
+// merge adds members to an object. Objects are merged member by member. null removes a member, and an
+// object that is empty without it.
 func merge(object, members map[string]any) {
 	for name, value := range members {
 		further, ok := value.(map[string]any)
@@ -119,19 +120,19 @@ func merge(object, members map[string]any) {
 }
 
 // include returns the elements of include.
-func (b body) include() []string {
-	elements, _ := b["include"].([]string)
+func (p params) include() []string {
+	elements, _ := p["include"].([]string)
 	return elements
 }
 
 // value returns the value of a parameter, or nil.
-func (b body) value(name string) any {
+func (p params) value(name string) any {
 	parent, member, nested := strings.Cut(name, ".")
 	if !nested {
-		return b[name]
+		return p[name]
 	}
 
-	switch members := b[parent].(type) {
+	switch members := p[parent].(type) {
 	case []string: // include
 		if slices.Contains(members, member) {
 			return member
@@ -142,20 +143,20 @@ func (b body) value(name string) any {
 	return nil
 }
 
-// has reports whether the body has a parameter with its value.
-func (b body) has(p parameter) bool {
-	v := b.value(p.name)
-	return v != nil && (p.value == anyValue || fmt.Sprint(v) == p.value)
+// has reports whether a parameter is there that the API refuses, with the refused value.
+func (p params) has(known refusedParam) bool {
+	v := p.value(known.name)
+	return v != nil && (known.value == anyValue || fmt.Sprint(v) == known.value)
 }
 
-// remove removes a parameter that the body has, and the list or object that it leaves empty.
-func (b body) remove(name string) {
+// remove removes a parameter that is there, and a list or object that is empty without it.
+func (p params) remove(name string) {
 	parent, member, nested := strings.Cut(name, ".")
 	left := 0
-	switch members := b[parent].(type) {
+	switch members := p[parent].(type) {
 	case []string: // include
 		members = slices.DeleteFunc(members, func(element string) bool { return element == member })
-		b[parent] = members
+		p[parent] = members
 		left = len(members)
 
 	case map[string]any:
@@ -163,7 +164,7 @@ func (b body) remove(name string) {
 		left = len(members)
 	}
 	if !nested || left == 0 {
-		delete(b, parent)
+		delete(p, parent)
 	}
 }
 
@@ -172,9 +173,9 @@ const identifierParam = "safety_identifier"
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
-// dispensable has the parameters that an answer can do without. tools is not among them: an answer
-// without search is not the one that was asked for. Neither is store, without which the API keeps
-// the question and the answer, nor max_tool_calls, which bounds what a question costs.
+// dispensable has the parameters that an answer can do without: not tools, because an answer needs the
+// search, not store, without which the API keeps the question and the answer, and not max_tool_calls,
+// which bounds what a question costs.
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
@@ -183,19 +184,19 @@ var dispensable = []string{
 // refused returns the parameter that a 400 names and that the answer can do without, else "". Some
 // servers name background in the message only, or store in its place. Without safety_identifier a
 // request is sent only to a server that does not know the parameter.
-func (b body) refused(e *call.Error) string {
+func (p params) refused(e *call.Error) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
 	}
-	element := b.refusedElement(e)
+	element := p.refusedElement(e)
 	if element != "" {
 		return "include." + element
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	ofIdentifier := name == identifierParam || says(e, identifierParam) && !b.asks(identifierParam)
+	ofIdentifier := name == identifierParam || says(e, identifierParam) && !p.asks(identifierParam)
 	switch {
-	case b["background"] == true && (name == "store" || says(e, "background")):
+	case p["background"] == true && (name == "store" || says(e, "background")):
 		return "background"
 	case ofIdentifier && isUnknownParameter(e):
 		return identifierParam
@@ -206,15 +207,15 @@ func (b body) refused(e *call.Error) string {
 }
 
 // asks reports whether the question has a word, which a message may quote.
-func (b body) asks(word string) bool {
-	input, _ := jsonx.Marshal(b["input"])
+func (p params) asks(word string) bool {
+	input, _ := jsonx.Marshal(p["input"])
 	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }
 
-// refusedElement returns the element of include that a 400 names, else "". The API names it by
-// itself, by its index, or in the message only.
-func (b body) refusedElement(e *call.Error) string {
-	for i, element := range b.include() {
+// refusedElement returns the element of include that a 400 names, else "". The API names the element,
+// its index, or include with the element in the message only.
+func (p params) refusedElement(e *call.Error) string {
+	for i, element := range p.include() {
 		switch e.Param {
 		case element, "include." + element, fmt.Sprintf("include[%d]", i):
 			return element

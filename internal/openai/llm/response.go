@@ -35,7 +35,7 @@ func textOf(items ...call.Item) string {
 			}
 		}
 	}
-	return strings.Join(texts, "") // one is not copied
+	return strings.Join(texts, "") // a single text is not copied
 }
 
 // isAnswer reports whether the item is a message with text and no commentary.
@@ -43,8 +43,8 @@ func isAnswer(i call.Item) bool {
 	return i.Phase != "commentary" && textOf(i) != ""
 }
 
-// searches returns how many searches the API bills. Those in the output count if it reports no
-// number.
+// searches returns how many searches the API bills: the number that it reports, or else that of the
+// searches in the output.
 func searches(r *call.Response) int {
 	billed := r.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
@@ -61,7 +61,7 @@ func searches(r *call.Response) int {
 }
 
 // responseIn returns the JSON of the response that an event has, or data itself, which is a response.
-// It copies data: a response has up to 16 MiB.
+// The response, of up to 16 MiB, is copied.
 func responseIn(data []byte) []byte {
 	response := gjson.GetBytes(data, "response")
 	if response.IsObject() {
@@ -70,8 +70,8 @@ func responseIn(data []byte) []byte {
 	return data
 }
 
-// check returns why a response, which data has or is, is not an answer. It sets the status that some
-// servers leave out.
+// check returns why a response, which data has or is, is not an answer. The status that some servers
+// leave out is set.
 func check(r *call.Response, data []byte) error {
 	if size(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,14 +15,12 @@ import (
 const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
 
 func TestRetryAfter(t *testing.T) {
-	for name, row := range table(t, "retry-after") {
-		bubble(t, name, func(t *testing.T) {
-			headers, want := row[0], row[1]
-			cl, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
-			e := asError(t, createError(t, cl))
-			wantEqual(t, "wait", e.RetryAfter.String(), want)
-		})
-	}
+	eachRow(t, "retry-after", func(t *testing.T, _ string, row []string) {
+		headers, want := row[0], row[1]
+		cl, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
+		e := asError(t, createError(t, cl))
+		wantEqual(t, "wait", e.RetryAfter.String(), want)
+	})
 }
 
 // A call asks again at the time that the API names after a rate limit, whichever way it says so, or
@@ -40,7 +37,7 @@ func TestWaits(t *testing.T) {
 				status, _ := strconv.Atoi(limit[1])
 				body := fmt.Sprintf(limit[2], message)
 				steps = append(steps, answer(status, body, strings.Split(headers, "|")...))
-				cl, api := newClient(2, append(steps, answer(200, finished))...)
+				cl, api := newClient(2, append(steps, succeed)...)
 				r := question()
 				r.Background = way == "background"
 				r.Plain = r.Background
@@ -50,9 +47,7 @@ func TestWaits(t *testing.T) {
 				if strings.HasPrefix(name, "in 10 s") {
 					most = 10 * time.Second
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), most)
-				defer cancel()
-				_, err := cl.Create(ctx, &call.Call{}, r)
+				_, err := cl.Create(within(t, most), &call.Call{}, r)
 
 				if want == "ends" {
 					wantKind(t, err, call.KindRateLimit)
@@ -81,7 +76,7 @@ func TestWaitsOfOthers(t *testing.T) {
 		"failed response": answer(200, failed, "Retry-After", "20"),
 	} {
 		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(1, first, answer(200, finished))
+			cl, api := newClient(1, first, succeed)
 			wantSuccess(t, createError(t, cl))
 			if wait := api.at[1].Sub(api.at[0]); wait > time.Second {
 				t.Errorf("waits %v, want about half a second", wait)
@@ -93,41 +88,37 @@ func TestWaitsOfOthers(t *testing.T) {
 // Each refused parameter is dropped from the next request, at once and without a retry, and stays
 // away from the model.
 func TestRefusedParameters(t *testing.T) {
-	for name, row := range table(t, "refused") {
-		t.Run(name, func(t *testing.T) {
-			param, message, gone, left := row[0], row[1], row[2], row[3]
-			cl, api := newClient(0, refusedAs(param, message), answer(200, finished))
-			r := question()
-			r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
-				"reasoning": {"summary": "auto"}}`)
+	eachRow(t, "refused", func(t *testing.T, _ string, row []string) {
+		param, message, gone, left := row[0], row[1], row[2], row[3]
+		cl, api := newClient(0, refusedAs(param, message), succeed)
+		r := question()
+		r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
+			"reasoning": {"summary": "auto"}}`)
 
-			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
-				r.Model = model
-				_, err := cl.Create(t.Context(), &call.Call{}, r)
-				wantSuccess(t, err)
-			}
+		for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
+			r.Model = model
+			_, err := create(t, cl, r)
+			wantSuccess(t, err)
+		}
 
-			var got []bool
-			for _, body := range api.bodies {
-				got = append(got, sends(body, gone))
-			}
+		var got []bool
+		for _, params := range api.sent {
+			got = append(got, sends(params, gone))
+		}
+		want := []bool{true, false, false, true} // the last model may take it
+		wantEqual(t, "requests that have "+gone, got, want)
 
-			want := []bool{true, false, false, true} // the last model may take it
-			wantEqual(t, "requests that have "+gone, got, want)
-
-			if !sends(api.bodies[1], left) {
-				t.Errorf("the second request lacks %s: %v", left, api.bodies[1])
-			}
-
-			wantWarnings(t, &api.log, 1)
-		})
-	}
+		if !sends(api.sent[1], left) {
+			t.Errorf("the second request lacks %s: %v", left, api.sent[1])
+		}
+		wantWarnings(t, &api.log, 1)
+	})
 }
 
-// sends reports whether a body has a dotted path; after include, an element.
-func sends(body map[string]any, path string) bool {
+// sends reports whether parameters have a dotted path; after include, an element.
+func sends(params map[string]any, path string) bool {
 	key, rest, nested := strings.Cut(path, ".")
-	value, ok := body[key]
+	value, ok := params[key]
 	switch value := value.(type) {
 	case []any:
 		ok = !nested || slices.Contains(value, any(rest))
@@ -154,7 +145,7 @@ func TestRefusedForGood(t *testing.T) {
 			r := question()
 			r.Plain = true
 			r.Extra = object(t, `{"text": "no object"}`)
-			_, err := cl.Create(t.Context(), &call.Call{}, r)
+			_, err := create(t, cl, r)
 
 			wantKind(t, err, call.KindParameter)
 			want := 1

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	maxBody      = 16 << 20 // bytes of a response, after decompression
-	maxErrorBody = 1 << 20  // bytes of an error response that are read
+	maxBody      = 16 << 20 // bytes of a body, after decompression
+	maxErrorBody = 1 << 20  // bytes of the body of an error that are read
 	maxErrorText = 64 << 10 // bytes of a text in an error that are read, unless most are blanks
 	eventStream  = "text/event-stream"
 )
@@ -33,7 +33,7 @@ func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOp
 	}
 }
 
-// middleware is around each request of a call. It completes the request, bounds the body of the
+// middleware is around each request of a call: it completes the request, bounds the body of the HTTP
 // response, and turns any status but 2xx into a *call.Error.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
@@ -74,7 +74,7 @@ func (cl *Client) complete(req *http.Request, c *call.Call) {
 	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
-// readResponse reads the body of a response and closes it.
+// readResponse reads the body of an HTTP response to its end, and closes it.
 func readResponse(
 	ctx context.Context, resp *http.Response, acc *accumulator,
 ) (*call.Response, error) {
@@ -93,7 +93,7 @@ func readResponse(
 	return r, nil
 }
 
-// read reads a stream or an object.
+// read reads the response in a body: a stream or an object.
 func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
 	contentType := resp.Header.Get("Content-Type")
 	body := bufio.NewReader(resp.Body)
@@ -114,8 +114,8 @@ var (
 	startOfDocument = text.Regexp("^[{<]")
 )
 
-// isStream reports whether a body is a stream. Its first bytes decide where they can: some
-// servers send no content type, or the one that the request expects.
+// isStream reports whether a body is a stream. The first bytes decide where they can: some servers
+// send no content type, or that of the Accept header.
 func isStream(body *bufio.Reader, contentType string) bool {
 	start, _ := body.Peek(len("data:")) // a read reports the error
 	switch {
@@ -171,8 +171,8 @@ func (cl *Client) logBody(ctx context.Context, msg string, data []byte) {
 }
 
 // Model returns what the API says about a model (GET /models/{id}). Every error is a *call.Error.
-// The request is not repeated. It does not use openai-go, whose service for models is in a package
-// of 13 MB.
+// The request is not repeated. openai-go has its service for models in a package of 13 MB, so Model
+// does without.
 func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err

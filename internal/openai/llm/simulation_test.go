@@ -21,32 +21,32 @@ import (
 
 // limits is what a simulated API allows.
 type limits struct {
-	rate    float64       // requests a second; 0: everything
-	burst   float64       // at most at once
-	window  bool          // rate in the last second, in place of a bucket that fills
-	others  float64       // requests a second that other programs make
-	counts  bool          // a refused request takes what is left of the limit
-	drops   bool          // a tenth of the rate from the 3rd to the 43rd second
-	random  float64       // share of the requests that are refused at random
-	well    time.Duration // end of the refusals at random; 0: none
-	latency time.Duration // from a request to its refusal; 0: 40 ms
-	answers time.Duration // from a request to its answer
-	header  string        // of a refusal: a name that headers knows, or a Retry-After
-	seed    uint64        // of what is random
+	Rate    float64       // requests a second; 0: everything
+	Burst   float64       // at most at once
+	Window  bool          // rate in the last second, in place of a bucket that fills
+	Others  float64       // requests a second that other programs make
+	Counts  bool          // a refused request takes what is left of the limit
+	Drops   bool          // a tenth of the rate from the 3rd to the 43rd second
+	Random  float64       // share of the requests that are refused at random
+	Well    time.Duration // end of the refusals at random; 0: none
+	Latency time.Duration // from a request to its refusal; 0: 40 ms
+	Answers time.Duration // from a request to its answer
+	Header  string        // of a refusal: a name that headers knows, or a Retry-After
+	Seed    uint64        // of what is random
 }
 
 // crowd is calls of one person, and what they may cost.
 type crowd struct {
-	person  string
-	start   time.Duration
-	calls   int
-	every   time.Duration // from one call to the next; 0: all at once
-	loops   time.Duration // each of the calls is followed by others until then; 0: none
-	refused time.Duration // all requests of the person are refused until then
+	Person  string
+	Start   time.Duration
+	Calls   int
+	Every   time.Duration // from one call to the next; 0: all at once
+	Loops   time.Duration // each of the calls is followed by others until then; 0: none
+	Refused time.Duration // all requests of the person are refused until then
 
-	since    time.Duration // only calls that start from then on are checked
-	most     time.Duration // that a call waits; 0: not checked
-	requests float64       // for each call; 0: not checked
+	Since    time.Duration // only calls that start from then on are checked
+	Most     time.Duration // that a call waits; 0: not checked
+	Requests float64       // for each call; 0: not checked
 }
 
 // outcome is what became of a call.
@@ -74,46 +74,46 @@ type simulation struct {
 
 // check checks the calls of a crowd, which are all answered, if it says what they may cost.
 func (w crowd) check(t *testing.T, s *simulation) {
-	if w.most == 0 && w.requests == 0 {
+	if w.Most == 0 && w.Requests == 0 {
 		return
 	}
 
 	calls := 0
-	for _, o := range s.outcomes[w.person] {
-		if o.start < w.since {
+	for _, o := range s.outcomes[w.Person] {
+		if o.start < w.Since {
 			continue
 		}
 
 		calls++
 		if o.err != nil {
-			t.Errorf("%s: %v", w.person, o.err)
+			t.Errorf("%s: %v", w.Person, o.err)
 		}
 
-		if w.most > 0 && o.wait > w.most {
-			t.Errorf("%s: a call waits %v, want at most %v", w.person, o.wait, w.most)
+		if w.Most > 0 && o.wait > w.Most {
+			t.Errorf("%s: a call waits %v, want at most %v", w.Person, o.wait, w.Most)
 		}
 	}
 
-	requests := float64(s.requests[w.person]) / float64(calls)
-	if calls == 0 || w.requests > 0 && requests > w.requests {
-		t.Errorf("%s: %.2f requests a call, want at most %.2f", w.person, requests, w.requests)
+	requests := float64(s.requests[w.Person]) / float64(calls)
+	if calls == 0 || w.Requests > 0 && requests > w.Requests {
+		t.Errorf("%s: %.2f requests a call, want at most %.2f", w.Person, requests, w.Requests)
 	}
 }
 
 func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
-	time.Sleep(s.latency / 2)
+	time.Sleep(s.Latency / 2)
 	wait := s.take(req.Header.Get("Traceparent"))
 	if wait > 0 {
-		time.Sleep(s.latency / 2)
+		time.Sleep(s.Latency / 2)
 		return s.refusal(wait)(req)
 	}
 
 	select {
-	case <-time.After(s.answers):
+	case <-time.After(s.Answers):
 	case <-req.Context().Done():
 	}
 
-	return answer(200, finished)(req)
+	return succeed(req)
 }
 
 // take returns how long it takes until a request of a call is accepted, 0 when it is.
@@ -126,29 +126,29 @@ func (s *simulation) take(call string) time.Duration {
 	s.requests[person]++
 	at := time.Since(s.begin)
 	for _, w := range s.crowds {
-		if w.person == person && at < w.refused {
+		if w.Person == person && at < w.Refused {
 			return time.Second
 		}
 	}
 
-	recovered := s.well > 0 && at >= s.well
-	if !recovered && s.chance(call) < s.random {
+	recovered := s.Well > 0 && at >= s.Well
+	if !recovered && s.chance(call) < s.Random {
 		return time.Second
 	}
 
-	rate := s.rate
-	if s.drops && at > 3*time.Second && at < 43*time.Second {
+	rate := s.Rate
+	if s.Drops && at > 3*time.Second && at < 43*time.Second {
 		rate /= 10
 	}
 
 	switch {
 	case rate == 0:
 		return 0
-	case s.window:
+	case s.Window:
 		return s.takeOfWindow(time.Now(), int(rate))
 	}
 
-	s.tokens = math.Min(s.burst, s.tokens+(rate-s.others)*time.Since(s.filled).Seconds())
+	s.tokens = math.Min(s.Burst, s.tokens+(rate-s.Others)*time.Since(s.filled).Seconds())
 	s.filled = time.Now()
 	if s.tokens >= 1-1e-9 {
 		s.tokens--
@@ -156,7 +156,7 @@ func (s *simulation) take(call string) time.Duration {
 	}
 
 	wait := time.Duration((1 - s.tokens) / rate * float64(time.Second))
-	if s.counts {
+	if s.Counts {
 		s.tokens = 0
 	}
 
@@ -174,7 +174,7 @@ func seeds() uint64 {
 func (s *simulation) chance(call string) float64 {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, call)
-	return rand.New(rand.NewPCG(s.seed+s.attempts[call]<<32, hash.Sum64())).Float64()
+	return rand.New(rand.NewPCG(s.Seed+s.attempts[call]<<32, hash.Sum64())).Float64()
 }
 
 // takeOfWindow is take for a number of requests within a second.
@@ -191,15 +191,15 @@ func (s *simulation) takeOfWindow(now time.Time, most int) time.Duration {
 	return 0
 }
 
-// simulate lets crowds call an API until all their calls have ended.
+// simulate lets crowds call an API until all their calls have ended, and checks what the calls cost.
 func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
-	l.latency = cmp.Or(l.latency, 40*time.Millisecond)
+	l.Latency = cmp.Or(l.Latency, 40*time.Millisecond)
 	s := &simulation{
 		limits:   l,
 		crowds:   crowds,
 		begin:    time.Now(),
 		attempts: map[string]uint64{},
-		tokens:   l.burst,
+		tokens:   l.Burst,
 		filled:   time.Now(),
 		requests: map[string]int{},
 		outcomes: map[string][]outcome{},
@@ -218,19 +218,19 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ended = time.Since(s.begin)
-		wait := s.ended - start - s.answers - s.latency/2
+		wait := s.ended - start - s.Answers - s.Latency/2
 		s.outcomes[person] = append(s.outcomes[person], outcome{start, wait, err})
 	}
 
 	var calls sync.WaitGroup
 	for _, w := range crowds {
-		for i := range w.calls {
+		for i := range w.Calls {
 			calls.Go(func() {
-				time.Sleep(w.start + time.Duration(i)*w.every)
-				call(w.person, fmt.Sprint(i))
-				for n := 1; time.Since(s.begin) < w.loops; n++ {
+				time.Sleep(w.Start + time.Duration(i)*w.Every)
+				call(w.Person, fmt.Sprint(i))
+				for n := 1; time.Since(s.begin) < w.Loops; n++ {
 					time.Sleep(500 * time.Millisecond)
-					call(w.person, fmt.Sprint(i, " ", n))
+					call(w.Person, fmt.Sprint(i, " ", n))
 				}
 			})
 		}
@@ -238,12 +238,15 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 
 	calls.Wait()
 	wantEqual(t, "waiting calls", cl.Waiting(), 0)
+	for _, w := range crowds {
+		w.check(t, s)
+	}
 	return s
 }
 
 // refusal returns a refusal, as APIs say how long to wait.
 func (l limits) refusal(wait time.Duration) step {
-	switch l.header {
+	switch l.Header {
 	case "no time":
 		return answer(429, rateLimited)
 	case "seconds":
@@ -255,10 +258,10 @@ func (l limits) refusal(wait time.Duration) step {
 		message := fmt.Sprintf("Please try again in %v.", wait.Round(time.Millisecond))
 		return answer(429, apiBody("tokens", "rate_limit_exceeded", "", message))
 	case "time of the reset":
-		whole := time.Duration(l.burst / l.rate * float64(time.Second))
+		whole := time.Duration(l.Burst / l.Rate * float64(time.Second))
 		return answer(429, rateLimited,
 			"X-Ratelimit-Remaining-Requests", "0",
 			"X-Ratelimit-Reset-Requests", whole.String())
 	}
-	return answer(429, rateLimited, "Retry-After", l.header)
+	return answer(429, rateLimited, "Retry-After", l.Header)
 }

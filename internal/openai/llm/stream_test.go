@@ -31,8 +31,7 @@ const yesScript = `
 	call.BlockStart {"index":0,"kind":"text","id":"msg_1"}
 	call.BlockDelta {"index":0,"text":"Yes."}
 	call.BlockStop {"index":0}
-	call.Usage {"input_tokens":1,"output_tokens":2,"total_tokens":3}
-	call.Done {"status":"completed"}
+	completed {"input_tokens":1,"output_tokens":2,"total_tokens":3}
 	`
 
 // failedStep is a stream that ends with a failed response.
@@ -66,8 +65,8 @@ var brokenRows = map[string]struct {
 	"no bytes": {"the server closed the connection without an answer", broken(io.EOF)},
 }
 
-// Each failure has its kind and its message. Those that may be temporary are tried once more, about
-// half a second later.
+// Each failure has its kind and its message. About half a second after a failure that may be temporary,
+// a call asks once more.
 func TestFailures(t *testing.T) {
 	forms := map[string]func(string) step{
 		"event":  eventStep,
@@ -75,11 +74,9 @@ func TestFailures(t *testing.T) {
 		"stream": func(body string) step { return answer(200, body, "Content-Type", eventStream) },
 		"plain":  func(body string) step { return answer(200, body) },
 	}
-	for name, row := range table(t, "failures") {
-		bubble(t, name, func(t *testing.T) {
-			checkFailure(t, forms[row[0]](row[3]), row[1], row[2])
-		})
-	}
+	eachRow(t, "failures", func(t *testing.T, _ string, row []string) {
+		checkFailure(t, forms[row[0]](row[3]), row[1], row[2])
+	})
 	for name, row := range brokenRows {
 		bubble(t, name, func(t *testing.T) {
 			checkFailure(t, row.step, "connection", row.message)
@@ -89,7 +86,7 @@ func TestFailures(t *testing.T) {
 
 func checkFailure(t *testing.T, fail step, kind, message string) {
 	cl, api := newClient(1, fail)
-	events, err := ask(t, cl)
+	events, _, err := watch(t, cl, question())
 
 	e := asError(t, err)
 	wantEqual(t, "kind", e.Kind.Label(), kind)
@@ -135,10 +132,10 @@ func TestPlainAnswers(t *testing.T) {
 		for name, body := range bodies {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
 				cl, _ := newClient(0, answer(200, body, "Content-Type", contentType))
-				events, err := ask(t, cl)
+				events, r, err := watch(t, cl, question())
 
 				wantSuccess(t, err)
-				wantEvents(t, events, yesScript)
+				wantScript(t, events, r, yesScript)
 			})
 		}
 	}

@@ -12,7 +12,7 @@ import (
 const maxRounds = 8 // responses of one Run
 
 // Tool is a function or custom tool that the model may call. Call gets the input as the model wrote
-// it and must return when ctx ends. Its result goes to the model, an error too.
+// it and must return when ctx ends. The result, or the error, goes to the model.
 type Tool struct {
 	Param map[string]any // with type and name, as the API takes it
 	Call  func(ctx context.Context, input string) (string, error)
@@ -38,20 +38,20 @@ func (cl *Client) Run(
 	var calls []toolCall
 	for range maxRounds {
 		r.Input = slices.Concat(r.Input, callTools(ctx, calls))
-		resp, err := cl.Create(ctx, c, r)
+		response, err := cl.Create(ctx, c, r)
 		if err != nil {
 			return nil, err
 		}
-		tokens.Add(resp.Tokens)
-		resp.Tokens = tokens
+		tokens.Add(response.Tokens)
+		response.Tokens = tokens
 
-		calls = toolCalls(resp, tools)
+		calls = toolCalls(response, tools)
 		if len(calls) == 0 {
 			c.Send(tokens)
-			c.Send(call.Done{Status: resp.Status, Streamed: resp.Streamed})
-			return resp, nil
+			c.Send(call.Done{Status: response.Status, Streamed: response.Streamed})
+			return response, nil
 		}
-		r.Input = slices.Concat(r.Input, resp.InputItems())
+		r.Input = slices.Concat(r.Input, response.InputItems())
 	}
 	return nil, &call.Error{Kind: call.KindFailed, Message: "the model calls tools again and again"}
 }
@@ -62,8 +62,8 @@ type toolCall struct {
 	tool Tool
 }
 
-// toolCalls returns the calls of a response, none when one of them cannot be answered: the API
-// takes the outputs of all calls or of none.
+// toolCalls returns the calls of a response, or none when a call cannot be answered: the API takes the
+// outputs of all calls or of none.
 func toolCalls(r *call.Response, tools []Tool) []toolCall {
 	if r.Status == "incomplete" {
 		return nil // the input of a call may be incomplete too

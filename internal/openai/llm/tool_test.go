@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -26,7 +27,7 @@ func TestRunEnds(t *testing.T) {
 			body := `{"status":"` + tt.Status + `","output":[` + tt.Output + `]}`
 			cl, api := newClient(0, answer(200, body))
 			tools := []Tool{{map[string]any{"type": "function", "name": "add"}, count}}
-			_, err := watch(t.Context(), cl, question(), tools...)
+			_, err := cl.Run(t.Context(), &call.Call{}, question(), tools)
 
 			wantEqual(t, "kind", kindOf(t, err).Label(), tt.Kind)
 			api.wantRequests(t, tt.Requests)
@@ -45,7 +46,7 @@ const toolCallsBody = `{"id":"resp_1","status":"completed",
 	{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"gBBB"}]}`
 
 // The calls of a response run side by side. The failure of a tool goes back to the model and does
-// not affect the others.
+// not affect other tools.
 func TestRunFailures(t *testing.T) {
 	both := make(chan struct{})
 	fail := func(context.Context, string) (string, error) {
@@ -64,10 +65,11 @@ func TestRunFailures(t *testing.T) {
 	}
 
 	cl, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
-	events, err := watch(t.Context(), cl, question(), tools...)
+	var events []call.Event
+	r, err := cl.Run(t.Context(), recorded(&events), question(), tools)
 	wantSuccess(t, err)
 
-	wantEvents(t, events, `
+	wantScript(t, events, r, `
 		call.BlockStart {"index":0,"kind":"thinking","id":"rs_0"}
 		call.BlockStop {"index":0}
 		call.BlockStart {"index":1,"kind":"thinking","id":"rs_1"}
@@ -85,7 +87,9 @@ func TestRunFailures(t *testing.T) {
 		call.BlockStop {"index":5}
 		call.Usage {"input_tokens":11,"output_tokens":7,"total_tokens":18}
 		call.Done {"status":"completed"}
+		completed {"input_tokens":11,"output_tokens":7,"total_tokens":18}
 		`)
+	wantEqual(t, "end", events[len(events)-1], call.Done{Status: "completed", Streamed: true})
 
 	want := object(t, `{
 		"tools":[
@@ -100,6 +104,6 @@ func TestRunFailures(t *testing.T) {
 			{"type":"function_call_output","call_id":"call_1","output":"error: no such row"},
 			{"type":"custom_tool_call_output","call_id":"call_3","output":"hi!"}]}`)
 	for name := range want {
-		wantEqual(t, name+" of the second round", api.bodies[1][name], want[name])
+		wantEqual(t, name+" of the second round", api.sent[1][name], want[name])
 	}
 }

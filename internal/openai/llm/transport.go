@@ -19,8 +19,8 @@ import (
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
 // environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
-// (an image made from scratch). It bounds connecting; the context bounds the wait for a response.
-// dial connects; nil: package net does.
+// (an image made from scratch). The client bounds connecting; the context of a request bounds the wait
+// for the HTTP response. dial connects; nil: package net does.
 func NewHTTPClient(
 	dial func(ctx context.Context, network, address string) (net.Conn, error),
 ) *http.Client {
@@ -52,7 +52,7 @@ func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Resp
 	return nil
 }
 
-// transport looks for root certificates at the first request over TLS, because they cost
+// transport looks for root certificates at the first request over TLS, because the certificates cost
 // milliseconds and megabytes that a start does not need, and plain HTTP never does.
 type transport struct {
 	*http.Transport
@@ -74,7 +74,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(req)
 }
 
-// systemRoots are read by one goroutine, as crypto/x509 reads those of the process once. Their file
+// systemRoots are read by one goroutine, as crypto/x509 reads the roots of the process once. The file
 // may be a pipe, or on a file system that hangs.
 var systemRoots = struct {
 	begin sync.Once
@@ -82,8 +82,8 @@ var systemRoots = struct {
 	pool  *x509.CertPool // nil: those of the system
 }{read: make(chan struct{})} // here, because bubbles of tests share it
 
-// Roots returns bundled root certificates where the system has none, and nil where it has. It waits
-// until they are read. If ctx ends first, the error is a call.RootsError.
+// Roots waits until the root certificates of the system are read, and returns bundled ones if there
+// are none, else nil. If ctx ends first, the error is a call.RootsError.
 func Roots(ctx context.Context) (*x509.CertPool, error) {
 	r := &systemRoots
 	r.begin.Do(func() {
@@ -99,7 +99,7 @@ func Roots(ctx context.Context) (*x509.CertPool, error) {
 	case <-r.read:
 	case <-ctx.Done():
 		select {
-		case <-r.read: // both
+		case <-r.read: // and ctx has ended, too
 		default:
 			file := cmp.Or(os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR"), "the system")
 			return nil, call.RootsError(file)
@@ -119,7 +119,7 @@ func bundledRoots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		cert, err := x509.ParseCertificate(root.Certificate)
-		if err == nil { // else the others still work
+		if err == nil { // else the other roots still work
 			pool.AddCertWithConstraint(cert, root.Constraint)
 		}
 	}
@@ -127,7 +127,8 @@ func bundledRoots() *x509.CertPool {
 }
 
 // checkRedirect follows a redirect only where the same request goes to the same scheme, host and
-// port (307 and 308). Others are an error: the key and the question are for the configured host.
+// port (307 and 308). Any other redirect is an error: the key and the question are for the configured
+// host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host

@@ -1,7 +1,7 @@
 // Package budget bounds the calls and tokens of people, over all replicas where there is a store.
 //
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
-//	memory.go   the buckets of this process
+//	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
@@ -33,14 +33,14 @@ type Options struct {
 // Budget counts what people use. It is safe for concurrent use.
 type Budget struct {
 	Options
-	memory memory
+	local local
 }
 
 // New returns a Budget.
 func New(o Options) *Budget {
 	return &Budget{
 		Options: o,
-		memory: memory{
+		local: local{
 			clock: time.Now,
 			full:  map[string]int64{},
 		},
@@ -68,9 +68,9 @@ func (b *Budget) Take(c *call.Call) error {
 	c.Unsure = outcome == unsure
 	switch {
 	case outcome != done:
-		refused, wait = b.memory.take(buckets)
-	case refused == 0: // in memory, too, which decides when the store fails
-		b.memory.take(b.buckets(id, 1, c.Reserved, true))
+		refused, wait = b.local.take(buckets)
+	case refused == 0: // of this process, too, which decides when the store fails
+		b.local.take(b.buckets(id, 1, c.Reserved, true))
 	}
 	if refused == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (b *Budget) Settle(c *call.Call, sent bool) {
 	id := c.Person.ID
 	used := c.Usage.Input + c.Usage.Output + int64(c.Unknown)*c.Reserved
 	correction := b.buckets(id, calls-1, used-c.Reserved, true)
-	b.memory.take(correction)
+	b.local.take(correction)
 	switch {
 	case c.Unsure: // the script may have run: nothing is given back, or taken twice
 		correction = b.buckets(id, 0, max(0, used-c.Reserved), true)

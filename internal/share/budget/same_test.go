@@ -29,7 +29,7 @@ func random(r *rand.Rand) (list []bucket) {
 	return list[:r.IntN(len(list)+1)]
 }
 
-// The script and the memory agree in random steps at random times, also about what is left.
+// The script and the local buckets agree in random steps at random times, also about what is left.
 func TestSame(t *testing.T) {
 	const steps = 20_000
 	server := redistest.New(t)
@@ -42,9 +42,9 @@ func TestSame(t *testing.T) {
 	source := strings.Replace(takeSource, "redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}", 1)
 	script := redis.NewScript(-1, source)
 	r := rand.New(rand.NewPCG(1, 2))
-	memory := &New(Options{}).memory
+	local := &New(Options{}).local
 	now := time.Now().UnixMicro()
-	memory.clock = func() time.Time { return time.UnixMicro(now) }
+	local.clock = func() time.Time { return time.UnixMicro(now) }
 	passed := 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
@@ -52,7 +52,7 @@ func TestSame(t *testing.T) {
 		if len(buckets) == 0 {
 			continue
 		}
-		refused, wait := memory.take(buckets)
+		refused, wait := local.take(buckets)
 		args := append(arguments(buckets), now/1e6, now%1e6)
 		got, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {
@@ -61,7 +61,7 @@ func TestSame(t *testing.T) {
 
 		want := []int64{int64(refused), wait}
 		if !slices.Equal(got, want) {
-			t.Fatalf("step %d: the script says %v, the memory %v", step, got, want)
+			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)
 		}
 		if refused == 0 {
 			passed++

@@ -134,7 +134,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// A call that began in memory is noted in the store if that works at its end.
+// A call that began without the store is noted in the store if that works at its end.
 func TestNotedLater(t *testing.T) {
 	server := redistest.New(t)
 	server.Kill()

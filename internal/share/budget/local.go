@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// memory has the buckets of this process. It follows the rules of take.lua.
-type memory struct {
+// local has the buckets of this process. It follows the rules of take.lua.
+type local struct {
 	clock func() time.Time
 
 	mu   sync.Mutex       // guards full
@@ -15,15 +15,15 @@ type memory struct {
 }
 
 // take takes from buckets. The results are those of take.lua.
-func (m *memory) take(buckets []bucket) (refused int, wait int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future
-	maps.DeleteFunc(m.full, func(_ string, full int64) bool { return full <= now })
+func (l *local) take(buckets []bucket) (refused int, wait int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future
+	maps.DeleteFunc(l.full, func(_ string, full int64) bool { return full <= now })
 
 	missing := make([]int64, len(buckets))
 	for i, b := range buckets {
-		missing[i] = min(max(m.full[b.key]-now, 0), 2*b.period)
+		missing[i] = min(max(l.full[b.key]-now, 0), 2*b.period)
 		over := missing[i] + b.need - b.period
 		if over > wait {
 			refused = i + 1
@@ -32,7 +32,7 @@ func (m *memory) take(buckets []bucket) (refused int, wait int64) {
 	}
 	if refused == 0 {
 		for i, b := range buckets {
-			m.full[b.key] = now + min(max(missing[i]+b.take, 0), 2*b.period)
+			l.full[b.key] = now + min(max(missing[i]+b.take, 0), 2*b.period)
 		}
 	}
 	return refused, wait
