@@ -19,6 +19,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // oddEvents are events that servers send seldom, or should not send.
@@ -215,7 +216,7 @@ func TestRandomStreams(t *testing.T) {
 		pool = append(pool, eventsOf(t, rows[name][2]), eventsOf(t, "$begun\n"+rows[name][2]))
 	}
 
-	for seed := range 1000 * seeds() {
+	for seed := range 1000 * compare.Seeds(1) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		background := random.IntN(3) == 0
 		stream := mutated(random, pool)
