@@ -44,7 +44,7 @@
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which messages reach the SDK           rpc      Methods.Read
-//	which requests get 429                 people   Registry.Take
+//	which requests get 429                 people   Registry.TakeRequest, Registry.TakeBytes
 //	which calls a quota refuses            budget   Budget.Take
 //	what a call gives back at its end      budget   Budget.Settle
 //	which tools and arguments are listed   server   tools, schema

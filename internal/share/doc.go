@@ -1,6 +1,7 @@
 // Package share says who may take how much, and when: people has the requests, bytes and slots of
-// each person, budget the quotas, and pacer the turns of people at the rate limit of the API.
+// each person, budget the quotas, pacer the turns of people at the rate limit of the API, and queue
+// the places of calls that wait for a slot or for their turn.
 //
-// It may import base, but not question. Begin with Registry.Run in people/slots.go; the comments of
-// pacer and budget have their rules.
+// The wing may import base, but not question. Begin with Registry.Run in people/slots.go; the
+// comments of queue, pacer and budget have their rules.
 package share

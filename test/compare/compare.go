@@ -2,6 +2,8 @@
 package compare
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +24,16 @@ func Contains(t testing.TB, what, got, part string) {
 	if !strings.Contains(got, part) {
 		t.Errorf("%s = %q, want %q in it", what, got, part)
 	}
+}
+
+// Seeds returns how many seeds a test at random has: the value of TEST_SEEDS, which .ci/run sets, or
+// a few, because they take long.
+func Seeds(few uint64) uint64 {
+	n, err := strconv.ParseUint(os.Getenv("TEST_SEEDS"), 10, 64)
+	if err != nil {
+		return few // not set
+	}
+	return n
 }
 
 // SkipRace skips a test under the race detector. why says what the detector would distort.

@@ -167,7 +167,7 @@ func TestRandomStreams(t *testing.T) {
 		m.pool = append(m.pool, eventsOf(t, rows[name][2]), eventsOf(t, "$begun\n"+rows[name][2]))
 	}
 
-	for seed := range 1000 * seeds() {
+	for seed := range 1000 * compare.Seeds(1) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		background := random.IntN(3) == 0
 		stream := m.stream(random)

@@ -10,9 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -161,13 +159,6 @@ func (s *simulation) take(call string) time.Duration {
 	}
 
 	return wait
-}
-
-// seeds returns how many seeds a simulation at random has: the value of TEST_SEEDS, which .ci/run
-// sets, or 1, because they take long.
-func seeds() uint64 {
-	n, _ := strconv.ParseUint(os.Getenv("TEST_SEEDS"), 10, 64) // 0: not set
-	return max(1, n)
 }
 
 // chance returns the random number of an attempt, which does not depend on the order of requests.

@@ -1,22 +1,37 @@
-// Package pacer lets people share the rate limit of an API. It decides when a request may go out
-// from when the API refused and accepted others, and makes none itself.
+// Package pacer lets people share the rate limit of an API. A Pacer decides when a request may go
+// out, from when the API refused and accepted earlier requests, and makes none itself.
+//
+// An API does not say how many requests it accepts. So no call waits until the API refuses a
+// request of its person. From then on the calls of the person wait in a queue, which sends one
+// request after each gap. The gap is an experiment that goes on all the time: an accepted request
+// makes it shorter, a refused one longer. People take turns in the queue, and a person whose
+// requests are accepted does not wait in it.
+//
+// For example, a call of a person sends a request, which the API refuses after 10 ms. The API asks
+// for a wait of 1.5 s. Two more calls of the person come at 20 ms and 30 ms, and each later request
+// is accepted within 10 ms:
+//
+//	0 ms      request of the first call
+//	1,510 ms  its second request, after the wait that the API asked for
+//	1,843 ms  request of the second call, after the first gap, a third of a second
+//	2,159 ms  request of the third call, after a gap that is 5 % shorter
 package pacer
 
 import (
 	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
 // Times of the pacer.
 const (
 	firstGap = time.Second / 3
 	minGap   = 10 * time.Millisecond
-	maxGap   = 20 * time.Second // of all waiting calls together, if a longer one does not help
+	maxGap   = 20 * time.Second // of all waiting calls together, if a longer gap does not help
 
 	firstPause    = 500 * time.Millisecond // of a call or a person; each further refusal doubles it
 	maxPause      = 8 * time.Second        // also of the queue, where the API asks for one
@@ -27,14 +42,14 @@ const (
 	reportEvery = time.Second // how often a waiting call looks how many calls are ahead
 )
 
-// Pacer lets the calls of one model share the API's rate limit. It is safe for concurrent use.
+// Pacer lets the calls of one model share the API's rate limit. A Pacer is safe for concurrent use.
 //
 // The requests of a person go out at once until the API refuses one of them. From then on the
 // person is limited, and the calls wait in a queue that the limited people share. The queue sends
 // one request after each gap. Points in time are durations since begin. While the lock is free,
 // this holds:
 //
-//   - A call is in the list of its person exactly while it waits for its turn.
+//   - A call is in the queue exactly while it waits for its turn.
 //   - The people in the map are limited. Each has a waiting call, or was refused or had a call that
 //     gave up waiting within the last minute, or is forgotten by the next event or the timer.
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
@@ -43,7 +58,7 @@ type Pacer struct {
 	mu     sync.Mutex
 	begin  time.Time          // a minute before the first call, so that 0 is no recent time
 	people map[string]*person // by ID
-	number int                // of the last call that waited for the first time
+	queue  queue.Queue        // of limited people
 	timer  *time.Timer        // nil until the first refusal
 
 	gap     time.Duration // between two requests of the queue; 0: the limit is not known
@@ -55,26 +70,20 @@ type Pacer struct {
 
 // person is the state of a limited person.
 type person struct {
-	calls    []*Ticket       // that wait, by number
-	latest   *Ticket         // whose request was sent last
-	refused  time.Duration   // when the last refusal came
-	left     time.Duration   // when a call last gave up waiting
-	ready    []time.Duration // ends of the waits of refused calls that gave up waiting
-	refusals int             // of requests of the queue, since the last accepted request
-	pause    time.Duration   // after a refusal, from the second one on
+	latest   *Ticket       // whose request was sent last
+	refused  time.Duration // when the last refusal came
+	left     time.Duration // when a call last gave up waiting
+	refusals int           // of requests of the queue, since the last accepted request
+	pause    time.Duration // after a refusal, from the second one on
 }
 
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
 // another: Wait, and then Accepted, Refused or Ended.
 type Ticket struct {
-	pacer  *Pacer
-	person string
-	number int           // in the order of the first waits of all calls; 0: the call has not waited
-	turn   chan struct{} // of the last wait; closed when its request may be sent
-	last   bool          // the next request is the last one
-
+	pacer *Pacer
+	place queue.Place
+	last  bool          // the next request is the last one
 	pause time.Duration // after the last refusal that named no time
-	ready time.Duration // end of the wait after the last refusal, also of a call that gave up waiting
 
 	sent    time.Duration
 	verdict *time.Timer // accepts the request; nil: no request is undecided
@@ -82,31 +91,41 @@ type Ticket struct {
 
 // New returns a Pacer without a limit.
 func New() *Pacer {
-	return &Pacer{begin: time.Now().Add(-limitMemory), people: map[string]*person{}}
+	return &Pacer{
+		begin:  time.Now().Add(-limitMemory),
+		people: map[string]*person{},
+		queue:  queue.Queue{ByTurns: true},
+	}
 }
 
 // Ticket returns a ticket for a call of a person.
 func (p *Pacer) Ticket(person string) *Ticket {
-	return &Ticket{pacer: p, person: person}
+	t := &Ticket{pacer: p}
+	t.place = queue.Place{Person: person, Call: t}
+	return t
 }
 
 // Waiting returns how many calls wait.
 func (p *Pacer) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waitingLocked()
+	return p.queue.Len()
 }
 
 // Wait returns when the call may send its next request. The last request of a call goes out four
 // gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
-// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. It returns nil
-// if the turn comes as ctx ends: the turn is taken, and a caller that does not use it calls Ended.
+// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. Wait returns
+// nil if the turn comes as ctx ends: the turn is taken, and a caller that does not use it calls
+// Ended.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
-	t.enter(last)
+	turn := t.enter(last)
+	if turn == nil {
+		return nil
+	}
 	select {
-	case <-t.turn: // at once
+	case <-turn: // at once
 		return nil
 	default:
 	}
@@ -117,35 +136,37 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 	}
 	reported := -1
 	for {
-		ahead := t.Ahead()
+		ahead := t.ahead()
 		if report != nil && ahead != reported {
 			report(ahead)
 		}
 		reported = ahead
 
 		select {
-		case <-t.turn:
+		case <-turn:
 			return nil
 		case <-tick:
 		case <-ctx.Done():
-			ahead = t.Ahead()
+			ahead = t.ahead()
 			if t.leave() {
 				return call.QueuedError(ahead)
 			}
-			return nil // its turn has just come
+			return nil // the turn has just come
 		}
 	}
 }
 
 func (p *Pacer) now() time.Duration { return time.Since(p.begin) }
 
-// lock locks the pacer for an event. It ends the limits of people, and with the last of them the gap,
-// after a minute without a refusal and without a waiting call.
+// lock locks the pacer for an event. A minute without a refusal and without a waiting call ends the
+// limit of a person, and the end of the last limit that of the gap.
 func (p *Pacer) lock() {
 	p.mu.Lock()
+	p.queue.Forget()
 	now := p.now()
 	for name, owner := range p.people {
-		if len(owner.calls) == 0 && now-max(owner.refused, owner.left) >= limitMemory {
+		waits := len(p.queue.Waiting[name]) > 0
+		if !waits && now-max(owner.refused, owner.left) >= limitMemory {
 			delete(p.people, name)
 		}
 	}
@@ -154,15 +175,6 @@ func (p *Pacer) lock() {
 		p.pause = 0
 		p.slowest = 0
 	}
-}
-
-// waitingLocked returns how many calls wait.
-func (p *Pacer) waitingLocked() int {
-	waiting := 0
-	for _, owner := range p.people {
-		waiting += len(owner.calls)
-	}
-	return waiting
 }
 
 // unlock ends an event: it sends the requests that are due, and sets the timer for what is next.
@@ -187,52 +199,38 @@ func (p *Pacer) unlock() {
 	}
 }
 
-// enter puts the call into the queue, or lets it send its request at once.
-func (t *Ticket) enter(last bool) {
+// enter puts the call into the queue and returns its turn, or nil if the request goes out at once.
+func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 	p := t.pacer
 	p.lock()
 	defer p.unlock()
 
 	t.last = last
-	t.turn = make(chan struct{})
-	owner := p.people[t.person]
-	if owner == nil {
-		t.sendLocked()
-		return
+	if p.people[t.place.Person] != nil {
+		return p.queue.Enter(&t.place)
 	}
-
-	if t.number == 0 {
-		p.number++
-		t.number = p.number
-	}
-	if t.ready == 0 && len(owner.ready) > 0 { // the person asks again
-		t.ready = owner.ready[0]
-		owner.ready = owner.ready[1:]
-	}
-	i := len(owner.calls)
-	for i > 0 && owner.calls[i-1].number > t.number {
-		i--
-	}
-	owner.calls = slices.Insert(owner.calls, i, t)
+	t.sendLocked()
+	return nil
 }
 
-// leave takes the call out of the list of its person, and reports whether it was there. The person
-// keeps the turn, and the next call of the person waits as long as this one has to.
+// leave takes the call out of the queue, and reports whether the call was there.
 func (t *Ticket) leave() bool {
 	p := t.pacer
 	p.lock()
 	defer p.unlock()
 
-	owner := p.people[t.person]
-	if owner == nil || !slices.Contains(owner.calls, t) {
-		return false
+	left := p.queue.Leave(&t.place)
+	if left {
+		p.people[t.place.Person].left = p.now()
 	}
-	owner.left = p.now()
-	if t.ready > owner.left {
-		owner.ready = append(owner.ready, t.ready)
-	}
-	t.removeLocked()
-	return true
+	return left
+}
+
+// ahead returns how many calls are ahead of a waiting one.
+func (t *Ticket) ahead() int {
+	t.pacer.lock()
+	defer t.pacer.unlock()
+	return t.pacer.queue.Ahead(&t.place)
 }
 
 // Ended notes that the request ended in some other way than with a 2xx or a refusal.
@@ -242,42 +240,20 @@ func (t *Ticket) Ended() {
 	t.decideLocked()
 }
 
-// Ahead returns how many calls are ahead of a waiting one. People take turns, so these are the
-// calls of its person before it, and as many of each other person.
-func (t *Ticket) Ahead() int {
-	p := t.pacer
-	p.lock()
-	defer p.unlock()
-
-	before := 0
-	owner := p.people[t.person]
-	if owner != nil {
-		before = max(0, slices.Index(owner.calls, t)) // 0: its turn has just come
-	}
-	ahead := before
-	for _, other := range p.people {
-		if other != owner {
-			ahead += min(before, len(other.calls))
-		}
-	}
-	return ahead
-}
-
-// sendLocked lets the request of t go out. Without a refusal in twice the time that a
-// refusal takes, it counts as accepted: a plain answer sends its headers at its end.
+// sendLocked lets the request of t go out. Without a refusal in twice the time that a refusal
+// takes, the request counts as accepted: a plain answer sends its headers at its end.
 func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
 	t.sent = sent
 	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
-	close(t.turn)
 }
 
 // Accepted notes that the request was answered with a 2xx.
 func (t *Ticket) Accepted() { t.accept(t.sent) }
 
 // accept notes that the request that was sent at this time counts as accepted, if it is undecided.
-// That ends the refusals of the person and shortens the gap.
+// The acceptance ends the refusals of the person and shortens the gap.
 func (t *Ticket) accept(sent time.Duration) {
 	p := t.pacer
 	p.lock()
@@ -287,13 +263,13 @@ func (t *Ticket) accept(sent time.Duration) {
 		return
 	}
 	t.decideLocked()
-	owner := p.people[t.person]
+	owner := p.people[t.place.Person]
 	if owner == nil {
 		return // a request without a limit says nothing about the queue
 	}
 	owner.refusals = 0
 	owner.pause = 0
-	if sent > p.refused && p.gap > 0 { // else it was on its way when the gap changed
+	if sent > p.refused && p.gap > 0 { // else sent before the gap changed
 		p.gap = max(minGap, p.gap*19/20)
 		p.pause = 0
 	}
@@ -323,14 +299,14 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 		t.pause = nextPause(t.pause)
 		wait = t.pause
 	}
-	t.ready = now + wait
+	t.place.Ready = now + wait
 
-	owner := p.people[t.person]
+	owner := p.people[t.place.Person]
 	if owner == nil {
 		owner = &person{latest: t}
-		p.people[t.person] = owner
+		p.people[t.place.Person] = owner
 	}
-	if t.number > 0 {
+	if t.place.Number > 0 {
 		owner.refusals++
 	}
 	t.slowDownLocked(owner, asked)
@@ -343,35 +319,35 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	return wait
 }
 
-// slowDownLocked makes the queue slower after a refusal. The first one starts the queue. Others
-// count if the queue sent the request after the last refusal: the gap becomes longer if calls wait,
-// but not because of a person who was refused twice before and may have a limit of their own. Then
-// the queue makes a pause. If the request after the pause is refused too, a longer gap may not
-// help: the next pause becomes longer in its place. The queue also waits as long as the API asks
-// for, up to maxPause.
+// slowDownLocked makes the queue slower after a refusal. The first refusal starts the queue. A
+// later refusal counts if the queue sent the request after the last refusal: the gap becomes longer
+// if calls wait, but not because of a person who was refused twice before and may have a limit of
+// their own. Then the queue makes a pause. If the request after the pause is refused too, a longer
+// gap may not help: the next pause becomes longer in its place. The queue also waits as long as the
+// API asks for, up to maxPause.
 func (t *Ticket) slowDownLocked(owner *person, asked time.Duration) {
 	p := t.pacer
 	switch {
 	case p.gap == 0:
 		p.gap = firstGap
 
-	case t.number == 0 || t.sent <= p.refused:
+	case t.place.Number == 0 || t.sent <= p.refused:
 		return
 
 	case p.pause > 0:
-		most := max(minGap, maxGap/time.Duration(p.waitingLocked()+1))
+		most := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, most)
 		p.pause = max(p.gap*3/2, min(p.pause*3/2, most*3, maxQueuePause))
 
 	default:
-		if owner.refusals <= 2 && p.waitingLocked() > 0 {
+		if owner.refusals <= 2 && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}
 		p.pause = p.gap * 3 / 2
 	}
 
 	if asked%time.Second == 0 {
-		asked -= time.Second // it may be rounded up
+		asked -= time.Second // asked may be rounded up
 	}
 	p.next = p.now() + max(p.gap, p.pause, min(asked, maxPause))
 }
@@ -382,29 +358,38 @@ func nextPause(pause time.Duration) time.Duration {
 
 // releaseLocked lets a waiting call send its request.
 func (p *Pacer) releaseLocked(t *Ticket) {
-	t.removeLocked()
 	t.sendLocked()
 	p.next = t.sent + p.gap
-	p.people[t.person].latest = t
+	p.people[t.place.Person].latest = t
+	p.queue.Go(&t.place)
 }
 
 // nextLocked returns the next call of the queue and when it may go out. Next is the person who was
-// served longest ago, among those who have a call that is ready. If there is none, nextLocked
-// returns nil and when to look again.
+// served longest ago, among those who have a call that is ready; of a person, the first such call.
+// After a second refusal the person sends one request at a time, each after a pause. If no call is
+// ready, nextLocked returns nil and when to look again.
 func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
 	var next *Ticket
 	var served time.Duration
 	again := now + limitMemory // to forget
-	for _, owner := range p.people {
-		t, ready := owner.next(now)
-		switch {
-		case t == nil:
-		case ready > now:
-			again = min(again, ready)
-		case next == nil, owner.latest.sent < served:
-			next = t
-			served = owner.latest.sent
+	for name, calls := range p.queue.Waiting {
+		owner := p.people[name]
+		if owner.pause > 0 && owner.latest.verdict != nil {
+			continue // one request at a time
+		}
+
+		for _, place := range calls {
+			ready := max(place.Ready, owner.refused+owner.pause)
+			if ready > now {
+				again = min(again, ready)
+				continue
+			}
+			if next == nil || owner.latest.sent < served {
+				next = place.Call.(*Ticket)
+				served = owner.latest.sent
+			}
+			break
 		}
 	}
 
@@ -412,39 +397,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	case next == nil:
 		return nil, again
 	case next.last: // there is more room later
-		return next, max(p.next, next.ready) + 4*p.gap
+		return next, max(p.next, next.place.Ready) + 4*p.gap
 	}
 	return next, p.next
-}
-
-// next returns the person's next call and when it is ready: the first in the list that is ready
-// now, else the one that is ready first. After a second refusal the person sends one request at a
-// time, each after a pause. next returns nil if no call waits or a request has to be decided first.
-func (owner *person) next(now time.Duration) (*Ticket, time.Duration) {
-	alone := owner.pause > 0
-	if len(owner.calls) == 0 || alone && owner.latest.verdict != nil {
-		return nil, 0
-	}
-
-	next := owner.calls[0]
-	for _, t := range owner.calls {
-		if t.ready < next.ready {
-			next = t
-		}
-		if next.ready <= now {
-			break
-		}
-	}
-	if alone {
-		return next, max(next.ready, owner.refused+owner.pause)
-	}
-	return next, next.ready
-}
-
-// removeLocked takes t out of the list of its person, if it is there.
-func (t *Ticket) removeLocked() {
-	owner := t.pacer.people[t.person]
-	if owner != nil {
-		owner.calls = slices.DeleteFunc(owner.calls, func(other *Ticket) bool { return other == t })
-	}
 }

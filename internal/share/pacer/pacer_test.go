@@ -283,3 +283,140 @@ func TestWaitsOn(t *testing.T) {
 		}
 	})
 }
+
+// People who call at random keep the rules: none waits beyond a bound, the calls of a person go in
+// their order, the queue keeps its gap, and nothing is left.
+func TestProperties(t *testing.T) {
+	for seed := range compare.Seeds(10) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crowd{
+					T:      t,
+					Pacer:  New(),
+					chance: rand.New(rand.NewPCG(seed, 0)),
+					passed: map[string]int{},
+				}
+				c.play()
+			})
+		})
+	}
+}
+
+const callers = 5 // people
+
+// crowd is people who call an API that accepts four requests a second.
+type crowd struct {
+	*testing.T
+	*Pacer
+	chance *rand.Rand
+
+	mu    sync.Mutex // guards the fields below
+	api   time.Time  // when the API has no more requests to forget
+	sent  time.Duration
+	since time.Duration // the gap when the queue last sent a request
+
+	passed map[string]int // turns of all others since each person could have had one
+}
+
+// upTo returns a time of at most most.
+func (c *crowd) upTo(most time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Duration(1 + c.chance.Int64N(int64(most)))
+}
+
+func (c *crowd) play() {
+	var calls sync.WaitGroup
+	for i := range 120 {
+		person := fmt.Sprint(i % 2 * (i % callers)) // one has more than half of the calls
+		start := c.upTo(5 * time.Second)
+		within := time.Hour
+		if i%3 == 0 {
+			within = c.upTo(10 * time.Second)
+		}
+		calls.Go(func() {
+			time.Sleep(start)
+			for !c.call(person, within) { // gives up and asks again
+				time.Sleep(c.upTo(90 * time.Second))
+			}
+		})
+	}
+	calls.Wait()
+
+	time.Sleep(limitMemory)
+	synctest.Wait()
+	wantLimited(c.T, c.Pacer, 0)
+	compare.Equal(c, "waiting calls", c.Waiting(), 0)
+	compare.Equal(c, "gap", c.gap, 0)
+}
+
+// call makes attempts until the API accepts one, and reports whether that was in time.
+func (c *crowd) call(person string, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(c.Context(), within)
+	defer cancel()
+	ticket := c.Ticket(person)
+	for {
+		began := time.Now()
+		err := ticket.Wait(ctx, false, nil)
+		if err != nil {
+			return false
+		}
+		c.check(ticket)
+		if waited := time.Since(began); waited > 40*time.Second {
+			c.Errorf("a call of %s has waited %v", person, waited)
+		}
+
+		time.Sleep(c.upTo(100 * time.Millisecond))
+		if c.accepts() {
+			ticket.Accepted()
+			return true
+		}
+		ticket.Refused(max(0, c.upTo(4*time.Second)-2*time.Second)) // half of them name no time
+	}
+}
+
+// accepts reports whether the API accepts a request now.
+func (c *crowd) accepts() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.api.Sub(now) > time.Second {
+		return false
+	}
+	c.api = now.Add(max(0, c.api.Sub(now)) + time.Second/4)
+	return true
+}
+
+// check checks the rules when the queue has sent a request.
+func (c *crowd) check(ticket *Ticket) {
+	c.Pacer.mu.Lock()
+	defer c.Pacer.mu.Unlock()
+	owner := c.people[ticket.place.Person]
+	if owner == nil || owner.latest != ticket || ticket.place.Number == 0 {
+		return // without a limit
+	}
+
+	for _, other := range c.queue.Waiting[ticket.place.Person] {
+		if other.Number < ticket.place.Number && other.Ready <= ticket.sent {
+			c.Errorf("place %d goes before place %d", ticket.place.Number, other.Number)
+		}
+	}
+	gap := ticket.sent - c.sent
+	if least := min(c.since, c.gap); gap < least {
+		c.Errorf("a gap of %v, want at least %v", gap, least)
+	}
+	c.sent = ticket.sent
+	c.since = c.gap
+
+	c.passed[ticket.place.Person] = 0
+	for person, calls := range c.queue.Waiting {
+		if calls[0].Ready > ticket.sent || c.people[person].pause > 0 {
+			c.passed[person] = 0
+			continue
+		}
+		c.passed[person]++
+		if c.passed[person] > callers {
+			c.Errorf("person %s has waited for %d turns", person, c.passed[person])
+		}
+	}
+}

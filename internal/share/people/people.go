@@ -1,17 +1,16 @@
-// Package people has one entry for each person who uses the server: what each person uses, and
-// what bounds that.
+// Package people counts what each person who uses the server takes, and bounds that.
 //
-//	people.go   Registry: the entries and their end
+//	people.go   Registry: what people have taken
 //	requests.go requests and their bytes
 //	slots.go    the calls that run at a time
 package people
 
 import (
 	"cmp"
-	"maps"
 	"sync"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
 // Limits bound what people take.
@@ -24,23 +23,26 @@ type Limits struct {
 	Budget    *budget.Budget // what one person may start; nil: anything
 }
 
-// Registry has the entries of people. all is the sum of their requests, bytes and calls.
+// Registry counts what people take. A person who has taken nothing has no entry.
 type Registry struct {
 	Limits Limits
 
-	mu     sync.Mutex        // guards the fields below, and what they point to
-	people map[string]*entry // by ID; a person without an entry has taken nothing
-	all    entry
-	queue  []*waiter     // for slots, in the order in which the calls came
-	empty  chan struct{} // of Close, nil before it
+	mu     sync.Mutex       // guards the fields below
+	people map[string]usage // by ID
+	all    usage            // the sum
+	queue  queue.Queue      // for slots
+	empty  chan struct{}    // of Close, nil before it
 }
 
-// entry is what a person has taken.
-type entry struct {
+// usage is what a person has taken, or all people.
+type usage struct {
 	requests int
 	bytes    int // of the requests
-	queued   int // calls in the queue
 	calls    int // that run
+}
+
+func (u usage) plus(more usage) usage {
+	return usage{u.requests + more.requests, u.bytes + more.bytes, u.calls + more.calls}
 }
 
 // New returns a Registry without entries.
@@ -52,30 +54,16 @@ func New(l Limits) *Registry {
 	}
 	return &Registry{
 		Limits: l,
-		people: map[string]*entry{},
+		people: map[string]usage{},
 	}
 }
 
-// entryLocked returns the entry of a person, by ID. Before it makes one, it forgets the entries of
-// people who have given back everything.
-func (r *Registry) entryLocked(id string) *entry {
-	e := r.people[id]
-	if e == nil {
-		maps.DeleteFunc(r.people, func(_ string, old *entry) bool {
-			return old.requests+old.queued+old.calls == 0
-		})
-		e = &entry{}
-		r.people[id] = e
-	}
-	return e
-}
-
-// addLocked adds what a person takes, or gives back.
-func (r *Registry) addLocked(e *entry, requests, bytes, calls int) {
-	for _, sum := range []*entry{e, &r.all} {
-		sum.requests += requests
-		sum.bytes += bytes
-		sum.calls += calls
+// addLocked adds to what a person has taken, by ID.
+func (r *Registry) addLocked(id string, more usage) {
+	r.all = r.all.plus(more)
+	r.people[id] = r.people[id].plus(more)
+	if r.people[id] == (usage{}) {
+		delete(r.people, id)
 	}
 }
 
@@ -83,10 +71,5 @@ func (r *Registry) addLocked(e *entry, requests, bytes, calls int) {
 func (r *Registry) Counts() (requests, running, waiting int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, w := range r.queue {
-		if w.left.IsZero() {
-			waiting++
-		}
-	}
-	return r.all.requests, r.all.calls, waiting
+	return r.all.requests, r.all.calls, r.queue.Len()
 }

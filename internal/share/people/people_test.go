@@ -3,6 +3,10 @@ package people
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,8 +33,8 @@ var takes = []struct {
 	take func(t *testing.T, r *Registry, id string) error
 	most int
 }{
-	{"requests", func(_ *testing.T, r *Registry, id string) error { return r.Take(id, 1, 0) }, 4},
-	{"bytes", func(_ *testing.T, r *Registry, id string) error { return r.Take(id, 0, 1<<20) }, 16},
+	{"requests", func(_ *testing.T, r *Registry, id string) error { return r.TakeRequest(id) }, 4},
+	{"bytes", func(_ *testing.T, r *Registry, id string) error { return r.TakeBytes(id, 1<<20) }, 16},
 	{"slots", func(t *testing.T, r *Registry, id string) error {
 		_, err := r.run(t, id)
 		return err
@@ -58,52 +62,162 @@ func TestTwoPeople(t *testing.T) {
 	}
 }
 
-// An entry ends when everything is given back. All are in use until then.
+// An entry ends when everything is given back. A call that gave up waiting needs none.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry()
-		known := func(what string, want int) {
+		known := func(what string, people int) {
 			t.Helper()
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.entryLocked(what) // someone new
-			compare.Equal(t, "people while alice has "+what, len(r.people), want)
+			compare.Equal(t, "people while alice has "+what, len(r.people), people)
 		}
 
-		_ = r.Take("alice", 1, 5)
-		known("a request", 2)
+		_ = r.TakeRequest("alice")
+		_ = r.TakeBytes("alice", 5)
+		known("a request", 1)
 		endFirst, _ := r.run(t, "alice")
 		endSecond, _ := r.run(t, "alice")
-		r.Return("alice", 1, 5)
-		known("a slot", 2)
+		r.Return("alice", 5)
+		known("a slot", 1)
 
 		_, err := r.run(t, "alice")
 		compare.Equal(t, "the third call gives up", err, context.DeadlineExceeded)
 		endFirst()
 		endSecond()
-		known("an order", 2)
-
-		time.Sleep(orderTime)
-		end, _ := r.run(t, "bob")
-		end()
-		known("nothing", 1)
+		known("nothing", 0)
+		compare.Equal(t, "nothing is left", r.all == usage{}, true)
 	})
 }
 
 // After Close no request is let in, and the end of the last one is known at once.
 func TestClose(t *testing.T) {
 	r := newRegistry()
-	_ = r.Take("alice", 2, 0)
+	_ = r.TakeRequest("alice")
+	_ = r.TakeRequest("alice")
 	empty := r.Close()
-	compare.Equal(t, "refused after Close", errors.Is(r.Take("bob", 1, 0), ErrClosed), true)
-	compare.Equal(t, "bytes of requests before it", r.Take("alice", 0, 1) == nil, true)
+	compare.Equal(t, "refused after Close", errors.Is(r.TakeRequest("bob"), ErrClosed), true)
+	compare.Equal(t, "bytes of requests before it", r.TakeBytes("alice", 1) == nil, true)
 
-	r.Return("alice", 1, 1)
+	r.Return("alice", 1)
 	select {
 	case <-empty:
 		t.Error("it is empty with a request left")
 	default:
 	}
-	r.Return("alice", 1, 0)
+	r.Return("alice", 0)
 	<-empty
+}
+
+// Calls at random run within the bounds, and none waits while one of its person may run. The calls
+// of a person begin in their order if none gives up. None waits longer than those that came before
+// it can run, and nothing is left.
+func TestSlotsProperties(t *testing.T) {
+	for seed := range compare.Seeds(20) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &slots{
+					Registry: newRegistry(),
+					chance:   rand.New(rand.NewPCG(seed, 0)),
+					began:    map[string][]int{},
+					patient:  seed%2 == 0,
+				}
+				s.play(t)
+			})
+		})
+	}
+}
+
+const longest = 10 * time.Second // that a call runs
+
+// slots is a server whose calls come at random.
+type slots struct {
+	*Registry
+	chance  *rand.Rand
+	patient bool             // no call gives up
+	began   map[string][]int // calls, by person
+}
+
+func (s *slots) play(t *testing.T) {
+	var calls sync.WaitGroup
+	for i := range 200 {
+		id := fmt.Sprint(s.chance.IntN(8) * s.chance.IntN(2)) // one has half of the calls
+		within := time.Hour
+		if !s.patient {
+			within = time.Duration(1 + s.chance.Int64N(int64(time.Minute)))
+		}
+		runs := time.Duration(1 + s.chance.Int64N(int64(longest)))
+		time.Sleep(time.Duration(1 + s.chance.Int64N(int64(time.Second))))
+		calls.Go(func() { s.call(t, i, id, within, runs) })
+		synctest.Wait()
+		s.check(t)
+	}
+
+	calls.Wait()
+	requests, running, waiting := s.Counts()
+	compare.Equal(t, "what is left", requests+running+waiting+len(s.people), 0)
+	for id, began := range s.began {
+		if s.patient && !slices.IsSorted(began) {
+			t.Errorf("calls of %s began in the order %v", id, began)
+		}
+	}
+}
+
+// call is a call of a person.
+func (s *slots) call(t *testing.T, i int, id string, within, runs time.Duration) {
+	c := &call.Call{Person: call.Person{ID: id}, WaitUntil: time.Now().Add(within)}
+	queued := time.Now()
+	s.mu.Lock()
+	before := s.queue.Len()
+	s.mu.Unlock()
+
+	end, err := s.Run(t.Context(), c)
+	waited := time.Since(queued)
+	most := time.Duration(before+1) * longest
+	if waited > min(most, within) {
+		t.Errorf("call %d waited %v behind %d calls, want at most %v", i, waited, before, most)
+	}
+	if err != nil {
+		compare.Equal(t, "waits no more", errors.Is(err, call.ErrWaiting), true)
+		return
+	}
+
+	s.begins(t, i, id)
+	time.Sleep(runs)
+	end()
+}
+
+// begins notes that a call begins. Earlier calls that wait are those of people who may not run
+// more.
+func (s *slots) begins(t *testing.T, i int, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began[id] = append(s.began[id], i)
+	for other, calls := range s.queue.Waiting {
+		earlier := calls[0].Number <= i // the first call has number 1
+		if s.patient && earlier && s.people[other].calls < s.Limits.PerPerson() {
+			t.Errorf("call %d begins before call %d", i, calls[0].Number-1)
+		}
+	}
+}
+
+// check checks the bounds while no call comes or goes.
+func (s *slots) check(t *testing.T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running := 0
+	for id, u := range s.people {
+		running += u.calls
+		if u.calls > s.Limits.PerPerson() {
+			t.Errorf("%d calls of %s run", u.calls, id)
+		}
+	}
+	compare.Equal(t, "running calls", running, s.all.calls)
+	if running > s.Limits.MaxCalls {
+		t.Errorf("%d calls run", running)
+	}
+
+	for id := range s.queue.Waiting {
+		if running < s.Limits.MaxCalls && s.people[id].calls < s.Limits.PerPerson() {
+			t.Errorf("a call of %s waits, but may run", id)
+		}
+	}
 }

@@ -20,48 +20,55 @@ func (b *Busy) Error() string {
 // ErrClosed refuses requests after Close.
 var ErrClosed = &Busy{"shutting down", "shutting down"}
 
-// Take adds requests and bytes to those of a person, by ID, if the limits of the person and of all
+// TakeRequest adds a request to those of a person, by ID, if the limits of the person and of all
 // people allow it. The error is a *Busy.
-func (r *Registry) Take(id string, requests, bytes int) error {
+func (r *Registry) TakeRequest(id string) error {
+	return r.take(id, usage{requests: 1})
+}
+
+// TakeBytes is TakeRequest for bytes of a request.
+func (r *Registry) TakeBytes(id string, n int) error {
+	return r.take(id, usage{bytes: n})
+}
+
+func (r *Registry) take(id string, more usage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.empty != nil && requests > 0 {
+	if r.empty != nil && more.requests > 0 {
 		return ErrClosed
 	}
 
-	e := r.entryLocked(id)
 	err := cmp.Or(
-		check(e.requests+requests, e.bytes+bytes,
-			r.Limits.PerPerson(), maxBytes/4, "person", "your calls"),
-		check(r.all.requests+requests, r.all.bytes+bytes,
-			r.Limits.MaxCalls, maxBytes, "server", "the calls of all users"))
+		check(r.people[id].plus(more), r.Limits.PerPerson(), maxBytes/4, "person", "your calls"),
+		check(r.all.plus(more), r.Limits.MaxCalls, maxBytes, "server", "the calls of all users"))
 	if err == nil {
-		r.addLocked(e, requests, bytes, 0)
+		r.addLocked(id, more)
 	}
 	return err
 }
 
-// check returns an error if requests are more than maxCalls that run and as many that wait, or
-// bytes more than maxBytes. It names whose limit that is. Without maxCalls there is no limit.
-func check(requests, bytes, maxCalls, maxBytes int, reason, whose string) error {
+// check returns an error if the requests are more than maxCalls that run and as many that wait, or
+// the bytes more than maxBytes. The error names whose limit that is. Without maxCalls there is no
+// limit.
+func check(u usage, maxCalls, maxBytes int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:
 		return nil
-	case requests > 2*maxCalls:
+	case u.requests > 2*maxCalls:
 		return &Busy{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
-	case bytes > maxBytes:
+	case u.bytes > maxBytes:
 		return &Busy{"bytes", fmt.Sprintf(
 			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
 	}
 	return nil
 }
 
-// Return gives back what a person has taken.
-func (r *Registry) Return(id string, requests, bytes int) {
+// Return gives back a request of a person, and its bytes.
+func (r *Registry) Return(id string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addLocked(r.people[id], -requests, -bytes, 0)
+	r.addLocked(id, usage{requests: -1, bytes: -bytes})
 	r.emptyLocked()
 }
 

@@ -3,38 +3,25 @@ package people
 import (
 	"cmp"
 	"context"
-	"slices"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
-
-// orderTime is for how long a person keeps the order of a call that gave up waiting.
-const orderTime = time.Minute
-
-// waiter is a call that waits for a slot, or gave up. The next call of its person continues one
-// that gave up.
-type waiter struct {
-	person *entry
-	slot   chan struct{} // closed when the call may run
-	left   time.Time     // when the call gave up; zero: it waits
-}
 
 // Run waits until a call may run: its person runs fewer calls than the bound, and all people fewer
 // than theirs. Next is the first call whose person may run another one. end gives the slot back.
 func (r *Registry) Run(ctx context.Context, c *call.Call) (end func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
-	w := r.enter(c.Person.ID)
+	p := &queue.Place{Person: c.Person.ID}
 	select {
-	case <-w.slot:
+	case <-r.enter(p):
 	case <-ctx.Done():
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		ahead := slices.Index(r.queue, w)
-		if ahead >= 0 { // else its turn has just come
+		ahead := r.queue.Ahead(p)
+		if r.queue.Leave(p) { // else the turn has just come
 			c.Ahead = ahead
-			w.left = time.Now()
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -42,47 +29,35 @@ func (r *Registry) Run(ctx context.Context, c *call.Call) (end func(), err error
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.addLocked(w.person, 0, 0, -1)
+		r.addLocked(p.Person, usage{calls: -1})
 		r.serveLocked()
 	}, nil
 }
 
-// enter puts a call of a person into the queue.
-func (r *Registry) enter(id string) *waiter {
+// enter puts a call into the queue, and returns its turn.
+func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.serveLocked()
-
-	e := r.entryLocked(id)
-	for _, w := range r.queue { // a call that waits has a zero left, which is long ago
-		if w.person == e && time.Since(w.left) < orderTime {
-			w.left = time.Time{}
-			return w
-		}
-	}
-	w := &waiter{
-		person: e,
-		slot:   make(chan struct{}),
-	}
-	r.queue = append(r.queue, w)
-	e.queued++
-	return w
+	return r.queue.Enter(p)
 }
 
-// serveLocked gives slots to the calls that are next, and forgets those that gave up long ago.
+// serveLocked gives slots to the calls that are next.
 func (r *Registry) serveLocked() {
 	most := cmp.Or(r.Limits.PerPerson(), r.Limits.MaxCalls) // of a person
-	r.queue = slices.DeleteFunc(r.queue, func(w *waiter) bool {
-		waits := w.left.IsZero()
-		runs := waits && w.person.calls < most && r.all.calls < r.Limits.MaxCalls
-		forgotten := !waits && time.Since(w.left) >= orderTime
-		if runs {
-			r.addLocked(w.person, 0, 0, 1)
-			close(w.slot)
+	for r.all.calls < r.Limits.MaxCalls {
+		var next *queue.Place
+		for id, calls := range r.queue.Waiting {
+			first := next == nil || calls[0].Number < next.Number
+			if first && r.people[id].calls < most {
+				next = calls[0]
+			}
 		}
-		if runs || forgotten {
-			w.person.queued--
+		if next == nil {
+			return
 		}
-		return runs || forgotten
-	})
+
+		r.addLocked(next.Person, usage{calls: 1})
+		r.queue.Go(next)
+	}
 }

@@ -30,12 +30,12 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			people: s.People,
 			person: res.person.ID,
 		}
-		err := s.People.Take(b.person, 1, 0)
+		err := s.People.TakeRequest(b.person)
 		if err != nil {
 			res.refuseBody(err)
 			return
 		}
-		defer func() { s.People.Return(b.person, 1, b.taken) }()
+		defer func() { s.People.Return(b.person, b.taken) }()
 
 		data, err := io.ReadAll(b)
 		elements := jsonx.Elements(data) // Methods.Read counts again, as over stdio
@@ -69,7 +69,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 func (b *body) take(n int) error {
-	err := b.people.Take(b.person, 0, n)
+	err := b.people.TakeBytes(b.person, n)
 	if err == nil {
 		b.taken += n
 	}

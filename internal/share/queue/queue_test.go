@@ -1,0 +1,190 @@
+package queue
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// The example of the package comment, and more. A step is "NAME waits", "NAME gives up", "NAME
+// goes" or a time that passes; NAME is a person and a number. The result is each waiting call, by
+// number, and how many calls are ahead.
+func TestQueue(t *testing.T) {
+	const four = "alice waits, bob waits, alice2 waits, carol waits"
+	for _, tt := range []struct {
+		name, steps   string
+		first, byTurn string // who comes first goes first, and people take turns
+	}{
+		{"in order", four,
+			"alice 0, bob 1, alice2 2, carol 3", "alice 0, bob 0, alice2 3, carol 0"},
+		{"a call gives up", four + ", bob gives up",
+			"alice 0, alice2 1, carol 2", "alice 0, alice2 2, carol 0"},
+		{"and comes again", four + ", bob gives up, 40s, bob2 waits",
+			"alice 0, bob2 1, alice2 2, carol 3", "alice 0, bob2 0, alice2 3, carol 0"},
+		{"too late", four + ", bob gives up, 70s, bob2 waits",
+			"alice 0, alice2 1, carol 2, bob2 3", "alice 0, alice2 3, carol 0, bob2 0"},
+		{"a minute counts from the last time",
+			four + ", bob gives up, 40s, bob2 waits, bob2 gives up, 40s, bob3 waits",
+			"alice 0, bob3 1, alice2 2, carol 3", "alice 0, bob3 0, alice2 3, carol 0"},
+		{"the earlier place is taken first",
+			four + ", alice2 gives up, alice gives up, alice3 waits, alice4 waits",
+			"alice3 0, bob 1, alice4 2, carol 3", "alice3 0, bob 0, alice4 3, carol 0"},
+		{"a place is that of its person", four + ", alice gives up, bob2 waits",
+			"bob 0, alice2 1, carol 2, bob2 3", "bob 0, alice2 0, carol 0, bob2 3"},
+		{"a call waits again", four + ", alice goes, dave waits, alice waits",
+			"alice 0, bob 1, alice2 2, carol 3, dave 4", "alice 0, bob 0, alice2 4, carol 0, dave 0"},
+	} {
+		for _, byTurns := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, ", by turns ", byTurns), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					q := &Queue{ByTurns: byTurns}
+					want := tt.first
+					if byTurns {
+						want = tt.byTurn
+					}
+					compare.Equal(t, "calls and calls ahead", play(q, tt.steps), want)
+				})
+			})
+		}
+	}
+}
+
+// play takes the steps.
+func play(q *Queue, steps string) string {
+	calls := map[string]*Place{}
+	for step := range strings.SplitSeq(steps, ", ") {
+		name, what, _ := strings.Cut(step, " ")
+		switch what {
+		case "waits":
+			if calls[name] == nil {
+				calls[name] = &Place{Person: strings.TrimRight(name, "234"), Call: name}
+			}
+			q.Enter(calls[name])
+		case "gives up":
+			q.Leave(calls[name])
+		case "goes":
+			q.Go(calls[name])
+		default:
+			pause, _ := time.ParseDuration(name)
+			time.Sleep(pause)
+		}
+	}
+
+	var waiting []string
+	for _, p := range inOrder(q) {
+		waiting = append(waiting, fmt.Sprint(p.Call, " ", q.Ahead(p)))
+	}
+	return strings.Join(waiting, ", ")
+}
+
+// inOrder returns the waiting calls by number.
+func inOrder(q *Queue) []*Place {
+	var all []*Place
+	for _, calls := range q.Waiting {
+		all = append(all, calls...)
+	}
+	slices.SortFunc(all, func(a, b *Place) int { return a.Number - b.Number })
+	return all
+}
+
+// A call that continues another has its Ready, and one with a Ready of its own continues none.
+func TestReady(t *testing.T) {
+	q := &Queue{}
+	enter := func(ready time.Duration) *Place {
+		p := &Place{Person: "alice", Ready: ready}
+		q.Enter(p)
+		return p
+	}
+
+	q.Leave(enter(5))
+	compare.Equal(t, "Ready of a call with its own", enter(3).Ready, 3)
+	compare.Equal(t, "Ready of the next call", enter(0).Ready, 5)
+	compare.Equal(t, "Ready of a third call", enter(0).Ready, 0)
+}
+
+// What calls do at random leaves the places in order, gives turns to waiting calls only, and ends
+// with nothing.
+func TestQueueProperties(t *testing.T) {
+	for seed := range compare.Seeds(20) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := &Queue{ByTurns: seed%2 == 0}
+				chance := rand.New(rand.NewPCG(seed, 0))
+				turns := map[*Place]<-chan struct{}{} // of all waits that have not ended
+				for range 300 {
+					time.Sleep(time.Duration(chance.IntN(9)) * time.Second)
+					step(t, q, chance, turns)
+					wantOrder(t, q, turns)
+				}
+
+				for p := range turns {
+					q.Leave(p)
+				}
+				time.Sleep(keepTime)
+				q.Forget()
+				compare.Equal(t, "people who wait", len(q.Waiting), 0)
+				compare.Equal(t, "kept places", len(q.kept), 0)
+			})
+		})
+	}
+}
+
+// step lets a call do something.
+func step(t *testing.T, q *Queue, chance *rand.Rand, turns map[*Place]<-chan struct{}) {
+	waiting := inOrder(q)
+	if len(waiting) == 0 || chance.IntN(2) == 0 {
+		p := &Place{Person: fmt.Sprint(chance.IntN(4))}
+		turns[p] = q.Enter(p)
+		return
+	}
+
+	p := waiting[chance.IntN(len(waiting))]
+	turn := turns[p]
+	delete(turns, p)
+	if chance.IntN(2) == 0 {
+		compare.Equal(t, "a waiting call leaves", q.Leave(p), true)
+		return
+	}
+
+	q.Go(p)
+	<-turn
+	compare.Equal(t, "a call leaves whose turn has come", q.Leave(p), false)
+	if chance.IntN(2) == 0 { // another attempt
+		number := p.Number
+		turns[p] = q.Enter(p)
+		compare.Equal(t, "number of the next wait", p.Number, number)
+	}
+}
+
+// wantOrder wants that the places are in order, each number once, and that no waiting call has a
+// turn.
+func wantOrder(t *testing.T, q *Queue, turns map[*Place]<-chan struct{}) {
+	t.Helper()
+	compare.Equal(t, "waiting calls", q.Len(), len(turns))
+	numbers := map[int]bool{}
+	for _, places := range append(slices.Collect(maps.Values(q.Waiting)), q.kept) {
+		last := 0
+		for _, p := range places {
+			if p.Number <= last || numbers[p.Number] {
+				t.Fatalf("place %d after place %d, or twice", p.Number, last)
+			}
+			numbers[p.Number] = true
+			last = p.Number
+		}
+	}
+
+	for p, turn := range turns {
+		select {
+		case <-turn:
+			t.Fatalf("a turn of the call at place %d, which waits", p.Number)
+		default:
+		}
+	}
+}
