@@ -75,7 +75,7 @@ type Client struct {
 
 	// What outlives a call.
 	pacers sync.Map // *pacer.Pacer by model
-	memory memory
+	memory *memory
 	warned logging.Limiter // of parameters
 }
 
@@ -96,12 +96,7 @@ func New(o Options) *Client {
 		header: header,
 		bearer: bearer,
 
-		memory: memory{
-			pause:      o.RefusalTime,
-			people:     map[string]*refusal{},
-			parameters: map[refusedParam]evidence{},
-			found:      map[string]time.Time{},
-		},
+		memory: newMemory(o.RefusalTime),
 		warned: logging.Limiter{Period: time.Minute},
 	}
 	cl.SetKey(o.APIKey)

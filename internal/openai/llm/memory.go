@@ -2,11 +2,11 @@ package llm
 
 import (
 	"cmp"
-	"maps"
 	"sync"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/expire"
 )
 
 const (
@@ -25,13 +25,22 @@ const (
 type memory struct {
 	pause time.Duration // after a refusal of the key; 0: the API is always asked
 
-	mu         sync.Mutex          // guards the fields below
-	people     map[string]*refusal // those whose key or quota was refused, by ID
-	parameters map[refusedParam]evidence
+	mu         sync.Mutex                   // guards the fields below
+	people     expire.Map[string, *refusal] // those whose key or quota was refused, by ID
+	parameters expire.Map[refusedParam, evidence]
 
 	// found is when a GET last found a background response of a model. A server without one may have
 	// no GET.
-	found map[string]time.Time
+	found expire.Map[string, time.Time]
+}
+
+// newMemory returns a memory without entries.
+func newMemory(pause time.Duration) *memory {
+	m := &memory{pause: pause}
+	m.people.Ended = func(r *refusal) bool { return time.Since(r.next) > refusalMemory }
+	m.parameters.Ended = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
+	m.found.Ended = func(last time.Time) bool { return time.Since(last) >= parameterMemory }
+	return m
 }
 
 // refusal is the refusal of a person's key, or of its quota. While a refusal counts, calls fail with
@@ -48,10 +57,10 @@ type refusal struct {
 func (m *memory) refused(person string, failure *call.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.people[person]
+	r := m.people.Get(person)
 	if r == nil {
-		r = &refusal{}
-		m.people[person] = r
+		r = &refusal{next: time.Now()}
+		m.people.Set(person, r)
 	}
 	r.failure = failure
 	r.row++
@@ -67,13 +76,13 @@ func (m *memory) refused(person string, failure *call.Error) {
 func (m *memory) setKey() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.people)
+	m.people.Clear()
 }
 
 // countingLocked returns the refusals that count for a person.
 func (m *memory) countingLocked(person string) []*refusal {
 	var counting []*refusal
-	for _, r := range m.people {
+	for _, r := range m.people.All() {
 		if r.shared >= inARow {
 			counting = append(counting, r)
 		}
@@ -82,7 +91,7 @@ func (m *memory) countingLocked(person string) []*refusal {
 		counting = nil
 	}
 
-	own := m.people[person]
+	own := m.people.Get(person)
 	if own != nil && own.row >= inARow {
 		counting = append(counting, own)
 	}
@@ -93,10 +102,6 @@ func (m *memory) countingLocked(person string) []*refusal {
 func (m *memory) refusal(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.people, func(_ string, r *refusal) bool {
-		return time.Since(r.next) > refusalMemory
-	})
-
 	counting := m.countingLocked(person)
 	for _, r := range counting {
 		if m.pause > 0 && time.Now().Before(r.next) {
@@ -138,19 +143,21 @@ type evidence struct {
 func (m *memory) accepted(person, model string, request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.people, person)
-	for _, r := range m.people {
+	m.people.Delete(person)
+	for _, r := range m.people.All() {
 		r.shared = 0
 	}
 
-	maps.DeleteFunc(m.parameters, func(p refusedParam, _ evidence) bool {
-		return p.model == model && request.has(p)
-	})
+	for p := range m.parameters.All() {
+		if p.model == model && request.has(p) {
+			m.parameters.Delete(p)
+		}
+	}
 	for _, p := range removed {
-		e := m.parameters[p]
+		e := m.parameters.Get(p)
 		e.since = cmp.Or(e.since, time.Now())
 		e.n++
-		m.parameters[p] = e
+		m.parameters.Set(p, e)
 	}
 }
 
@@ -159,12 +166,9 @@ func (m *memory) accepted(person, model string, request params, removed []refuse
 func (m *memory) removeFrom(request params, model, person string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for p, e := range m.parameters {
+	for p, e := range m.parameters.All() {
 		counts := p.person == everyone || p.person == person && e.n > 1
-		switch {
-		case time.Since(e.since) > parameterMemory:
-			delete(m.parameters, p)
-		case counts && p.model == model && request.has(p):
+		if counts && p.model == model && request.has(p) {
 			request.remove(p.name)
 		}
 	}
@@ -174,13 +178,13 @@ func (m *memory) removeFrom(request params, model, person string) {
 func (m *memory) setFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.found[model] = time.Now()
-	delete(m.parameters, refusedParam{model, "background", "true", everyone})
+	m.found.Set(model, time.Now())
+	m.parameters.Delete(refusedParam{model, "background", "true", everyone})
 }
 
 // hasFound reports whether a GET has found a background response of a model.
 func (m *memory) hasFound(model string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Since(m.found[model]) < parameterMemory
+	return !m.found.Get(model).IsZero()
 }

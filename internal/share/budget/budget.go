@@ -33,17 +33,14 @@ type Options struct {
 // Budget counts what people use. It is safe for concurrent use.
 type Budget struct {
 	Options
-	local local
+	local *local
 }
 
 // New returns a Budget.
 func New(o Options) *Budget {
 	return &Budget{
 		Options: o,
-		local: local{
-			clock: time.Now,
-			full:  map[string]int64{},
-		},
+		local:   newLocal(time.Now),
 	}
 }
 

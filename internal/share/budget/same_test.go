@@ -42,9 +42,8 @@ func TestSame(t *testing.T) {
 	source := strings.Replace(takeSource, "redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}", 1)
 	script := redis.NewScript(-1, source)
 	r := rand.New(rand.NewPCG(1, 2))
-	local := &New(Options{}).local
 	now := time.Now().UnixMicro()
-	local.clock = func() time.Time { return time.UnixMicro(now) }
+	local := newLocal(func() time.Time { return time.UnixMicro(now) })
 	passed := 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])

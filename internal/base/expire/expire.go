@@ -1,0 +1,59 @@
+// Package expire has a map whose entries end.
+package expire
+
+import (
+	"iter"
+	"maps"
+)
+
+// minSweep is how many entries a Map has before it is swept for the first time.
+const minSweep = 64
+
+// Map is a map whose entries end by a rule, which is asked when an entry is read: no goroutine and no
+// timer is needed. Entries that have ended only take memory. Set sweeps them when the map has twice as
+// many entries as after the last sweep. The zero value has no entries and needs Ended. A Map is not
+// safe for concurrent use.
+type Map[K comparable, V any] struct {
+	Ended func(V) bool
+
+	entries map[K]V
+	sweep   int // how many entries are swept; 0: minSweep
+}
+
+// Get returns the entry of a key, or the zero value if there is none that has not ended.
+func (m *Map[K, V]) Get(key K) V {
+	value, ok := m.entries[key]
+	if ok && m.Ended(value) {
+		return *new(V)
+	}
+	return value
+}
+
+// Set sets the entry of a key.
+func (m *Map[K, V]) Set(key K, value V) {
+	if m.entries == nil {
+		m.entries = map[K]V{}
+	}
+	if len(m.entries) >= max(m.sweep, minSweep) {
+		maps.DeleteFunc(m.entries, func(_ K, value V) bool { return m.Ended(value) })
+		m.sweep = 2 * len(m.entries)
+	}
+	m.entries[key] = value
+}
+
+// Delete deletes the entry of a key.
+func (m *Map[K, V]) Delete(key K) { delete(m.entries, key) }
+
+// Clear deletes all entries.
+func (m *Map[K, V]) Clear() { clear(m.entries) }
+
+// All returns the entries that have not ended, in no order. They may be deleted meanwhile.
+func (m *Map[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for key, value := range m.entries {
+			if !m.Ended(value) && !yield(key, value) {
+				return
+			}
+		}
+	}
+}
