@@ -139,15 +139,7 @@ func run(w io.Writer, only, old string) error {
 		}
 
 		now.Store(newAPI(r))
-		sides := []side{{server, r.measure}, {hello, r.measure}}
-		if r.other != nil {
-			sides[1] = side{server, r.other}
-		}
-		if old != "" {
-			sides = append(sides, side{old, r.measure})
-		}
-
-		medians, err := r.compare(env, sides)
+		medians, err := r.compare(env, r.sides(server, hello, old))
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", r.name, err)
 		}
@@ -159,6 +151,18 @@ func run(w io.Writer, only, old string) error {
 		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
+}
+
+// sides returns the programs that a row compares. old is "" if there is no old server.
+func (r row) sides(server, hello, old string) []side {
+	sides := []side{{server, r.measure}, {hello, r.measure}}
+	if r.other != nil {
+		sides[1] = side{server, r.other}
+	}
+	if old != "" {
+		sides = append(sides, side{old, r.measure})
+	}
+	return sides
 }
 
 // build builds both programs into a directory, as a release does.
