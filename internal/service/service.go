@@ -107,7 +107,7 @@ func New(o Options) (*Service, error) {
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
-		Config:   o.Config,
+		Config:   o.Config, // with --offline, too, as --show-config shows it
 		Warnings: o.warnings(cfg, logErr, warning),
 		Advisor:  o.advisor(cfg),
 		Profiles: byTool,

@@ -63,11 +63,14 @@ func (f *serveFlags) access(
 	return access, nil
 }
 
+// subjectClaim is the default of --oauth-user.
+const subjectClaim = "sub"
+
 // resource accepts the tokens of people who sign in. It is nil if no flag says where.
 func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 	o := f.signIn
 	lists := slices.Concat(o.Issuers, o.Audiences, o.Scopes)
-	if o.PublicURL == "" && o.UserClaim == "sub" && len(lists) == 0 {
+	if o.PublicURL == "" && o.UserClaim == subjectClaim && len(lists) == 0 {
 		return nil, nil
 	}
 

@@ -168,7 +168,7 @@ func help(c *cobra.Command) string {
 	return b.String()
 }
 
-// start loads the configuration, builds the service, and prints the warnings, unless f.show.
+// start loads the configuration, builds the service, and prints the warnings, unless f.silent.
 func (a *app) start(f *commonFlags) (*service.Service, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 		f.offline = true
 	}
 	s, err := a.connect(f, cfg, warnings)
-	if err == nil && !f.show {
+	if err == nil && !f.silent {
 		a.warn(s.Warnings...)
 	}
 	return s, err

@@ -23,7 +23,7 @@ type commonFlags struct {
 	config  config.Flags
 	offline bool
 	keyless bool // smoke: offline when there is no key
-	show    bool // --show-config alone: its JSON has the warnings, so start prints none
+	silent  bool // start prints no warnings: the JSON of --show-config alone has them
 
 	refusalTime time.Duration // for how long a refusal of the key is remembered
 }

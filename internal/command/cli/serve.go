@@ -63,7 +63,7 @@ type serveFlags struct {
 	path         string
 	maxCalls     int
 	perPerson    int            // 0: a part of maxCalls if there are several people
-	quotas       budget.Options // the first two below 0: those of the configuration
+	quotas       budget.Options // CallsPerHour and TokensPerDay below 0: those of the configuration
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
@@ -127,7 +127,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"place of the public URL; may be given more than once, for one of them")
 	addList(flags, &f.signIn.Scopes, "oauth-scope",
 		"each token needs this `SCOPE`; may be given more than once")
-	flags.StringVar(&f.signIn.UserClaim, "oauth-user", "sub",
+	flags.StringVar(&f.signIn.UserClaim, "oauth-user", subjectClaim,
 		"`CLAIM` with the name for logs and metrics, such as email")
 	f.common.add(c)
 	return c

@@ -22,11 +22,11 @@ import (
 
 // serverFlags are the flags of the program without a command.
 type serverFlags struct {
-	app     *app
-	common  commonFlags
-	stdio   bool
-	shows   bool // --show-config
-	version bool
+	app        *app
+	common     commonFlags
+	stdio      bool
+	showConfig bool
+	version    bool
 }
 
 // serverCommand is the program without a command: --stdio, --show-config and --version.
@@ -77,7 +77,7 @@ Exit status:
 	flags := c.Flags()
 	flags.BoolVar(&f.stdio, "stdio", false,
 		"serve MCP on stdin and stdout; this is what a client's configuration runs")
-	flags.BoolVar(&f.shows, "show-config", false,
+	flags.BoolVar(&f.showConfig, "show-config", false,
 		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
 	f.common.add(c)
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version")
@@ -90,18 +90,18 @@ func (f *serverFlags) run(c *cobra.Command, _ []string) error {
 		_, err := fmt.Fprintln(f.app.stdout, version.String())
 		return err
 	}
-	if !f.stdio && !f.shows {
+	if !f.stdio && !f.showConfig {
 		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
 	}
 
-	f.common.show = !f.stdio
+	f.common.silent = !f.stdio
 	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
-	if f.shows || s.Config.Server.ShowConfigOnStart {
+	if f.showConfig || s.Config.Server.ShowConfigOnStart {
 		_, err = f.app.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
 	}
 	if err != nil || !f.stdio {

@@ -66,7 +66,8 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers a call, which also ends with session.
+// call answers a call, which ends with ctx, that of its request, or with session: the end of the
+// process does not cancel ctx.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {

@@ -76,7 +76,7 @@ func (s *Server) await(
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
-	c.Tool = task.Tool
+	c.Tool = task.Tool // the call of the task has taken the quota, and is the one that is observed
 	defer watch(ctx, req, task.Progress)()
 	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.LongCalls.Within, resultTime))
 	if end.Works() {

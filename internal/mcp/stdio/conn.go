@@ -237,7 +237,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 func (c *conn) find(name string, last bool) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, id, _ := strings.Cut(name, " ")
+	_, id, _ := strings.Cut(name, " ") // after the number
 	req := c.requests[id]
 	ok := req.name == name && name != ""
 	if ok && last {

@@ -25,15 +25,23 @@ type remote struct {
 }
 
 // askAPI asks the API how a task is, and returns a message about it. With cancels it cancels the
-// response before; otherwise requests share what the API says. If a request ends early, the API
-// is asked all the same.
+// response before; otherwise requests share what the API says. A request that ends while another one
+// asks learns nothing. If the request that asks ends, the API is asked all the same.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
 // complete answer is not lost because the API is busy.
 func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+	request := ctx.Done()
+	if cancels { // also for a client that leaves
+		request = nil
+	}
 	ctx = context.WithoutCancel(ctx)
 	r := t.remote
-	r.turn <- struct{}{}
+	select {
+	case r.turn <- struct{}{}:
+	case <-request:
+		return ""
+	}
 	defer func() { <-r.turn }()
 	fresh := time.Since(r.asked) < shareTime && !cancels
 	if fresh || t.hasEnded() {

@@ -28,7 +28,7 @@ func (s *Tasks) Prepare(c *call.Call, excluded []string, polled, watched bool) *
 		return t
 	}
 
-	t.probe = *c
+	t.probe = *c // for isGone, while run changes c
 	domains := strings.Join(excluded, " ")
 	c.Sink = func(ev call.Event) {
 		t.setOrigin(ev, domains)
@@ -82,9 +82,9 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.end.Answer, t.end.Err
 }
 
-// Detach is the only way in which a task leaves its request. Detach waits as long as
-// server.LongCalls says, and reports whether the task goes on, until Close: later requests find it
-// by its ID. Any other task ends with its request. With shared, later requests may reach other
+// Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
+// after Options.Within. Detach waits for that, and reports whether the task goes on, until Close:
+// later requests find it by its ID. Any other task ends with its request. With shared, later requests may reach other
 // processes, so only what the API runs goes on.
 func (s *Tasks) Detach(t *Task, shared bool) bool {
 	canGoOn := s.canGoOnHere

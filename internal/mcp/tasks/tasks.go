@@ -69,7 +69,7 @@ type API struct {
 	Fetch  func(ctx context.Context, c *call.Call, origin answer.Origin) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, response string) error
 
-	Secrets func() []string // ids are sealed with the first one, and opened with any
+	Secrets func() []string // at least one: ids are sealed with the first, and opened with any
 	BaseURL string
 	Keep    time.Duration // for which the API has an answer after the time limit
 }
@@ -200,7 +200,7 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 }
 
 // Wait waits until a task has ended, or for a time, and returns its state. After EOF it waits for
-// the end.
+// the end. c is that of Look.
 func (s *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, most time.Duration,
 ) State {

@@ -56,8 +56,9 @@ const unknownItem itemNumber = 0
 // accumulator turns the events of one stream into events of a call and, at the end of the stream,
 // into the response. Unknown events and items have no blocks; the response keeps the items.
 //
-// The numbers in byIndex, byID, items, done, blocks and texts are at most last. A block is in
-// blocks and in order from its start on, also after its stop.
+// While the stream is read, the numbers in byIndex, byID, items, done, blocks and texts are at most
+// last. At its end, completeOutput gives higher numbers to items that only the final output has. A
+// block is in blocks and in order from its start on, also after its stop.
 type accumulator struct {
 	call *call.Call
 	log  func([]byte) // writes what came back to the debug log
@@ -73,7 +74,8 @@ type accumulator struct {
 	order   []*block
 	texts   map[itemNumber][]*block // of messages
 
-	background
+	background // asked, id, ended and so on: whether the response may run without its connection
+
 	size        int // bytes of the events so far
 	elements    int // of the complete items
 	annotations int // in events of their own
@@ -392,8 +394,9 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	return a.finish(r, data)
 }
 
-// finish checks a response, which data has or is, and emits what was not streamed of it. A response
-// that runs in the background is returned as it is.
+// finish checks a response, and emits what was not streamed of it. data is the JSON that it was read
+// from: the event that ended the stream, or the response itself; see responseIn. A response that runs
+// in the background is returned as it is.
 func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, error) {
 	other := a.id != "" && r.ID != "" && r.ID != a.id // than the one in the background
 	if other {

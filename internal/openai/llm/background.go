@@ -47,6 +47,11 @@ func (b *background) running() bool {
 	return b.id != "" && b.ended == nil
 }
 
+// progressed reports whether the connection brought an event that earlier ones did not.
+func (b *background) progressed() bool {
+	return b.next > b.skip
+}
+
 // skips reports whether an event was read from an earlier connection, and notes its number.
 func (b *background) skips(ev *streamEvent) bool {
 	b.next = max(b.next, ev.Sequence+1)
@@ -113,13 +118,13 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
-	stream := broken != nil
+	stream := broken != nil // whether the last connection was a stream, which can go on
 	if stream {
 		failure = x.client.failed(ctx, broken, 1)
 	}
 
 	for {
-		progress := acc.next > acc.skip
+		progress := acc.progressed()
 		if progress {
 			delays.Reset()
 		}
@@ -138,7 +143,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		switch {
 		case failure == nil && !acc.running():
 			return r, nil
-		case failure == nil:
+		case failure == nil: // it runs
 		case failure.Lost && acc.isAnswered(): // as in the foreground
 			return acc.finishStreamed()
 		case failure.Lost, !acc.running():
@@ -213,7 +218,7 @@ func (cl *Client) fetchOnce(
 	if err == nil {
 		r, err = readResponse(ctx, resp, acc)
 	}
-	found := err == nil || acc.next > acc.skip || !acc.running()
+	found := err == nil || acc.progressed() || !acc.running()
 	if found {
 		cl.memory.setFound(acc.model)
 	}
@@ -222,8 +227,8 @@ func (cl *Client) fetchOnce(
 	}
 
 	if acc.running() {
-		known := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
-		err = lostError(err, known)
+		hasGET := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
+		err = lostError(err, hasGET)
 	}
 	return acc.ended, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
 }
@@ -251,8 +256,8 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 
 // lostError returns the error of a GET. If the API says that it does not have the response, the
 // request can be made again as after a failure of the server; and also if the API seems to have no
-// GET, because none has found a response of the model.
-func lostError(err error, found bool) error {
+// GET: hasGET is whether one has found a response of the model.
+func lostError(err error, hasGET bool) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
 		return err
@@ -261,7 +266,7 @@ func lostError(err error, found bool) error {
 	gone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
 	noResponse := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
 	noGet := notFound || noResponse || e.Status == http.StatusMethodNotAllowed
-	if !gone && (found || !noGet) {
+	if !gone && (hasGET || !noGet) {
 		return err
 	}
 

@@ -188,8 +188,10 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
 	failure, refused := errors.AsType[*call.Error](err)
-	free := refused && failure.Status < http.StatusInternalServerError
-	if !free { // the API may have begun, behind a gateway that gave up
+	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a 5xx
+	// it must not. But only a 504 counts as cost: the API answers 500 to 503 itself, without tokens.
+	begun := !refused || failure.Status >= http.StatusInternalServerError
+	if begun {
 		x.call.WaitUntil = time.Time{}
 	}
 	if refused && failure.Status < http.StatusGatewayTimeout {
@@ -205,7 +207,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 }
 
 // leaveOut removes from the parameters what the API refuses, and reports whether the request that is
-// left should be made at once. A response that is lost is a failure, which counts as an attempt.
+// left should be made at once. Without a GET that finds its responses, an API is not asked for one in
+// the background: that parameter is removed, too, but the lost response counts as an attempt, and the
+// next one waits.
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)

@@ -70,7 +70,7 @@ func responseIn(data []byte) []byte {
 	return data
 }
 
-// check returns why a response, which data has or is, is not an answer. The status that some servers
+// check returns why a response is not an answer. data is the JSON that it was read from, as in finish. The status that some servers
 // leave out is set.
 func check(r *call.Response, data []byte) error {
 	if size(r.Output...) > maxElements {

@@ -71,8 +71,9 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 	return list
 }
 
-// choose returns all sources, or the first limit of these: pages that the text links to, other
-// pages, sources without a URL. At least one place is for the latter, and one is left for a page.
+// choose returns at most limit sources: first pages that the text links to, then other pages, then
+// sources without a URL, which have only a name. Names get the places that pages leave, and at least
+// one. Pages get at least one before them.
 func (doc *Document) choose(sources []Citation, limit int) []Citation {
 	if len(sources) <= limit {
 		return sources

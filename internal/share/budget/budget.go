@@ -60,7 +60,7 @@ func (b *Budget) Take(c *call.Call) error {
 	}
 
 	buckets := b.buckets(id, 1, c.Reserved, false)
-	refused, wait, outcome := b.Store.take(buckets)
+	refused, wait, outcome := b.Store.take(buckets) // refused is the number of a bucket, or 0
 	c.Stored = outcome == done
 	c.Unsure = outcome == unsure
 	switch {
@@ -133,7 +133,7 @@ func (b *Budget) buckets(id string, calls, tokens int64, anyway bool) (list []bu
 		}
 		l.need = int64(unit)
 		if anyway {
-			l.need = -4 * l.period // less than any bucket has: at most two periods are missing
+			l.need = -4 * l.period // less than any bucket has: it is empty, and owes a period, at most
 		}
 		l.words = fmt.Sprint(l.most, " ", l.words)
 		l.key = l.limit + ":" + l.key

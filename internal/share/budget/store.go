@@ -152,8 +152,9 @@ func (s *Store) Failing() int {
 // probe writes: a store that is full or read-only answers others.
 func (s *Store) Run(ctx context.Context) {
 	probe := []bucket{{key: "probe", period: 1e6, take: 1}}
-	for fails := 1; s != nil; fails = s.Failing() {
-		if fails == 1 {
+	first := true
+	for ; s != nil; first = false {
+		if first || s.Failing() == 1 {
 			_, _, o := s.use(probe)
 			if o == done && s.failing.CompareAndSwap(1, 0) {
 				s.log.Info("the store of the limits works again")
@@ -180,7 +181,7 @@ func (s *Store) take(buckets []bucket) (refused int, wait int64, o outcome) {
 func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
-	s.uses <- struct{}{} // the others end in that time, too
+	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
 	defer func() { <-s.uses }()
 
 	pool := s.pool.Load()

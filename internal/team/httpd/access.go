@@ -105,7 +105,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
 		}
-		res.instance.Metrics.person(person.Name)
+		res.instance.Metrics.person(person.Name) // begins the series of a new name
 		if !strings.HasPrefix(person.ID, namespace) {
 			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
 			return

@@ -15,7 +15,7 @@ import (
 const (
 	maxHeader          = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
 	maxLines           = 500      // of what such a connection has sent since its last response
-	maxAllLines        = 60_000   // of one connection, times their number
+	maxAllLines        = 60_000   // of all such connections
 	maxUnauthenticated = 600
 
 	// tokenTime is how long they have for their tokens when another one waits. With all
@@ -141,6 +141,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) hasManyLines() bool {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	most := maxAllLines / max(maxAllLines/maxLines, len(c.listener.conns))
+	share := maxAllLines / max(1, len(c.listener.conns))
+	most := min(maxLines, share)
 	return c.lines > most && slices.Contains(c.listener.conns, c)
 }
