@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Call is one call of a tool: who asks, and what it used. Who asks is fixed where the call comes in, in
-// the MCP server or a command, which passes the call to all that works for it.
+// Call is one call of a tool: who asks, and what it used. It is made where it comes in, in the MCP
+// server or a command, which passes it to all that works for it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
 	Person Person // without an ID over stdio and for anonymous callers, who are one person
@@ -28,11 +28,13 @@ type Call struct {
 	// (https://www.w3.org/TR/trace-context); "": none.
 	Traceparent string
 
-	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped.
+	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped. Package
+	// tasks sets it before the call runs.
 	Sink func(Event)
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
-	// The zero value is never. Package llm sets it to zero once a request may have cost something.
+	// The zero value is never. Package server sets it before the call runs, and llm sets it to zero
+	// once a request may have cost something.
 	WaitUntil time.Time
 
 	Used

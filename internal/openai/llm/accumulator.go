@@ -61,7 +61,7 @@ const unknownItem itemNumber = 0
 // block is in blocks and in order from its start on, also after its stop.
 type accumulator struct {
 	call *call.Call
-	log  func([]byte) // writes what came back to the debug log
+	log  func(source) // writes what came back to the debug log
 
 	event streamEvent // the current one
 
@@ -107,9 +107,9 @@ type block struct {
 func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
 	return &accumulator{
 		call: c,
-		log: func(data []byte) {
+		log: func(from source) {
 			if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
-				cl.logBody(ctx, "openai(client): response", responseIn(data))
+				cl.logBody(ctx, "openai(client): response", from.json())
 			}
 		},
 		byIndex: map[float64]itemNumber{},
@@ -308,7 +308,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		r, err := a.finish(ev.final(), data)
+		r, err := a.finish(ev.final(), source{data, true})
 		e, ok := errors.AsType[*call.Error](err)
 		if ok {
 			return nil, a.fail(e)
@@ -391,16 +391,15 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	case err != nil:
 		return nil, err
 	}
-	return a.finish(r, data)
+	return a.finish(r, source{data: data})
 }
 
-// finish checks a response, and emits what was not streamed of it. data is the JSON that it was read
-// from: the event that ended the stream, or the response itself; see responseIn. A response that runs
-// in the background is returned as it is.
-func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, error) {
+// finish checks a response, and emits what was not streamed of it. A response that runs in the
+// background is returned as it is.
+func (a *accumulator) finish(r *call.Response, from source) (*call.Response, error) {
 	other := a.id != "" && r.ID != "" && r.ID != a.id // than the one in the background
 	if other {
-		return nil, notResponse(responseIn(data))
+		return nil, notResponse(from.json())
 	}
 	if r.Running() {
 		a.setID(r)
@@ -409,12 +408,12 @@ func (a *accumulator) finish(r *call.Response, data []byte) (*call.Response, err
 		}
 	}
 
-	a.log(data)
+	a.log(from)
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
 	a.ended = r
 	a.addStreamed(r)
-	err := check(r, data)
+	err := check(r, from)
 	if err != nil {
 		return nil, err
 	}
@@ -544,7 +543,7 @@ func (a *accumulator) finishStreamed() (*call.Response, error) {
 	if a.items[a.last].Status == "incomplete" {
 		r.Status = "incomplete"
 	}
-	return a.finish(&r, nil)
+	return a.finish(&r, source{})
 }
 
 // blockText is what an event or an item says of a block.
@@ -611,7 +610,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		}
 		a.emitItem(number, ev.Item, 0, complete)
 		if complete {
-			a.log(ev.Item.Raw)
+			a.log(source{data: ev.Item.Raw})
 			a.done[number] = textOf(a.items[number])
 			a.elements += size(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)

@@ -157,15 +157,19 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer acc.stopBlocks()
 
 	reported := x.call.Usage
-	resp, mayCost, err := x.post(connCtx)
+	mayCost := false
+	defer func() { // also after a panic
+		if mayCost && x.call.Usage == reported {
+			x.call.Unknown++
+		}
+	}()
+	var resp *http.Response
+	resp, mayCost, err = x.post(connCtx)
 	if err == nil {
 		r, err = readResponse(connCtx, resp, acc)
 		if acc.running() {
 			r, err = x.follow(ctx, acc, err)
 		}
-	}
-	if mayCost && x.call.Usage == reported {
-		x.call.Unknown++
 	}
 	return r, err
 }

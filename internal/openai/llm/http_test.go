@@ -161,3 +161,20 @@ func TestUnknownTokens(t *testing.T) {
 		})
 	}
 }
+
+// A request whose events cause a panic may have used tokens.
+func TestPanicCounts(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", eventStream)
+		_, _ = io.WriteString(w, frames(`{"type":"response.output_text.delta","delta":"a"}`))
+	}))
+	defer s.Close()
+	client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
+	c := &call.Call{Sink: func(call.Event) { panic("a fault") }}
+
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = client.Create(t.Context(), c, question())
+	}()
+	compare.Equal(t, "unknown", c.Unknown, 1)
+}

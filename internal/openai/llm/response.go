@@ -60,19 +60,23 @@ func searches(r *call.Response) int {
 	return n
 }
 
-// responseIn returns the JSON of the response that an event has, or data itself, which is a response.
-// The response, of up to 16 MiB, is copied.
-func responseIn(data []byte) []byte {
-	response := gjson.GetBytes(data, "response")
-	if response.IsObject() {
-		return []byte(response.Raw)
-	}
-	return data
+// source is what a response was read from: its JSON, or an event that has it.
+type source struct {
+	data  []byte
+	event bool
 }
 
-// check returns why a response is not an answer. data is the JSON that it was read from, as in finish. The status that some servers
-// leave out is set.
-func check(r *call.Response, data []byte) error {
+// json returns the JSON of the response. Only errors and the debug log need it: json copies a
+// response in an event, of up to 8 MiB.
+func (s source) json() []byte {
+	if s.event {
+		return []byte(gjson.GetBytes(s.data, "response").Raw)
+	}
+	return s.data
+}
+
+// check returns why a response is not an answer. A status that the server has left out is set.
+func check(r *call.Response, from source) error {
 	if size(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)
 	}
@@ -82,7 +86,7 @@ func check(r *call.Response, data []byte) error {
 	case "cancelled":
 		return &call.Error{Kind: call.KindCanceled, Message: "the response was cancelled"}
 	case "failed":
-		return responseError(responseIn(data), responseFailed)
+		return responseError(from.json(), responseFailed)
 	case "queued", "in_progress":
 		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item
@@ -92,7 +96,7 @@ func check(r *call.Response, data []byte) error {
 		return nil
 	}
 
-	data = responseIn(data)
+	data := from.json()
 	e := responseError(data, "the response has no output")
 	if gjson.GetBytes(data, "error").String() == "" { // else a gateway's 200 with an error
 		e.Kind = call.KindBadResponse
