@@ -20,7 +20,8 @@ const (
 )
 
 // LongCalls returns which calls go on without their requests. shared says that requests reach
-// several processes. eof is closed when no request can follow; nil: it is never known. The error is about the secrets of ids.
+// several processes. eof is closed when no request can follow; nil: that is not known. The error is
+// about the secrets of ids.
 func (s *Service) LongCalls(
 	shared bool, eof <-chan struct{},
 ) (long server.LongCalls, warning string, err error) {

@@ -63,6 +63,9 @@ type Used struct {
 	Limit    string // budget: the one that refused the call: hour, day or all; "": none
 }
 
+// Anonymous is the Name of callers over HTTP who have no token.
+const Anonymous = "anonymous"
+
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
 // refusals of one person do not delay people who were not refused.
 type Person struct {

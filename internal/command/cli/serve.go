@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
@@ -218,10 +219,12 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
-		StaleFiles:      files.Stale,
-		Log:             s.Log,
-		Lines:           lines,
+		Loops: []func(context.Context){ // Run of a nil Store or Resource returns at once
+			files.Follow, quotas.Store.Run, access.Resource.Run,
+		},
+		StaleFiles: files.Stale,
+		Log:        s.Log,
+		Lines:      lines,
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)
@@ -229,7 +232,7 @@ func (f *serveFlags) serve(
 
 // budgetOptions are the quotas of the flags, or else of the configuration.
 func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
-	o := s.Quotas("anonymous")
+	o := s.Quotas(call.Anonymous) // in the keys of the store
 	o.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
 	if f.quotas.CallsPerHour >= 0 {
 		o.CallsPerHour = f.quotas.CallsPerHour

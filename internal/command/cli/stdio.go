@@ -148,6 +148,8 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		EOF:     eof,
 	}
 
+	// Calls end with the session, when serveStdio returns: a signal, which ends ctx, leaves them the
+	// half second below.
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(session)

@@ -60,7 +60,7 @@ func clientInfo(req mcp.Request) string {
 // personOf returns the person whose token a request has; nil: an anonymous caller.
 func personOf(token *auth.TokenInfo) call.Person {
 	if token == nil {
-		return call.Person{Name: "anonymous"}
+		return call.Person{Name: call.Anonymous}
 	}
 	person, _ := token.Extra[PersonKey].(call.Person)
 	return person
@@ -86,11 +86,11 @@ func (s *Server) call(
 	began := time.Now()
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := answer.Parse(args, s.options.Settings.Defaults)
+	q, err := answer.Parse(args, s.options.Settings.Defaults) // answer_result has no question
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
-	if name == answerResult { // it has no question, which is all that err says
+	if name == answerResult {
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 	if err == nil {
@@ -119,7 +119,7 @@ func (s *Server) run(
 	began := time.Now()
 	defer func() {
 		unsent := a == nil && c.Attempts == 0
-		free := unsent || errors.Is(err, call.ErrWaiting)
+		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
 		s.options.People.Limits.Budget.Settle(c, !free)
 		s.observe(c, began, a, err)
 	}()

@@ -57,9 +57,8 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	r.message = ""
 
 	overdue := time.Since(t.Created) >= s.o.Timeout
-	runs := errors.Is(err, answer.ErrRunning)
 	switch {
-	case !runs:
+	case !errors.Is(err, answer.ErrRunning): // ErrUnknown is an ErrRunning, too
 		s.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		r.message = "the API does not say whether the answer is complete"

@@ -84,8 +84,8 @@ func (t *Task) Result() (*answer.Answer, error) {
 
 // Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
 // after Options.Within. Detach waits for that, and reports whether the task goes on, until Close:
-// later requests find it by its ID. Any other task ends with its request. With shared, later requests may reach other
-// processes, so only what the API runs goes on.
+// later requests find it by its ID. Any other task ends with its request. With shared, later requests
+// may reach other processes, so only what the API runs goes on.
 func (s *Tasks) Detach(t *Task, shared bool) bool {
 	canGoOn := s.canGoOnHere
 	poll := pollHere
@@ -143,7 +143,7 @@ func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 		<-late.Done()
 	}
 
-	t.awaitOrigin(nil)
+	t.awaitOrigin(nil) // a call that still waits for others has ended with call.ErrWaiting
 	if t.origin.Load() == nil || t.hasEnded() {
 		return false
 	}

@@ -83,8 +83,8 @@ type accumulator struct {
 	created call.Response // as its first event says
 
 	// Of the connection.
-	failure *call.Error // without a kind, with the best message so far; nil: none
-	end     time.Time   // when the connection is given up, after failure or "[DONE]"; zero: never
+	failure  *call.Error // without a kind, with the best message so far; nil: none
+	giveUpAt time.Time   // when the connection is given up, after failure or "[DONE]"; zero: never
 }
 
 type blockKey struct {
@@ -242,7 +242,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	}
 
 	err = cmp.Or(err, ctx.Err())
-	over := err == nil || !a.end.IsZero() // the latter after "[DONE]"
+	over := err == nil || !a.giveUpAt.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
@@ -364,8 +364,8 @@ func (a *accumulator) fail(e *call.Error) error {
 
 // endSoon gives up the connection after detailTime.
 func (a *accumulator) endSoon() {
-	if a.end.IsZero() {
-		a.end = time.Now().Add(detailTime)
+	if a.giveUpAt.IsZero() {
+		a.giveUpAt = time.Now().Add(detailTime)
 	}
 }
 
@@ -411,7 +411,7 @@ func (a *accumulator) finish(r *call.Response, from source) (*call.Response, err
 	a.log(from)
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
-	a.ended = r
+	a.final = r
 	a.addStreamed(r)
 	err := check(r, from)
 	if err != nil {

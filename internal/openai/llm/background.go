@@ -34,7 +34,7 @@ type background struct {
 	model   string         // the model of the request
 	include []string       // the include of the request
 	id      string         // "": the API has not named it as a background response
-	ended   *call.Response // the response after its end, also if it failed; nil: it runs
+	final   *call.Response // the response after its end, also if it failed; nil: it runs
 
 	giveUp func() // ends the connection
 
@@ -44,7 +44,7 @@ type background struct {
 
 // running reports whether the response runs in the background.
 func (b *background) running() bool {
-	return b.id != "" && b.ended == nil
+	return b.id != "" && b.final == nil
 }
 
 // progressed reports whether the connection brought an event that earlier ones did not.
@@ -72,6 +72,7 @@ func (cl *Client) Get(
 
 	acc := cl.newAccumulator(ctx, c)
 	acc.background = background{
+		asked:   false, // the request was another one, perhaps of another process
 		id:      id,
 		model:   model,
 		include: include,
@@ -195,7 +196,7 @@ func (cl *Client) fetchOnce(
 	acc.giveUp = giveUp
 	acc.skip = acc.next
 	acc.failure = nil
-	acc.end = time.Time{}
+	acc.giveUpAt = time.Time{}
 	var resp *http.Response
 	options := cl.options(acc.call, &resp)
 	if stream {
@@ -227,10 +228,10 @@ func (cl *Client) fetchOnce(
 	}
 
 	if acc.running() {
-		hasGET := !acc.asked || cl.memory.hasFound(acc.model) // another process has asked
+		hasGET := !acc.asked || cl.memory.hasFound(acc.model) // Get is for an API that has one
 		err = lostError(err, hasGET)
 	}
-	return acc.ended, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
+	return acc.final, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
 }
 
 // silenceLimit reads the body of an HTTP response, and gives up a connection that is silent for too
@@ -243,8 +244,8 @@ type silenceLimit struct {
 func (l silenceLimit) Read(p []byte) (int, error) {
 	silence := time.Duration(0) // without a limit
 	switch {
-	case !l.of.end.IsZero():
-		silence = max(1, time.Until(l.of.end))
+	case !l.of.giveUpAt.IsZero():
+		silence = max(1, time.Until(l.of.giveUpAt))
 	case l.of.running():
 		silence = maxSilence
 	}

@@ -32,7 +32,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 	if err := cl.Ready(); err != nil {
 		return nil, err
 	}
-	remembered := cl.memory.refusal(c.Person.ID)
+	remembered := cl.memory.mayAsk(c.Person.ID)
 	if remembered != nil {
 		return nil, remembered
 	}
@@ -61,7 +61,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 		if final != nil {
 			ofKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
 			if ofKey && x.key == cl.key.Load() {
-				cl.memory.refused(c.Person.ID, final)
+				cl.memory.noteRefusal(c.Person.ID, final)
 			}
 			return nil, final
 		}
@@ -96,7 +96,7 @@ type exchange struct {
 func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
 	waits, cancel := x.call.WaitContext(ctx)
 	err := x.waitForTurn(waits)
-	cancel()
+	cancel() // after an error, waits has ended before, with a cause of its own
 	if err != nil {
 		return nil, x.client.failed(waits, err, x.attempt-1), 0
 	}

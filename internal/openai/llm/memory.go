@@ -53,8 +53,8 @@ type refusal struct {
 	asking  bool      // a request asks the API
 }
 
-// refused notes a refusal of the key.
-func (m *memory) refused(person string, failure *call.Error) {
+// noteRefusal notes a refusal of the key.
+func (m *memory) noteRefusal(person string, failure *call.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.people.Get(person)
@@ -98,8 +98,9 @@ func (m *memory) countingLocked(person string) []*refusal {
 	return counting
 }
 
-// refusal returns the error of a person's call without asking the API; nil: the call may ask.
-func (m *memory) refusal(person string) *call.Error {
+// mayAsk returns nil if a person's call may ask the API, else the error with which the call fails. A
+// call that asks while refusals count is a probe: until it has ended, or for probeTime, others fail.
+func (m *memory) mayAsk(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	counting := m.countingLocked(person)

@@ -82,9 +82,9 @@ func readResponse(
 	resp.Body = silenceLimit{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
-	if acc.ended != nil {
-		acc.call.Usage.Add(acc.ended.Tokens)
-		acc.call.Searches += searches(acc.ended)
+	if acc.final != nil {
+		acc.call.Usage.Add(acc.final.Tokens)
+		acc.call.Searches += searches(acc.final)
 	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)

@@ -79,10 +79,10 @@ func (b *Budget) Take(c *call.Call) error {
 }
 
 // Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests
-// whose tokens are unknown count as typical ones. Unless it was sent, the call is given back, too.
-func (b *Budget) Settle(c *call.Call, sent bool) {
+// whose tokens are unknown count as typical ones. Unless it counts, the call is given back, too.
+func (b *Budget) Settle(c *call.Call, counts bool) {
 	var calls int64
-	if sent {
+	if counts {
 		calls = 1
 	}
 	id := c.Person.ID

@@ -85,8 +85,14 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
+// What the IDs of people begin with.
+const (
+	tokenHolder = "token:" // of those with a static token
+	anyPerson   = ""
+)
+
 // requireToken checks the bearer token, if one is needed, and passes the person on to the limits
-// and the tools. The IDs of people who may use next begin with namespace, or with anything: anyPerson.
+// and the tools. The IDs of people who may use next begin with namespace.
 func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	if !a.Authenticates() {
 		return next

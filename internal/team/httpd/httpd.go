@@ -31,6 +31,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
@@ -180,7 +181,7 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
-	names := []string{"anonymous"}
+	names := []string{call.Anonymous}
 	if s.Access.Authenticates() {
 		names = s.Access.Tokens.Names()
 	}

@@ -16,12 +16,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// What the IDs of people begin with.
-const (
-	tokenHolder = "token:" // of those with a static token
-	anyPerson   = ""
-)
-
 // Tokens are bearer tokens that the operator hands out, which may change.
 type Tokens struct {
 	source  string
