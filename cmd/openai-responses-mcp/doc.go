@@ -49,7 +49,7 @@
 //	what a call gives back at its end      budget   Budget.Settle
 //	which tools and arguments are listed   server   tools, schema
 //	which arguments are valid              answer   Parse, Argument.Set
-//	why a call waits for other calls       people   Registry.Run
+//	why a call waits for other calls       people   Registry.Acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.isPolled
 //	which calls outlive their request      server   LongCalls
@@ -63,7 +63,7 @@
 //	whether a list ends the text           cite     Document.readList
 //	whether another attempt follows, when  llm      exchange.decide, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
-//	which parameter is dropped after a 400 llm      body.refused
+//	which parameter a 400 drops            llm      params.refused
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load

@@ -42,7 +42,7 @@ func (s *Service) LongCalls(
 
 	var api *tasks.API
 	switch {
-	case !slices.ContainsFunc(call.Tools, inBackground):
+	case !slices.ContainsFunc(call.Tools, inBackground): // no API for tasks
 	case len(list()) > 0:
 		api = s.taskAPI(list)
 	case tasksAtAPI || within > 0:
@@ -50,6 +50,7 @@ func (s *Service) LongCalls(
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
 
+	// The rows of the table of server.LongCalls: stdio with or without an API, and HTTP.
 	polled := settings.Tasks
 	if shared {
 		polled = tasksAtAPI && api != nil

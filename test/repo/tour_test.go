@@ -16,8 +16,9 @@ func TestTour(t *testing.T) {
 	text := read(t, "cmd/openai-responses-mcp/doc.go")
 	_, section, _ := strings.Cut(text, "# Where it is decided")
 	rows := decided.FindAllStringSubmatch(section, -1)
-	if len(rows) < 10 {
-		t.Fatalf("%d rows of the section can be read, want at least 10", len(rows))
+	all := len(find(`(?m)^//\t(\S.*)$`, section))
+	if len(rows) < 10 || len(rows) < all {
+		t.Fatalf("%d of %d rows of the section can be read, want all, and at least 10", len(rows), all)
 	}
 	for _, m := range rows {
 		pkg, functions := m[1], m[2]

@@ -117,7 +117,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
-	eof := make(chan struct{})
+	eof := make(chan struct{}) // closed by the transport; then answer_result waits for the end
 	long, err := a.longCalls(s, false, eof)
 	if err != nil {
 		return err

@@ -86,15 +86,15 @@ func (s *Server) call(
 	began := time.Now()
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := answer.Parse(args, s.options.Settings.Defaults) // answer_result has no question
-	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
-		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
-
 	if name == answerResult {
+		s.logCall(name, args, "")
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
+
+	q, err := answer.Parse(args, s.options.Settings.Defaults)
+	s.logCall(name, args, q.Query)
 	if err == nil {
-		err = s.options.People.Limits.Budget.Take(c)
+		err = s.options.People.Limits.Budget.Take(c) // run settles it
 	}
 	if err != nil {
 		s.observe(c, began, nil, err)
@@ -112,6 +112,12 @@ func (s *Server) call(
 	return s.workingResult(req, task.ID), nil
 }
 
+// logCall writes to the debug log what a call asks, without its words.
+func (s *Server) logCall(name string, args gjson.Result, query string) {
+	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
+		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
+}
+
 // run waits until the call may run, and runs it. A panic fails this call only.
 func (s *Server) run(
 	ctx context.Context, c *call.Call, q answer.Question,
@@ -127,7 +133,7 @@ func (s *Server) run(
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
 
-	release, err := s.options.People.Run(ctx, c)
+	release, err := s.options.People.Acquire(ctx, c)
 	if err != nil {
 		return nil, err
 	}

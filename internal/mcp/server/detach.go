@@ -57,7 +57,7 @@ func (s *Server) ask(
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.run(ctx, c, q)
 	})
-	if s.tasks.Detach(t, long.Shared) {
+	if s.tasks.Detach(t, long.Shared) { // false at once for a plain call, which has ended
 		return t, nil, nil
 	}
 	a, err := t.Result()

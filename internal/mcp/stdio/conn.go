@@ -108,7 +108,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(rpc.NotJSON(err.Error()))
 	}
-	if !f.Framed && opensValue(rune(f.Body[0])) {
+	if !f.Framed && opensValue(rune(f.Body[0])) { // "null" is no message of a client of lines
 		c.lines.Store(true)
 	}
 	m, refusal := c.methods.Read(f.Body)

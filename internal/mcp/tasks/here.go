@@ -37,7 +37,9 @@ func (s *Tasks) Prepare(c *call.Call, excluded []string, polled, watched bool) *
 	return t
 }
 
-// setOrigin takes the name of a response from an event, unless it has no room in an id.
+// setOrigin takes the name of a response from an event, unless it has no room in an id. An id that
+// was sealed before a retry keeps the earlier response: this process still answers with the last one,
+// other processes with how the earlier one ended.
 func (t *Task) setOrigin(ev call.Event, excluded string) {
 	created, ok := ev.(call.Created)
 	if !ok || created.ID == "" || len(excluded) > maxExcluded {
@@ -67,6 +69,7 @@ func (s *Tasks) Run(
 	}
 
 	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
+	// Without leave, the end of the request ends the call, also when Server.call returns.
 	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
 	t.leave = func() bool { return request.Err() == nil && undo() }
 	go func() {
@@ -138,7 +141,7 @@ func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 
 		asked = t.origin.Load() != nil && !t.hasEnded()
 		if asked && s.isGone(late, t) {
-			return false
+			return false // the request waits for the end
 		}
 		<-late.Done()
 	}

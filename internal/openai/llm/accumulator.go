@@ -74,7 +74,7 @@ type accumulator struct {
 	order   []*block
 	texts   map[itemNumber][]*block // of messages
 
-	background // asked, id, ended and so on: whether the response may run without its connection
+	background // asked, id, final and so on: whether the response may run without its connection
 
 	size        int // bytes of the events so far
 	elements    int // of the complete items
@@ -308,7 +308,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		r, err := a.finish(ev.final(), source{data, true})
+		r, err := a.finish(ev.lastResponse(), source{data, true})
 		e, ok := errors.AsType[*call.Error](err)
 		if ok {
 			return nil, a.fail(e)
@@ -324,10 +324,10 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	return nil, nil
 }
 
-// final returns the response of an event that ends a stream. The status of the response says how it
+// lastResponse returns the response of an event that ends a stream. The status of the response says how it
 // ended. A response without a status, or with one that fits any end, ended as the name of the event
 // says.
-func (ev *streamEvent) final() *call.Response {
+func (ev *streamEvent) lastResponse() *call.Response {
 	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true
 	switch r.Status {
@@ -443,7 +443,7 @@ func (a *accumulator) addStreamed(r *call.Response) {
 // texts that only deltas had count.
 func (a *accumulator) streamed(filtered bool) []call.Item {
 	var complete, open []call.Item
-	answered := filtered
+	answered := filtered // then incomplete messages do not count, as after an answer
 	for number := range a.last + 1 {
 		item := a.items[number]
 		if !filtered {

@@ -132,7 +132,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Send(call.Waiting{Ahead: ahead})
 		}
 	}
-	last := x.attempt > 1 && x.attempt > x.client.o.MaxRetries
+	last := x.attempt > 1 && x.attempt > x.client.o.MaxRetries // a retry, after which there is none
 
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, last, report)
@@ -207,7 +207,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.removed)
 		x.removed = nil
 	}
-	return resp, mayCost, errors.Join(err, x.call.Unread)
+	return resp, mayCost, errors.Join(err, x.call.Unread) // openai-go does not pass on Unread
 }
 
 // leaveOut removes from the parameters what the API refuses, and reports whether the request that is

@@ -31,7 +31,7 @@ func (l *local) take(buckets []bucket) (refused int, wait int64) {
 	missing := make([]int64, len(buckets))
 	for i, b := range buckets {
 		missing[i] = min(max(l.full.Get(b.key)-now, 0), 2*b.period)
-		over := missing[i] + b.need - b.period
+		over := missing[i] + b.need - b.period // the time until what is needed has refilled
 		if over > wait {
 			refused = i + 1
 			wait = over

@@ -24,7 +24,7 @@ func newRegistry() *Registry {
 func (r *Registry) run(t *testing.T, id string) (end func(), err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
-	return r.Run(ctx, &call.Call{Person: call.Person{ID: id}})
+	return r.Acquire(ctx, &call.Call{Person: call.Person{ID: id}})
 }
 
 // What a person can take of a server, and how often.
@@ -169,7 +169,7 @@ func (s *slots) call(t *testing.T, i int, id string, within, runs time.Duration)
 	before := s.queue.Len()
 	s.mu.Unlock()
 
-	end, err := s.Run(t.Context(), c)
+	end, err := s.Acquire(t.Context(), c)
 	waited := time.Since(queued)
 	most := time.Duration(before+1) * longest
 	if waited > min(most, within) {

@@ -29,8 +29,8 @@ const (
 	overdueTime  = 100 * time.Millisecond // of each
 )
 
-// listener bounds its unauthenticated connections: those without a request that admit has let in,
-// which has shown a valid token where one is needed. A further one waits until one of them has, or
+// listener bounds its unauthenticated connections: those without a request that has reached
+// admit, which has shown a valid token where one is needed. A further one waits until one of them has, or
 // has had time for it and is closed.
 type listener struct {
 	net.Listener

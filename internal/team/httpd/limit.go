@@ -38,8 +38,8 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		defer func() { s.People.Return(b.person, b.taken) }()
 
 		data, err := io.ReadAll(b)
-		elements := jsonx.Elements(data) // Methods.Read counts again, as over stdio
-		if err == nil && elements <= jsonx.MaxElements {
+		elements := jsonx.Elements(data)                 // Methods.Read counts again, as over stdio
+		if err == nil && elements <= jsonx.MaxElements { // refuseMessage refuses more
 			err = b.take(elements * elementBytes)
 		}
 		if err != nil {

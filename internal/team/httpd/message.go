@@ -56,7 +56,8 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 }
 
 // negotiate drops the version that a client prefers from the header of initialize, which agrees on
-// one by its params: the SDK would refuse it. A stateless request has its version there, too.
+// one by its params: the SDK would refuse it. A stateless request has its version in its params,
+// too, and keeps the header.
 func negotiate(header http.Header, params []byte) {
 	version := gjson.GetBytes(params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
 	_, err := time.Parse(time.DateOnly, header.Get(versionHeader))

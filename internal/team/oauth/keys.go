@@ -57,8 +57,9 @@ type published struct {
 	keys []jose.JSONWebKey // nil until they were read once, then never again
 	read time.Time         // when they were read
 
-	// unknown is the error for other keys, and for wrong signatures by keys that were not just read:
-	// errUnavailable after a failed read, because the issuer may have them.
+	// unknown is the error for other keys, and for wrong signatures by keys that were not just read,
+	// which may have changed: errUnknownKey, for which a request waits for a read, or errUnavailable
+	// after a failed read.
 	unknown error
 }
 
