@@ -1,11 +1,6 @@
 // Package expire has a map whose entries end.
 package expire
 
-import (
-	"iter"
-	"maps"
-)
-
 // minSweep is how many entries a Map has before it is swept for the first time.
 const minSweep = 64
 
@@ -35,8 +30,7 @@ func (m *Map[K, V]) Set(key K, value V) {
 		m.entries = map[K]V{}
 	}
 	if len(m.entries) >= max(m.sweep, minSweep) {
-		maps.DeleteFunc(m.entries, func(_ K, value V) bool { return m.Ended(value) })
-		m.sweep = 2 * len(m.entries)
+		m.sweep = 2 * len(m.All())
 	}
 	m.entries[key] = value
 }
@@ -47,13 +41,13 @@ func (m *Map[K, V]) Delete(key K) { delete(m.entries, key) }
 // Clear deletes all entries.
 func (m *Map[K, V]) Clear() { clear(m.entries) }
 
-// All returns the entries that have not ended, in no order. They may be deleted meanwhile.
-func (m *Map[K, V]) All() iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		for key, value := range m.entries {
-			if !m.Ended(value) && !yield(key, value) {
-				return
-			}
+// All sweeps, and returns the entries that have not ended. They may be read, and deleted, until the
+// next Set.
+func (m *Map[K, V]) All() map[K]V {
+	for key, value := range m.entries {
+		if m.Ended(value) {
+			delete(m.entries, key)
 		}
 	}
+	return m.entries
 }

@@ -31,7 +31,7 @@ type memory struct {
 
 	// found is when a GET last found a background response of a model. A server without one may have
 	// no GET.
-	found expire.Map[string, time.Time]
+	found expire.Map[string, *time.Time]
 }
 
 // newMemory returns a memory without entries.
@@ -39,7 +39,7 @@ func newMemory(pause time.Duration) *memory {
 	m := &memory{pause: pause}
 	m.people.Ended = func(r *refusal) bool { return time.Since(r.next) > refusalMemory }
 	m.parameters.Ended = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
-	m.found.Ended = func(last time.Time) bool { return time.Since(last) >= parameterMemory }
+	m.found.Ended = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
 	return m
 }
 
@@ -179,7 +179,7 @@ func (m *memory) removeFrom(request params, model, person string) {
 func (m *memory) setFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.found.Set(model, time.Now())
+	m.found.Set(model, new(time.Now()))
 	m.parameters.Delete(refusedParam{model, "background", "true", everyone})
 }
 
@@ -187,5 +187,5 @@ func (m *memory) setFound(model string) {
 func (m *memory) hasFound(model string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return !m.found.Get(model).IsZero()
+	return m.found.Get(model) != nil
 }

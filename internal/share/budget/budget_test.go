@@ -2,7 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -53,7 +52,7 @@ func TestSettle(t *testing.T) {
 				b.Settle(c, tt.Sent)
 			}
 			buckets := b.buckets("token:alice", 1, 1, false)
-			missing := b.local.full.Get(buckets[0].key) - time.Now().UnixMicro()
+			missing := b.local.full[buckets[0].key] - time.Now().UnixMicro()
 			tokens := float64(missing) * 100_000 / float64(day.Microseconds())
 			compare.Equal(t, tt.What+": tokens", int64(max(0, tokens)+0.5), tt.Missing)
 		}
@@ -159,6 +158,6 @@ func TestForgets(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		_, _ = take(b, "token:alice")
-		compare.Equal(t, "buckets", len(maps.Collect(b.local.full.All())), 1)
+		compare.Equal(t, "buckets", len(b.local.full), 1)
 	})
 }
