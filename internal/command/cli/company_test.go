@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -245,13 +244,9 @@ func TestCompany(t *testing.T) {
 		})
 	}
 	compare.SkipShort(t, "settings at random take seconds")
-	seeds, err := strconv.Atoi(os.Getenv("TEST_SEEDS"))
-	if err != nil {
-		seeds = 3
-	}
-	for seed := range seeds {
+	for seed := range compare.Seeds(3) {
 		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) {
-			keeps(t, settingOf(uint64(seed+1)))
+			keeps(t, settingOf(seed+1))
 		})
 	}
 }

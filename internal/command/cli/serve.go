@@ -219,12 +219,10 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops: []func(context.Context){ // Run of a nil Store or Resource returns at once
-			files.Follow, quotas.Store.Run, access.Resource.Run,
-		},
-		StaleFiles: files.Stale,
-		Log:        s.Log,
-		Lines:      lines,
+		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
+		StaleFiles:      files.Stale,
+		Log:             s.Log,
+		Lines:           lines,
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)

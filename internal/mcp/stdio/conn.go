@@ -24,7 +24,7 @@ import (
 // conn is one session. It implements [mcp.Connection].
 //
 // pending counts what the session waits for: the input until it ends, and each request from begin on
-// until its response is written or it is cancelled. Whoever finishes one calls done, and the last one
+// until its response is written or it is cancelled. Each calls done at its end, and the last done
 // ends the session.
 type conn struct {
 	ctx     context.Context // done when the session has ended

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -108,9 +107,7 @@ func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator
 	return &accumulator{
 		call: c,
 		log: func(from source) {
-			if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
-				cl.logBody(ctx, "openai(client): response", from.json())
-			}
+			cl.logBody(ctx, "openai(client): response", from)
 		},
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},

@@ -178,7 +178,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // connection, and no error of the API says otherwise. A gateway that gave up (504) does not know.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // the configuration has checked its own parts
-	x.client.logBody(ctx, "openai(client): request", body)
+	x.client.logBody(ctx, "openai(client): request", source{data: body})
 	accept := "application/json"
 	if x.params["stream"] == true {
 		accept = eventStream

@@ -164,9 +164,9 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 }
 
 // logBody writes the JSON of a request or response in debug mode.
-func (cl *Client) logBody(ctx context.Context, msg string, data []byte) {
+func (cl *Client) logBody(ctx context.Context, msg string, from source) {
 	if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		cl.o.Logger.Debug(msg, "body", cl.o.Redactor.Redact(string(data)))
+		cl.o.Logger.Debug(msg, "body", cl.o.Redactor.Redact(string(from.json())))
 	}
 }
 
