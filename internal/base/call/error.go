@@ -126,6 +126,6 @@ func TooLarge(message string) *Error {
 	return &Error{Kind: KindFailed, Code: CodeTooLarge, Message: message}
 }
 
-// ErrDetached is the cause of a context that ends without cancelling its background response at the
+// ErrLeftToAPI is the cause of a context that ends without cancelling its background response at the
 // API.
-var ErrDetached = errors.New("the response goes on at the API")
+var ErrLeftToAPI = errors.New("the response goes on at the API")

@@ -195,7 +195,7 @@ var outcomes = map[call.Kind]string{
 
 // observe reports how a call ended, unless it goes on at the API.
 func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err error) {
-	if s.options.Observe == nil || errors.Is(err, call.ErrDetached) {
+	if s.options.Observe == nil || errors.Is(err, call.ErrLeftToAPI) {
 		return
 	}
 	end := Ended{

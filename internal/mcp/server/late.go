@@ -78,11 +78,11 @@ func (s *Server) await(
 
 	c.Tool = task.Tool // the call of the task has taken the quota, and is the one that is observed
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.LongCalls.Within, resultTime))
-	if end.Works() {
+	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.options.LongCalls.Within, resultTime))
+	if state.Works() {
 		return s.workingResult(req, next), nil
 	}
-	return s.result(req, task.Tool, end.Answer, end.Err)
+	return s.result(req, task.Tool, state.Answer, state.Err)
 }
 
 // nextID returns the id of the task that a client names, and the id that the client gets next. The

@@ -61,8 +61,8 @@ func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
 func knowsTypes(req mcp.Request) bool {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	p := session.InitializeParams()
-	asked := p != nil && p.ProtocolVersion >= Stateless
-	return asked || isStateless(req.GetParams().GetMeta())
+	later := p != nil && p.ProtocolVersion >= Stateless
+	return later || isStateless(req.GetParams().GetMeta())
 }
 
 // result returns the result of a call of a tool, which has an answer or an error, for the client of

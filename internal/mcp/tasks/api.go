@@ -20,7 +20,7 @@ type remote struct {
 	// turn holds a value while a request uses the fields below, and asks the API. With a Mutex, time
 	// in a bubble of testing/synctest would not go on where other requests wait.
 	turn    chan struct{}
-	asked   time.Time // when the API was last asked
+	lastAsk time.Time // of the API
 	message string    // about the task then; "": the response runs
 }
 
@@ -43,7 +43,7 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 		return ""
 	}
 	defer func() { <-r.turn }()
-	fresh := time.Since(r.asked) < shareTime && !cancels
+	fresh := time.Since(r.lastAsk) < shareTime && !cancels
 	if fresh || t.hasEnded() {
 		return r.message
 	}
@@ -52,8 +52,8 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	if cancels {
 		s.cancelResponse(ctx, c, origin)
 	}
-	a, err := s.fetch(ctx, c, origin)
-	r.asked = time.Now()
+	a, err := s.fetchAnswer(ctx, c, origin)
+	r.lastAsk = time.Now()
 	r.message = ""
 
 	overdue := time.Since(t.Created) >= s.o.Timeout
@@ -75,8 +75,8 @@ func (s *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.
 	_ = s.o.API.Cancel(ctx, c, origin.Response) // the next GET tells how it ended
 }
 
-// fetch asks the API about a response.
-func (s *Tasks) fetch(
+// fetchAnswer asks the API for the answer of a response.
+func (s *Tasks) fetchAnswer(
 	ctx context.Context, c *call.Call, origin answer.Origin,
 ) (a *answer.Answer, err error) {
 	defer s.o.Recover(c.Tool, &err)

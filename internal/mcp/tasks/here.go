@@ -82,7 +82,7 @@ func (s *Tasks) Run(
 // Result waits for the end of a task, and returns its answer or why there is none.
 func (t *Task) Result() (*answer.Answer, error) {
 	<-t.done
-	return t.end.Answer, t.end.Err
+	return t.final.Answer, t.final.Err
 }
 
 // Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
@@ -129,29 +129,33 @@ func (s *Tasks) canGoOnHere(t *Task) bool {
 }
 
 // canGoOnAtAPI waits until a task can go on at the API, and reports whether it can: a polled task
-// once its response has a name, any other after Within and with a name, unless the task has ended
-// or the API does not have the response. The API is asked at half of Within, so that the GET may
-// take the other half, or at the end of the wait if the response has no name by then.
+// once the API has its response, any other after Within. The API is asked at half of Within, so that
+// the GET may take the other half, or at the end of the wait if the response has no name by then.
 func (s *Tasks) canGoOnAtAPI(t *Task) bool {
-	asked := false
-	if !t.Polled {
-		late, cancel := context.WithTimeout(t.ctx, s.o.Within)
-		defer cancel()
-		s.Wait(late, t, nil, s.o.Within/2)
+	if t.Polled {
+		return s.isAtAPI(t)
+	}
+	late, cancel := context.WithTimeout(t.ctx, s.o.Within)
+	defer cancel()
+	s.Wait(late, t, nil, s.o.Within/2)
 
-		asked = t.origin.Load() != nil && !t.hasEnded()
-		if asked && s.isGone(late, t) {
-			return false // the request waits for the end
-		}
+	if t.origin.Load() == nil {
 		<-late.Done()
+		return s.isAtAPI(t) // a call that still waits for others has ended with call.ErrWaiting
 	}
+	if t.hasEnded() || s.isGone(late, t) {
+		return false // if it is gone, the request waits for the end
+	}
+	<-late.Done()
+	return !t.hasEnded()
+}
 
-	t.awaitOrigin(nil) // a call that still waits for others has ended with call.ErrWaiting
-	if t.origin.Load() == nil || t.hasEnded() {
-		return false
-	}
-	gone := !asked && s.isGone(t.ctx, t)
-	return !gone && !t.hasEnded()
+// isAtAPI waits for the name of the response of a task, and reports whether the task works and the
+// API has the response.
+func (s *Tasks) isAtAPI(t *Task) bool {
+	t.awaitOrigin(nil)
+	named := t.origin.Load() != nil && !t.hasEnded()
+	return named && !s.isGone(t.ctx, t) && !t.hasEnded()
 }
 
 // awaitOrigin waits until the API has named the response of a task, until the task has ended, or
@@ -169,6 +173,6 @@ func (t *Task) awaitOrigin(over <-chan time.Time) {
 // the task goes on: a client that ends long calls would certainly lose the answer.
 func (s *Tasks) isGone(ctx context.Context, t *Task) bool {
 	probe := t.probe
-	_, err := s.fetch(ctx, &probe, *t.origin.Load())
+	_, err := s.fetchAnswer(ctx, &probe, *t.origin.Load())
 	return errors.Is(err, answer.ErrGone)
 }

@@ -95,7 +95,7 @@ func (s *Tasks) Close() {
 	defer s.mu.Unlock()
 	for _, t := range s.known {
 		if t.remote == nil {
-			t.stop(call.ErrDetached)
+			t.stop(call.ErrLeftToAPI)
 		}
 	}
 }
@@ -129,9 +129,9 @@ type Task struct {
 
 	remote *remote // of a call of another process, else nil
 
-	done chan struct{} // closed when the task has ended
-	end  State         // readable from then on
-	size int           // bytes of the answer
+	done  chan struct{} // closed when the task has ended
+	final State         // readable from then on
+	size  int           // bytes of the answer
 }
 
 const (
@@ -191,7 +191,7 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 		message = s.askAPI(ctx, t, c, false)
 	}
 	if t.hasEnded() {
-		return t.end
+		return t.final
 	}
 	return State{
 		Updated: now(),
@@ -289,7 +289,7 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	if t.hasEnded() {
 		return
 	}
-	t.end = State{
+	t.final = State{
 		Updated: now(),
 		Answer:  a,
 		Err:     err,
@@ -314,7 +314,7 @@ func (s *Tasks) forgetLocked() {
 			bytes += t.size
 		}
 	}
-	slices.SortFunc(ended, func(a, b *Task) int { return a.end.Updated.Compare(b.end.Updated) })
+	slices.SortFunc(ended, func(a, b *Task) int { return a.final.Updated.Compare(b.final.Updated) })
 
 	for len(ended) > 1 && (len(s.known) > maxTasks || bytes > maxBytes) {
 		delete(s.known, ended[0].ID)

@@ -50,7 +50,7 @@ func TestOwners(t *testing.T) {
 func TestDetach(t *testing.T) {
 	for name, want := range map[string]error{
 		"with its request": context.Canceled,
-		"detached":         call.ErrDetached,
+		"detached":         call.ErrLeftToAPI,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

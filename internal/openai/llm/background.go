@@ -30,11 +30,11 @@ const (
 // background is what is known of a response that the API may run in the background. The response runs
 // while it has an id and no end.
 type background struct {
-	asked   bool           // whether the request asks for background
-	model   string         // the model of the request
-	include []string       // the include of the request
-	id      string         // "": the API has not named it as a background response
-	final   *call.Response // the response after its end, also if it failed; nil: it runs
+	requested bool           // by the request: background: true
+	model     string         // the model of the request
+	include   []string       // the include of the request
+	id        string         // "": the API has not named it as a background response
+	final     *call.Response // the response after its end, also if it failed; nil: it runs
 
 	giveUp func() // ends the connection
 
@@ -72,12 +72,12 @@ func (cl *Client) Get(
 
 	acc := cl.newAccumulator(ctx, c)
 	acc.background = background{
-		asked:   false, // the request was another one, perhaps of another process
-		id:      id,
-		model:   model,
-		include: include,
+		requested: false, // the request was another one, perhaps of another process
+		id:        id,
+		model:     model,
+		include:   include,
 	}
-	r, failure := cl.fetch(ctx, acc, false)
+	r, failure := cl.get(ctx, acc, false)
 	if r == nil {
 		return nil, failure
 	}
@@ -102,12 +102,12 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 
 // cancelEarly cancels the response of a call that ends early, in a time of its own.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
-	if errors.Is(context.Cause(ctx), call.ErrDetached) {
+	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
-	_ = cl.Cancel(own, acc.call, acc.id) // logged
+	_ = cl.Cancel(own, acc.call, acc.background.id) // logged
 }
 
 // follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
@@ -125,7 +125,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	}
 
 	for {
-		progress := acc.progressed()
+		progress := acc.background.progressed()
 		if progress {
 			delays.Reset()
 		}
@@ -140,14 +140,14 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
-		r, failure = x.client.fetch(ctx, acc, stream)
+		r, failure = x.client.get(ctx, acc, stream)
 		switch {
-		case failure == nil && !acc.running():
+		case failure == nil && !acc.background.running():
 			return r, nil
 		case failure == nil: // it runs
 		case failure.Lost && acc.isAnswered(): // as in the foreground
 			return acc.finishStreamed()
-		case failure.Lost, !acc.running():
+		case failure.Lost, !acc.background.running():
 			return nil, failure
 		case ctx.Err() != nil, !stream && failure.Kind == call.KindFailed: // too large, for example
 			x.client.cancelEarly(ctx, acc)
@@ -158,8 +158,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 
 // canWait reports whether a GET waits as long as the API asks, or polls on: the response may end
 // before, and a longer wait would end with the deadline of ctx and cancel the response.
-func canWait(ctx context.Context, asked time.Duration) bool {
-	return asked > 0 && asked <= maxFetchWait && isInTime(ctx, asked)
+func canWait(ctx context.Context, retryAfter time.Duration) bool {
+	return retryAfter > 0 && retryAfter <= maxFetchWait && isInTime(ctx, retryAfter)
 }
 
 // canResume reports whether the API may stream the rest of a response whose connection broke: the
@@ -171,19 +171,19 @@ func canResume(broken *call.Error, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// fetch asks for a response: for an object, or for the stream after the last event. A response that
+// get asks for a response: for an object, or for the stream after the last event. A response that
 // has failed is returned with its error. A response is lost only if a second GET finds nothing
 // either: the API may not see a new response at once, and a proxy may have restarted.
-func (cl *Client) fetch(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
-	r, failure := cl.fetchOnce(ctx, acc, stream)
+func (cl *Client) get(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
+	r, failure := cl.getOnce(ctx, acc, stream)
 	if failure == nil || !failure.Lost {
 		return r, failure
 	}
 	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
-	return cl.fetchOnce(ctx, acc, false)
+	return cl.getOnce(ctx, acc, false)
 }
 
-func (cl *Client) fetchOnce(
+func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
 	stream bool,
@@ -193,8 +193,8 @@ func (cl *Client) fetchOnce(
 	limit := time.AfterFunc(objectTime, giveUp)
 	defer limit.Stop()
 
-	acc.giveUp = giveUp
-	acc.skip = acc.next
+	acc.background.giveUp = giveUp
+	acc.background.skip = acc.background.next
 	acc.failure = nil
 	acc.giveUpAt = time.Time{}
 	var resp *http.Response
@@ -203,15 +203,15 @@ func (cl *Client) fetchOnce(
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
-			option.WithQuery("starting_after", fmt.Sprint(acc.next-1)))
+			option.WithQuery("starting_after", fmt.Sprint(acc.background.next-1)))
 	}
-	for _, element := range acc.include {
+	for _, element := range acc.background.include {
 		if element != encryptedReasoning { // the API refuses to repeat it
 			options = append(options, option.WithQueryAdd("include[]", element))
 		}
 	}
 
-	_, err := cl.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
+	_, err := cl.api.Get(ctx, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
 		limit.Stop() // from its header on a stream may be long, but not silent
 	}
@@ -219,19 +219,19 @@ func (cl *Client) fetchOnce(
 	if err == nil {
 		r, err = readResponse(ctx, resp, acc)
 	}
-	found := err == nil || acc.progressed() || !acc.running()
+	found := err == nil || acc.background.progressed() || !acc.background.running()
 	if found {
-		cl.memory.setFound(acc.model)
+		cl.memory.setFound(acc.background.model)
 	}
 	if err == nil {
 		return r, nil
 	}
 
-	if acc.running() {
-		hasGET := !acc.asked || cl.memory.hasFound(acc.model) // Get is for an API that has one
+	if acc.background.running() {
+		hasGET := !acc.background.requested || cl.memory.hasFound(acc.background.model) // Get is for an API that has one
 		err = lostError(err, hasGET)
 	}
-	return acc.final, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
+	return acc.background.final, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
 }
 
 // silenceLimit reads the body of an HTTP response, and gives up a connection that is silent for too
@@ -246,11 +246,11 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 	switch {
 	case !l.of.giveUpAt.IsZero():
 		silence = max(1, time.Until(l.of.giveUpAt))
-	case l.of.running():
+	case l.of.background.running():
 		silence = maxSilence
 	}
 	if silence > 0 {
-		defer time.AfterFunc(silence, l.of.giveUp).Stop()
+		defer time.AfterFunc(silence, l.of.background.giveUp).Stop()
 	}
 	return l.ReadCloser.Read(p)
 }

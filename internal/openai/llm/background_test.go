@@ -243,7 +243,7 @@ func TestEarlyEnd(t *testing.T) {
 	causes := map[string]error{
 		"cancelled":  context.Canceled,
 		"time limit": context.DeadlineExceeded,
-		"detached":   call.ErrDetached,
+		"detached":   call.ErrLeftToAPI,
 	}
 	eachRow(t, "early-end", func(t *testing.T, _ string, row []string) {
 		cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]

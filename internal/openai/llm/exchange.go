@@ -112,11 +112,11 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 	}
 	failure = x.client.failed(ctx, err, x.attempt)
 	if failure.Kind == call.KindRateLimit {
-		asked := failure.RetryAfter
-		if asked == 0 && isInTime(ctx, failure.Reset) {
-			asked = failure.Reset
+		retryAfter := failure.RetryAfter
+		if retryAfter == 0 && isInTime(ctx, failure.Reset) {
+			retryAfter = failure.Reset
 		}
-		return nil, failure, x.ticket.Refused(asked)
+		return nil, failure, x.ticket.Refused(retryAfter)
 	}
 	x.ticket.Ended()
 	return nil, failure, 0
@@ -149,10 +149,10 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 
 	acc := x.client.newAccumulator(ctx, x.call)
 	acc.background = background{
-		asked:   x.params["background"] == true,
-		model:   x.model,
-		include: x.params.include(),
-		giveUp:  giveUp,
+		requested: x.params["background"] == true,
+		model:     x.model,
+		include:   x.params.include(),
+		giveUp:    giveUp,
 	}
 	defer acc.stopBlocks()
 
@@ -167,7 +167,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	resp, mayCost, err = x.post(connCtx)
 	if err == nil {
 		r, err = readResponse(connCtx, resp, acc)
-		if acc.running() {
+		if acc.background.running() {
 			r, err = x.follow(ctx, acc, err)
 		}
 	}

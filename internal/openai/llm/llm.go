@@ -10,7 +10,10 @@
 //	send.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
-//	accumulator.go  events of a stream to blocks and a response
+//	accumulator.go  a stream, from its first event to the response
+//	event.go        the events of a stream, and how they are read
+//	block.go        events to the blocks that a call sees
+//	output.go       the output of a response, completed with what was streamed
 //	response.go     whether a response is an answer
 //	error.go        how failures of all kinds become a call.Error
 //	tool.go         Run: Create with function tools

@@ -82,9 +82,9 @@ func readResponse(
 	resp.Body = silenceLimit{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
-	if acc.final != nil {
-		acc.call.Usage.Add(acc.final.Tokens)
-		acc.call.Searches += searches(acc.final)
+	if acc.background.final != nil {
+		acc.call.Usage.Add(acc.background.final.Tokens)
+		acc.call.Searches += searches(acc.background.final)
 	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)

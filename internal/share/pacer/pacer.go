@@ -283,9 +283,9 @@ func (t *Ticket) decideLocked() {
 	}
 }
 
-// Refused notes that the API refused the request with a 429. asked is the wait that the API asks
-// for, or 0. Refused returns how long this call has to wait. The queue may wait less.
-func (t *Ticket) Refused(asked time.Duration) time.Duration {
+// Refused notes that the API refused the request with a 429. retryAfter is the wait that the API
+// asks for, or 0. Refused returns how long this call has to wait. The queue may wait less.
+func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	p := t.pacer
 	p.lock()
 	defer p.unlock()
@@ -294,7 +294,7 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	t.decideLocked()
 	p.slowest = max(p.slowest, now-t.sent)
 
-	wait := asked
+	wait := retryAfter
 	if wait == 0 {
 		t.pause = nextPause(t.pause)
 		wait = t.pause
@@ -309,7 +309,7 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	if t.place.Number > 0 {
 		owner.refusals++
 	}
-	t.slowDownLocked(owner, asked)
+	t.slowDownLocked(owner, retryAfter)
 	later := owner.pause == 0 || t.sent > owner.refused // else both requests were on their way
 	if owner.refusals > 1 && later {
 		owner.pause = nextPause(owner.pause)
@@ -325,7 +325,7 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 // their own. Then the queue makes a pause. If the request after the pause is refused too, a longer
 // gap may not help: the next pause becomes longer in its place. The queue also waits as long as the
 // API asks for, up to maxPause.
-func (t *Ticket) slowDownLocked(owner *person, asked time.Duration) {
+func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
 	case p.gap == 0:
@@ -346,10 +346,10 @@ func (t *Ticket) slowDownLocked(owner *person, asked time.Duration) {
 		p.pause = p.gap * 3 / 2
 	}
 
-	if asked%time.Second == 0 {
-		asked -= time.Second // asked may be rounded up
+	if retryAfter%time.Second == 0 {
+		retryAfter -= time.Second // it may be rounded up
 	}
-	p.next = p.now() + max(p.gap, p.pause, min(asked, maxPause))
+	p.next = p.now() + max(p.gap, p.pause, min(retryAfter, maxPause))
 }
 
 func nextPause(pause time.Duration) time.Duration {
