@@ -46,7 +46,7 @@
 //	which messages reach the SDK           rpc      Methods.Read
 //	which requests get 429                 people   Registry.TakeRequest, Registry.TakeBytes
 //	which calls a quota refuses            budget   Budget.Take
-//	what a call gives back at its end      budget   Budget.Settle
+//	what a call gives back at its end      budget   Taken.Settle
 //	which tools and arguments are listed   server   tools, schema
 //	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       people   Registry.Acquire

@@ -57,10 +57,7 @@ type Used struct {
 	// ends it.
 	Ahead int
 
-	Reserved int64  // budget: tokens of the limits of the person
-	Stored   bool   // budget: they are in the store
-	Unsure   bool   // budget: the store has not said whether
-	Limit    string // budget: the one that refused the call: hour, day or all; "": none
+	Limit string // budget: the one that refused the call: hour, day or all; "": none
 }
 
 // Anonymous is the Name of callers over HTTP who have no token.

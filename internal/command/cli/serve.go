@@ -187,7 +187,6 @@ func (f *serveFlags) serve(
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
-		Budget:    quotas,
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	lines := &logging.Limiter{}
@@ -202,6 +201,7 @@ func (f *serveFlags) serve(
 		Settings:  s.Settings,
 		LongCalls: long,
 		People:    registry,
+		Budget:    quotas,
 		Redactor:  s.Redactor,
 		Log:       s.Log,
 	})
@@ -214,12 +214,13 @@ func (f *serveFlags) serve(
 		Notice:          f.notice,
 		Drain:           f.drainTime(s),
 		People:          registry,
+		Budget:          quotas,
 		Waiting:         s.API.Waiting,
 		Access:          access,
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           []func(context.Context){files.Follow, quotas.Store.Run, access.Resource.Run},
+		Loops:           []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 		Lines:           lines,
@@ -336,11 +337,10 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 			log = log.With(name, limit)
 		}
 	}
-	limits := o.People.Limits
-	add("max_calls_per_user", limits.PerPerson())
-	add("calls_per_hour", limits.Budget.CallsPerHour)
-	add("tokens_per_day", limits.Budget.TokensPerDay)
-	add("tokens_per_day_of_all", limits.Budget.TokensPerDayOfAll)
+	add("max_calls_per_user", o.People.Limits.PerPerson())
+	add("calls_per_hour", o.Budget.CallsPerHour)
+	add("tokens_per_day", o.Budget.TokensPerDay)
+	add("tokens_per_day_of_all", o.Budget.TokensPerDayOfAll)
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}

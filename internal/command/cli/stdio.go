@@ -17,7 +17,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
 // serverFlags are the flags of the program without a command.
@@ -134,7 +133,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Explain:   s.Advisor.Explain,
 		Settings:  s.Settings,
 		LongCalls: long,
-		People:    people.New(people.Limits{Budget: quotas}),
+		Budget:    quotas,
 		Redactor:  s.Redactor,
 		Log:       s.Log,
 	})
@@ -153,7 +152,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(session)
-	go quotas.Store.Run(session)
+	go quotas.Store.Probe(session)
 	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()

@@ -22,6 +22,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // PersonKey is the key of the call.Person in the Extra of an auth.TokenInfo.
@@ -93,14 +94,15 @@ func (s *Server) call(
 
 	q, err := answer.Parse(args, s.options.Settings.Defaults)
 	s.logCall(name, args, q.Query)
+	var taken *budget.Taken // runInSlot settles it
 	if err == nil {
-		err = s.options.People.Limits.Budget.Take(c) // run settles it
+		taken, err = s.options.Budget.Take(c)
 	}
 	if err != nil {
 		s.observe(c, began, nil, err)
 		return s.failure(req, name, err)
 	}
-	task, a, err := s.ask(ctx, req, c, q)
+	task, a, err := s.ask(ctx, req, c, q, taken)
 	switch {
 	case errors.Is(err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil
@@ -118,15 +120,15 @@ func (s *Server) logCall(name string, args gjson.Result, query string) {
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
 
-// run waits until the call may run, and runs it. A panic fails this call only.
-func (s *Server) run(
-	ctx context.Context, c *call.Call, q answer.Question,
+// runInSlot waits for a slot, and runs the call. A panic fails this call only.
+func (s *Server) runInSlot(
+	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
 	defer func() {
 		unsent := a == nil && c.Attempts == 0
 		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
-		s.options.People.Limits.Budget.Settle(c, !free)
+		taken.Settle(c.Used, !free)
 		s.observe(c, began, a, err)
 	}()
 	defer s.recoverCall(c.Tool, &err)

@@ -9,6 +9,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // LongCalls says which calls go on without their requests, and where. The zero value is none.
@@ -43,7 +44,11 @@ type LongCalls struct {
 // ask answers a question, or returns the task that goes on with it: one of the three results is not
 // nil.
 func (s *Server) ask(
-	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, q answer.Question,
+	ctx context.Context,
+	req *mcp.CallToolRequest,
+	c *call.Call,
+	q answer.Question,
+	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
 	long := s.options.LongCalls
 	if long.Shared && long.Within > 0 {
@@ -55,7 +60,7 @@ func (s *Server) ask(
 		defer watch(ctx, req, t.Progress)() // before the result is sent
 	}
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
-		return s.run(ctx, c, q)
+		return s.runInSlot(ctx, c, q, taken)
 	})
 	if s.tasks.Detach(t, long.Shared) { // false at once for a plain call, which has ended
 		return t, nil, nil

@@ -159,7 +159,7 @@ func (p *peer) wantWaiting(params string, ahead int) {
 func TestLateWaits(t *testing.T) {
 	settings := func(o *Options) {
 		o.Settings.Structured = true
-		o.People.Limits.Budget = callsPerHour(1)
+		o.Budget = callsPerHour(1)
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -297,7 +297,8 @@ func TestLateOrder(t *testing.T) {
 				ask := func(person string, within time.Duration) *call.Call {
 					c := &call.Call{Person: call.Person{ID: person}}
 					c.WaitUntil = time.Now().Add(within)
-					calls.Go(func() { _, _ = s.run(t.Context(), c, answer.Question{}) })
+					taken, _ := s.options.Budget.Take(c)
+					calls.Go(func() { _, _ = s.runInSlot(t.Context(), c, answer.Question{}, taken) })
 					synctest.Wait()
 					return c
 				}

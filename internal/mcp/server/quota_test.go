@@ -31,7 +31,7 @@ func callsPerHour(n int) *budget.Budget {
 // was not asked for take nothing, failed calls do.
 func TestLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.People.Limits.Budget = callsPerHour(3) })
+		s, calls := newServer(func(o *Options) { o.Budget = callsPerHour(3) })
 		for _, tt := range compare.Rows[struct {
 			After                time.Duration
 			Query, Outcome, Want string
@@ -58,5 +58,5 @@ func TestLimitedTask(t *testing.T) {
 		}
 		p.want(p.call(withTasks, "why"), `"isError":true`,
 			`"answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"`)
-	}, func(o *Options) { o.People.Limits.Budget = callsPerHour(1) })
+	}, func(o *Options) { o.Budget = callsPerHour(1) })
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
@@ -42,7 +43,8 @@ type Options struct {
 	Settings  Settings
 	LongCalls LongCalls
 
-	People   *people.Registry // bounds the calls; nil: those of one person
+	People   *people.Registry // bounds the calls that run; nil: those of one person
+	Budget   *budget.Budget   // bounds the calls and tokens of a time; nil: it does not
 	Redactor *redact.Redactor // removes secrets from errors
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
@@ -79,6 +81,9 @@ type Server struct {
 // New returns a Server.
 func New(o Options) *Server {
 	o.People = cmp.Or(o.People, people.New(people.Limits{}))
+	if o.Budget == nil {
+		o.Budget = budget.New(budget.Options{})
+	}
 	s := &Server{
 		options: o,
 		tools:   tools(o),

@@ -90,13 +90,18 @@ func (t *Task) Result() (*answer.Answer, error) {
 // later requests find it by its ID. Any other task ends with its request. With shared, later requests
 // may reach other processes, so only what the API runs goes on.
 func (s *Tasks) Detach(t *Task, shared bool) bool {
-	canGoOn := s.canGoOnHere
-	poll := pollHere
-	if shared {
-		canGoOn = s.canGoOnAtAPI
-		poll = pollAPI
+	if !t.detachable {
+		return false
 	}
-	if !t.detachable || !canGoOn(t) || !t.leave() {
+	poll := pollHere
+	var canGoOn bool
+	if shared {
+		poll = pollAPI
+		canGoOn = s.canGoOnAtAPI(t)
+	} else {
+		canGoOn = s.canGoOnHere(t)
+	}
+	if !canGoOn || !t.leave() {
 		return false
 	}
 

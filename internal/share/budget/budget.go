@@ -47,53 +47,63 @@ func New(o Options) *Budget {
 // typical is how many tokens a call takes before it is sent: a guess, which its end corrects.
 const typical = 20_000
 
+// Taken is what a call has taken, until Settle corrects it.
+type Taken struct {
+	budget *Budget
+	person string
+	tokens int64
+	stored outcome // whether the store has it, too
+}
+
 // Take takes a call from what its person may use, and the tokens of a typical call. A lower limit is
 // taken whole; the next call may start when one token has refilled. The error is of
-// call.KindLimited.
-func (b *Budget) Take(c *call.Call) error {
-	id := c.Person.ID
-	c.Reserved = typical
+// call.KindLimited; then nothing is taken.
+func (b *Budget) Take(c *call.Call) (*Taken, error) {
+	taken := &Taken{
+		budget: b,
+		person: c.Person.ID,
+		tokens: typical,
+	}
 	for _, most := range []int{b.TokensPerDay, b.TokensPerDayOfAll} {
 		if most > 0 {
-			c.Reserved = min(c.Reserved, int64(most))
+			taken.tokens = min(taken.tokens, int64(most))
 		}
 	}
 
-	buckets := b.buckets(id, 1, c.Reserved, false)
-	refused, wait, outcome := b.Store.take(buckets) // refused is the number of a bucket, or 0
-	c.Stored = outcome == done
-	c.Unsure = outcome == unsure
+	buckets := b.buckets(taken.person, 1, taken.tokens, false)
+	refused, wait, stored := b.Store.take(buckets) // refused is the number of a bucket, or 0
+	taken.stored = stored
 	switch {
-	case outcome != done:
+	case stored != done:
 		refused, wait = b.local.take(buckets)
 	case refused == 0: // of this process, too, which decides when the store fails
-		b.local.take(b.buckets(id, 1, c.Reserved, true))
+		b.local.take(b.buckets(taken.person, 1, taken.tokens, true))
 	}
 	if refused == 0 {
-		return nil
+		return taken, nil
 	}
 
 	c.Limit = buckets[refused-1].limit
-	return call.KindLimited.Errorf("limit of %s reached; a call is possible in %d min",
+	return nil, call.KindLimited.Errorf("limit of %s reached; a call is possible in %d min",
 		buckets[refused-1].words, (wait+minute-1)/minute)
 }
 
 // Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests
 // whose tokens are unknown count as typical ones. Unless it counts, the call is given back, too.
-func (b *Budget) Settle(c *call.Call, counts bool) {
+func (t *Taken) Settle(used call.Used, counts bool) {
 	var calls int64
 	if counts {
 		calls = 1
 	}
-	id := c.Person.ID
-	used := c.Usage.Input + c.Usage.Output + int64(c.Unknown)*c.Reserved
-	correction := b.buckets(id, calls-1, used-c.Reserved, true)
+	tokens := used.Usage.Input + used.Usage.Output + int64(used.Unknown)*t.tokens
+	b := t.budget
+	correction := b.buckets(t.person, calls-1, tokens-t.tokens, true)
 	b.local.take(correction)
-	switch {
-	case c.Unsure: // the script may have run: nothing is given back, or taken twice
-		correction = b.buckets(id, 0, max(0, used-c.Reserved), true)
-	case !c.Stored: // the store does not know of the call
-		correction = b.buckets(id, calls, used, true)
+	switch t.stored {
+	case unsure: // the script may have run: nothing is given back, or taken twice
+		correction = b.buckets(t.person, 0, max(0, tokens-t.tokens), true)
+	case unused: // the store does not know of the call
+		correction = b.buckets(t.person, calls, tokens, true)
 	}
 	b.Store.take(correction)
 }

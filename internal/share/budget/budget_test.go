@@ -14,20 +14,22 @@ import (
 
 const day = 24 * time.Hour
 
-// take takes a call of a person, and returns the error or "".
-func take(b *Budget, id string) (*call.Call, string) {
-	c := &call.Call{Person: call.Person{ID: id}}
-	err := b.Take(c)
+// take takes a call of a person, and returns what that has taken, and the error or "".
+func take(b *Budget, id string) (*Taken, string) {
+	return takeCall(b, &call.Call{Person: call.Person{ID: id}})
+}
+
+func takeCall(b *Budget, c *call.Call) (*Taken, string) {
+	taken, err := b.Take(c)
 	if err != nil {
-		return c, err.Error()
+		return nil, err.Error()
 	}
-	return c, ""
+	return taken, ""
 }
 
 // settle ends a call that has used tokens.
-func settle(b *Budget, c *call.Call, tokens int64) {
-	c.Usage.Input = tokens
-	b.Settle(c, true)
+func settle(taken *Taken, tokens int64) {
+	taken.Settle(call.Used{Usage: call.Usage{Input: tokens}}, true)
 }
 
 // The calls of a person after each other. Each ends as its row says.
@@ -44,12 +46,11 @@ func TestSettle(t *testing.T) {
 			Missing int64
 		}](t, "settle") {
 			time.Sleep(tt.After)
-			c, err := take(b, "token:alice")
+			taken, err := take(b, "token:alice")
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
-				c.Usage.Output = tt.Tokens
-				c.Unknown = tt.Unknown
-				b.Settle(c, tt.Sent)
+				usage := call.Usage{Output: tt.Tokens}
+				taken.Settle(call.Used{Usage: usage, Unknown: tt.Unknown}, tt.Sent)
 			}
 			buckets := b.buckets("token:alice", 1, 1, false)
 			missing := b.local.full[buckets[0].key] - time.Now().UnixMicro()
@@ -69,11 +70,12 @@ func TestPeople(t *testing.T) {
 			Tokens      int64
 			Want, Limit string
 		}](t, "people") {
-			c, err := take(b, tt.Person)
+			c := &call.Call{Person: call.Person{ID: tt.Person}}
+			taken, err := takeCall(b, c)
 			compare.Equal(t, tt.Person, err, tt.Want)
 			compare.Equal(t, "limit", c.Limit, tt.Limit)
 			if err == "" {
-				settle(b, c, tt.Tokens)
+				settle(taken, tt.Tokens)
 			}
 		}
 	})
@@ -92,7 +94,7 @@ func TestMoney(t *testing.T) {
 		for i := range used {
 			go func() {
 				for n := i; time.Since(began) < days*day; n++ {
-					c, err := take(b, "token:alice")
+					taken, err := take(b, "token:alice")
 					if err != "" {
 						time.Sleep(time.Minute)
 						continue
@@ -100,7 +102,7 @@ func TestMoney(t *testing.T) {
 					tokens := []int64{5_000, 20_000, 60_000, 300_000}[n%4]
 					time.Sleep(time.Minute)
 					used[i] += tokens
-					settle(b, c, tokens)
+					settle(taken, tokens)
 				}
 			}()
 		}
@@ -120,12 +122,12 @@ func TestMoney(t *testing.T) {
 func TestLowLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{TokensPerDay: 1})
-		c, first := take(b, "token:alice")
+		taken, first := take(b, "token:alice")
 		compare.Equal(t, "the first call", first, "")
 		for range 2 {
 			_, err := take(b, "token:alice")
 			compare.Contains(t, "error", err, "limit of 1 tokens a day reached")
-			settle(b, c, 3000)
+			settle(taken, 3000)
 		}
 	})
 }

@@ -15,16 +15,16 @@ import (
 func TestStall(t *testing.T) {
 	server := redistest.New(t)
 	r := idleReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
-	c, _ := take(r.Budget, "alice")
-	settle(r.Budget, c, 0)
+	taken, _ := take(r.Budget, "alice")
+	settle(taken, 0)
 
 	_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
-	c, _ = take(r.Budget, "alice")
-	compare.Equal(t, "the store has not answered", c.Unsure, true)
+	taken, _ = take(r.Budget, "alice")
+	compare.Equal(t, "the store has not answered", taken.stored, unsure)
 	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
-	go r.Store.Run(t.Context())
+	go r.Store.Probe(t.Context())
 	r.until(t, false)
-	settle(r.Budget, c, 0)
+	settle(taken, 0)
 
 	other := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
 	_, third := take(other.Budget, "alice")

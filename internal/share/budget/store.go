@@ -148,9 +148,9 @@ func (s *Store) Failing() int {
 	return int(s.failing.Load())
 }
 
-// Run probes the store, if there is one, until ctx ends: once, and every second while it fails. A
+// Probe probes the store, if there is one, until ctx ends: once, and every second while it fails. A
 // probe writes: a store that is full or read-only answers others.
-func (s *Store) Run(ctx context.Context) {
+func (s *Store) Probe(ctx context.Context) {
 	probe := []bucket{{key: "probe", period: 1e6, take: 1}}
 	first := true
 	for ; s != nil; first = false {

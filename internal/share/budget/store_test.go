@@ -55,7 +55,7 @@ func noRoots(context.Context) (*x509.CertPool, error) { return nil, nil }
 func newReplica(t *testing.T, url string, o Options) *replica {
 	t.Helper()
 	r := idleReplica(t, url, o)
-	go r.Store.Run(t.Context())
+	go r.Store.Probe(t.Context())
 	return r
 }
 
@@ -77,7 +77,7 @@ func (r *replica) calls(person string, n int) {
 	for range n {
 		c, err := take(r.Budget, person)
 		if err == "" {
-			settle(r.Budget, c, 0)
+			settle(c, 0)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestNotedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until(t, false)
-	settle(r.Budget, c, 150_000)
+	settle(c, 150_000)
 	other := newReplica(t, "redis://"+server.Address, Options{TokensPerDay: 100_000})
 	_, refused := take(other.Budget, "alice")
 	compare.Equal(t, "error", refused,
@@ -253,7 +253,7 @@ func TestStored(t *testing.T) {
 	}
 	r.until(t, false)
 	c, _ := take(r.Budget, "token:alice")
-	settle(r.Budget, c, 900_000)
+	settle(c, 900_000)
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
@@ -19,8 +18,7 @@ type Limits struct {
 	// accepted at the same time. 0: 256.
 	MaxCalls int
 
-	PerPerson func() int     // the same for one person; 0, and nil: no bound
-	Budget    *budget.Budget // what one person may start; nil: anything
+	PerPerson func() int // the same for one person; 0, and nil: no bound
 }
 
 // Registry counts what people take. A person who has taken nothing has no entry.
@@ -48,7 +46,6 @@ func (u usage) plus(more usage) usage {
 // New returns a Registry without entries.
 func New(l Limits) *Registry {
 	l.MaxCalls = cmp.Or(l.MaxCalls, 256)
-	l.Budget = cmp.Or(l.Budget, budget.New(budget.Options{}))
 	if l.PerPerson == nil {
 		l.PerPerson = func() int { return 0 }
 	}

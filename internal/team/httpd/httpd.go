@@ -35,6 +35,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
 )
@@ -59,7 +60,8 @@ type Options struct {
 	// People are those of Server. Their limits bound requests, too: as many again may wait, and any
 	// further one gets 429.
 	People  *people.Registry
-	Waiting func() int // counts the running calls that wait for the API
+	Budget  *budget.Budget // of Server, for the metrics
+	Waiting func() int     // counts the running calls that wait for the API
 	Access  Access
 	Metrics *Metrics
 

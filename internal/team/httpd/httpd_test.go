@@ -21,6 +21,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -177,6 +178,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Notice:     2 * time.Second,
 		Drain:      time.Minute,
 		People:     people.New(people.Limits{MaxCalls: 1}),
+		Budget:     budget.New(budget.Options{}),
 		Access:     Access{Loopback: true},
 		Waiting:    func() int { return 0 },
 		StaleFiles: func() int { return 0 },

@@ -221,7 +221,7 @@ func (s *instance) gauges() []gauge {
 	}
 
 	requests, running, waiting := s.People.Counts()
-	quotas := s.People.Limits.Budget
+	quotas := s.Budget
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	return []gauge{
 		{build, "Version of the program.", 1},

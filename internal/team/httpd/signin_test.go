@@ -81,7 +81,7 @@ func signIn(o *Options) {
 		panic(err)
 	}
 	o.Access.Resource = r
-	o.Loops = append(o.Loops, r.Run)
+	o.Loops = append(o.Loops, r.ReadKeys)
 }
 
 func TestSignIn(t *testing.T) {

@@ -106,10 +106,10 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	}
 }
 
-// run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
+// readLoop reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
 // waits, but not twice in 5 s. Requests with unknown keys, which anyone can send, do not put off the
 // full read. After ctx ends, one more read fails and releases all waiting requests.
-func (i *issuer) run(ctx context.Context) {
+func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshTime)
 	full := true            // whether to read the metadata, too
 	var first chan struct{} // of the request that caused the read, or nil

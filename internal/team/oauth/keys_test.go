@@ -270,7 +270,7 @@ func TestWaitEnds(t *testing.T) {
 				t.Cleanup(cancel)
 				return ctx
 			}
-			go r.Run(until(tt.run))
+			go r.ReadKeys(until(tt.run))
 			synctest.Wait()
 
 			began := time.Now()

@@ -161,8 +161,8 @@ func (r *Resource) Host() string {
 	return r.public.Host
 }
 
-// Run reads the keys of the issuers, if there are any, until ctx ends.
-func (r *Resource) Run(ctx context.Context) {
+// ReadKeys reads the keys of the issuers, if there are any, until ctx ends.
+func (r *Resource) ReadKeys(ctx context.Context) {
 	if r == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (r *Resource) Run(ctx context.Context) {
 	defer issuers.Wait()
 
 	for _, i := range r.issuers {
-		issuers.Go(func() { i.run(ctx) })
+		issuers.Go(func() { i.readLoop(ctx) })
 	}
 }
 
