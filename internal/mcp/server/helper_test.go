@@ -35,8 +35,16 @@ var figures = answer.Meta{
 	Searches:   2,
 }
 
-// research answers a question with itself after a minute, or does what its first word says. Its second
-// word may be "large".
+// research answers a question with its own text after a minute. Some first words change that:
+//
+//	brief    after a second
+//	instant  at once, and the API names the response
+//	named    the API names the response after a second
+//	unsent   an error before anything was sent
+//	fail     an error of the API at once; "fail late" after a minute
+//	panic    a panic
+//
+// With the second word "large", the answer has 10 MiB.
 func research(
 	ctx context.Context, c *call.Call, q answer.Question,
 ) (*answer.Answer, error) {
