@@ -41,10 +41,10 @@ var known = []struct {
 		{person: "bobby", clients: 1, asks: 3, plan: plan{deltas: 20, batch: 4, pace: s}},
 	}}},
 	{"the API refuses the requests of one person", setting{crowds: []crowd{
-		{person: "alice", clients: 1, asks: 12, plan: plan{
+		{person: "alice", clients: 16, asks: 1, plan: plan{
 			deltas: 20, batch: 4, pace: s, troubles: []trouble{{"401 invalid_api_key", 1, 0}},
 		}},
-		{person: "bobby", clients: 1, asks: 4, plan: plan{deltas: 20, batch: 4, pace: s}},
+		{person: "bobby", clients: 6, asks: 1, plan: plan{latency: s, deltas: 20, batch: 4, pace: s}},
 	}}},
 	{"a server fails again and again", setting{crowds: []crowd{
 		{person: "alice", clients: 1, asks: 1, plan: plan{
