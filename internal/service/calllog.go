@@ -55,6 +55,7 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)
 	}
+	// client is the person, as in the metrics; app is the program.
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App,
 		"model", s.Profiles[c.Tool].Model, "outcome", c.Outcome)
 	level := slog.LevelInfo

@@ -34,7 +34,7 @@ type Call struct {
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
 	// The zero value is never. Package server sets it before the call runs, and llm sets it to zero
-	// once a request may have cost something.
+	// after a request, unless a 4xx says that nothing was begun.
 	WaitUntil time.Time
 
 	Used

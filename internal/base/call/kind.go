@@ -52,7 +52,7 @@ var (
 	// KindBadResponse: a web page, a redirect, a response without output.
 	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response"}
 
-	// KindFailed: the response failed for a permanent reason.
+	// KindFailed: the response failed, and no code or word names a kind.
 	KindFailed = Kind{"response failed", "APIError", "failed"}
 
 	// KindModel: the model is unknown, or not for this key.

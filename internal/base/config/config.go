@@ -23,8 +23,10 @@
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string
 //	pattern  regular expression of a string
-//	takes    what is allowed, in words that follow "is not"; else the type and the bounds say it
-//	format   a check of check.go by name, such as url; or a rule of the schema
+//	takes    what is allowed, in words that follow "is not" and precede the bounds; else the type
+//	         is named in their place
+//	format   a check of check.go by name, such as url; "0 or", which allows 0 below the bounds; or a
+//	         rule of the schema
 package config
 
 import (

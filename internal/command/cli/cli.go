@@ -83,7 +83,7 @@ func Command() *cobra.Command {
 
 // command is the program: without a command it is the server that its flags describe.
 func (a *app) command() *cobra.Command {
-	root := a.serverCommand()
+	root := a.rootCommand()
 	root.AddCommand(
 		a.serveCommand(),
 		a.askCommand(),

@@ -19,8 +19,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// serverFlags are the flags of the program without a command.
-type serverFlags struct {
+// rootFlags are the flags of the program without a command.
+type rootFlags struct {
 	app        *app
 	common     commonFlags
 	stdio      bool
@@ -28,9 +28,9 @@ type serverFlags struct {
 	version    bool
 }
 
-// serverCommand is the program without a command: --stdio, --show-config and --version.
-func (a *app) serverCommand() *cobra.Command {
-	f := &serverFlags{app: a}
+// rootCommand is the program without a command: --stdio, --show-config and --version.
+func (a *app) rootCommand() *cobra.Command {
+	f := &rootFlags{app: a}
 	models := call.OfTools(func(t call.Tool) string { return t.Variable })
 	c := &cobra.Command{
 		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
@@ -84,7 +84,7 @@ Exit status:
 }
 
 // run does what the flags say.
-func (f *serverFlags) run(c *cobra.Command, _ []string) error {
+func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	if f.version {
 		_, err := fmt.Fprintln(f.app.stdout, version.String())
 		return err

@@ -18,7 +18,7 @@ import (
 //	                Tasks: tools with call.Tool.Task    Within: late answers of all tools
 //	stdio           here, at once                       here, after Within
 //	stdio with API  here, once the API has named the    here, after Within
-//	                response, or after nameTime
+//	                response, or after 2 s
 //	HTTP            no call                             no call
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
 //	                response and is asked for it        the response after half of that, or later
@@ -33,7 +33,7 @@ type LongCalls struct {
 	Tasks bool // clients that declare tasks poll calls of the tools that can be tasks
 
 	// Within is how long a call and answer_result wait for an answer. 0: a call waits for its end,
-	// and answer_result for resultTime.
+	// and answer_result for 20 s (resultTime).
 	Within time.Duration
 
 	API    *tasks.API      // that runs responses in its background; nil: none

@@ -72,7 +72,7 @@ func TestIDs(t *testing.T) {
 }
 
 // How many events of a call reach its Sink: none if its client does not watch and its request takes
-// the answer. Then the deltas of its response stay unread.
+// the answer. Then no event is made of its deltas.
 func TestSink(t *testing.T) {
 	watched := strings.Replace(withoutTasks, "{", `{"progressToken":1,`, 1)
 	none := func(*Options) {}

@@ -18,8 +18,8 @@ const nameTime = 2 * time.Second
 // Prepare returns the task of a call, for Run. Its client polls the task, watches it, or does
 // neither. The answer cites no excluded pages.
 //
-// A task that is watched or may be detached gets the events of its call. Any other call has no
-// Sink, and its deltas stay unread.
+// A task that is watched or may be detached gets the events of its call. Any other call has no Sink:
+// no event is made of its deltas.
 func (s *Tasks) Prepare(c *call.Call, excluded []string, polled, watched bool) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = polled
@@ -174,8 +174,8 @@ func (t *Task) awaitOrigin(over <-chan time.Time) {
 	}
 }
 
-// isGone reports whether the API says that it does not have the response of a task: some servers
-// say that a response runs in the background, but have no GET. A GET that fails says nothing, so
+// isGone reports whether the API says that it does not have the response of a task, with a 404 and an
+// error object: some servers say that a response runs in the background, but do not keep it. A GET that fails says nothing, so
 // the task goes on: a client that ends long calls would certainly lose the answer.
 func (s *Tasks) isGone(ctx context.Context, t *Task) bool {
 	probe := t.probe

@@ -48,7 +48,7 @@ const unknownItem itemNumber = 0
 // block is in blocks and in order from its start on, also after its stop.
 type accumulator struct {
 	call *call.Call
-	log  func(source) // writes what came back to the debug log
+	log  func(rawJSON) // writes what came back to the debug log
 
 	event streamEvent // the current one
 
@@ -80,7 +80,7 @@ type accumulator struct {
 func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
 	return &accumulator{
 		call: c,
-		log: func(from source) {
+		log: func(from rawJSON) {
 			cl.logBody(ctx, "openai(client): response", from)
 		},
 		byIndex: map[float64]itemNumber{},
@@ -159,7 +159,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		r, err := a.finish(ev.lastResponse(), source{data, true})
+		r, err := a.finish(ev.lastResponse(), rawJSON{data: data, event: true})
 		e, ok := errors.AsType[*call.Error](err)
 		if ok {
 			return nil, a.fail(e)
@@ -181,7 +181,7 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail returns a failure of the response that names its kind. Any other failure is kept until the
+// fail returns a failure of the response that names its kind. Any other failure, a KindFailed, is kept until the
 // connection is given up, because the next event may say more: Azure sends response.failed without
 // details, and then the error.
 func (a *accumulator) fail(e *call.Error) error {
@@ -230,12 +230,12 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	case err != nil:
 		return nil, err
 	}
-	return a.finish(r, source{data: data})
+	return a.finish(r, rawJSON{data: data})
 }
 
 // finish checks a response, and emits what was not streamed of it. A response that runs in the
 // background is returned as it is.
-func (a *accumulator) finish(r *call.Response, from source) (*call.Response, error) {
+func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, error) {
 	other := a.background.id != "" && r.ID != "" && r.ID != a.background.id // than the one in the background
 	if other {
 		return nil, notResponse(from.json())
@@ -274,5 +274,5 @@ func (a *accumulator) finishStreamed() (*call.Response, error) {
 	if a.items[a.last].Status == "incomplete" {
 		r.Status = "incomplete"
 	}
-	return a.finish(&r, source{})
+	return a.finish(&r, rawJSON{})
 }

@@ -64,7 +64,7 @@ func (cl *Client) Get(
 
 	acc := cl.newAccumulator(ctx, c)
 	acc.background = background{
-		hasGET:  true, // another request has named the response, perhaps one of another process
+		hasGET:  true, // so only a 404 with an error object means that the response is lost
 		id:      id,
 		model:   model,
 		include: include,

@@ -88,9 +88,9 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		}
 		a.emitItem(number, ev.Item, 0, complete)
 		if complete {
-			a.log(source{data: ev.Item.Raw})
+			a.log(rawJSON{data: ev.Item.Raw})
 			a.done[number] = textOf(a.items[number])
-			a.elements += size(ev.Item)
+			a.elements += elementsOf(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
 

@@ -178,7 +178,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // connection, and no error of the API says otherwise. A gateway that gave up (504) does not know.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // the configuration has checked its own parts
-	x.client.logBody(ctx, "openai(client): request", source{data: body})
+	x.client.logBody(ctx, "openai(client): request", rawJSON{data: body})
 	accept := "application/json"
 	if x.params["stream"] == true {
 		accept = eventStream
@@ -194,8 +194,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	failure, refused := errors.AsType[*call.Error](err)
 	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a 5xx
 	// it must not. But only a 504 counts as cost: the API answers 500 to 503 itself, without tokens.
-	begun := !refused || failure.Status >= http.StatusInternalServerError
-	if begun {
+	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError
+	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}
 	if refused && failure.Status < http.StatusGatewayTimeout {

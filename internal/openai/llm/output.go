@@ -102,6 +102,7 @@ func (a *accumulator) item(number itemNumber) call.Item {
 		})
 	}
 
+	// Decoded from JSON, it has the Raw that another request sends back.
 	data, _ := jsonx.Marshal(nonZero(map[string]any{ // strings cannot fail
 		"type":    "message",
 		"role":    "assistant",

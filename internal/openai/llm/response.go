@@ -60,15 +60,15 @@ func searches(r *call.Response) int {
 	return n
 }
 
-// source is what a response was read from: its JSON, or an event that has it.
-type source struct {
+// rawJSON is a request, or what a response was read from: its JSON, or an event that has it.
+type rawJSON struct {
 	data  []byte
 	event bool
 }
 
 // json returns the JSON of the response. Only errors and the debug log need it: json copies a
 // response in an event, of up to 8 MiB.
-func (s source) json() []byte {
+func (s rawJSON) json() []byte {
 	if s.event {
 		return []byte(gjson.GetBytes(s.data, "response").Raw)
 	}
@@ -76,8 +76,8 @@ func (s source) json() []byte {
 }
 
 // check returns why a response is not an answer. A status that the server has left out is set.
-func check(r *call.Response, from source) error {
-	if size(r.Output...) > maxElements {
+func check(r *call.Response, from rawJSON) error {
+	if elementsOf(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)
 	}
 
@@ -114,8 +114,8 @@ const (
 	tooLong = "the answer is larger than 16 MiB"
 )
 
-// size is the number of items and of the elements of their lists.
-func size(items ...call.Item) int {
+// elementsOf is the number of items and of the elements of their lists.
+func elementsOf(items ...call.Item) int {
 	n := len(items)
 	for _, item := range items {
 		n += len(item.Action.Queries) + len(item.Action.Sources)

@@ -164,7 +164,7 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 }
 
 // logBody writes the JSON of a request or response in debug mode.
-func (cl *Client) logBody(ctx context.Context, msg string, from source) {
+func (cl *Client) logBody(ctx context.Context, msg string, from rawJSON) {
 	if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
 		cl.o.Logger.Debug(msg, "body", cl.o.Redactor.Redact(string(from.json())))
 	}

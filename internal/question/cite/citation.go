@@ -71,9 +71,9 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 	return list
 }
 
-// choose returns at most limit sources: first pages that the text links to, then other pages, then
-// sources without a URL, which have only a name. Names get the places that pages leave, and at least
-// one. Pages get at least one before them.
+// choose returns at most limit sources: pages that the text links to, then other pages, then sources
+// without a URL, which have only a name. Names are kept before pages, but leave one place for a page;
+// if limit is 1, that place is a name's.
 func (doc *Document) choose(sources []Citation, limit int) []Citation {
 	if len(sources) <= limit {
 		return sources

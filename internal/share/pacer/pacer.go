@@ -61,29 +61,29 @@ type Pacer struct {
 	queue  queue.Queue        // of limited people
 	timer  *time.Timer        // nil until the first refusal
 
-	gap     time.Duration // between two requests of the queue; 0: the limit is not known
-	next    time.Duration // when the queue may send its next request
-	pause   time.Duration // after the last refusal that counted; 0: a request was accepted since
-	refused time.Duration // when the last refusal came
-	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
+	gap        time.Duration // between two requests of the queue; 0: the limit is not known
+	next       time.Duration // when the queue may send its next request
+	queuePause time.Duration // after the last refusal that counted; 0: a request was accepted since
+	refused    time.Duration // when the last refusal came
+	slowest    time.Duration // longest time from a request to its refusal; 0: no limit is known
 }
 
 // person is the state of a limited person.
 type person struct {
-	latest   *Ticket       // whose request was sent last
-	refused  time.Duration // when the last refusal came
-	left     time.Duration // when a call last gave up waiting
-	refusals int           // of requests of the queue, since the last accepted request
-	pause    time.Duration // after a refusal, from the second one on
+	latest      *Ticket       // whose request was sent last
+	refused     time.Duration // when the last refusal came
+	left        time.Duration // when a call last gave up waiting
+	refusals    int           // of requests of the queue, since the last accepted request
+	personPause time.Duration // after a refusal, from the second one on
 }
 
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
 // another: Wait, and then Accepted, Refused or Ended.
 type Ticket struct {
-	pacer *Pacer
-	place queue.Place
-	last  bool          // the next request is the last one
-	pause time.Duration // after the last refusal that named no time
+	pacer     *Pacer
+	place     queue.Place
+	last      bool          // the next request is the last one
+	callPause time.Duration // after the last refusal that named no time
 
 	sent    time.Duration
 	verdict *time.Timer // accepts the request; nil: no request is undecided
@@ -172,7 +172,7 @@ func (p *Pacer) lock() {
 	}
 	if len(p.people) == 0 {
 		p.gap = 0
-		p.pause = 0
+		p.queuePause = 0
 		p.slowest = 0
 	}
 }
@@ -268,10 +268,10 @@ func (t *Ticket) accept(sent time.Duration) {
 		return // a request without a limit says nothing about the queue
 	}
 	owner.refusals = 0
-	owner.pause = 0
+	owner.personPause = 0
 	if sent > p.refused && p.gap > 0 { // else sent before the gap changed
 		p.gap = max(minGap, p.gap*19/20)
-		p.pause = 0
+		p.queuePause = 0
 	}
 }
 
@@ -296,8 +296,8 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 
 	wait := retryAfter
 	if wait == 0 {
-		t.pause = nextPause(t.pause)
-		wait = t.pause
+		t.callPause = nextPause(t.callPause)
+		wait = t.callPause
 	}
 	t.place.Ready = now + wait
 
@@ -310,9 +310,9 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 		owner.refusals++
 	}
 	t.slowDownLocked(owner, retryAfter)
-	later := owner.pause == 0 || t.sent > owner.refused // else both requests were on their way
+	later := owner.personPause == 0 || t.sent > owner.refused // else both requests were on their way
 	if owner.refusals > 1 && later {
-		owner.pause = nextPause(owner.pause)
+		owner.personPause = nextPause(owner.personPause)
 	}
 	owner.refused = now
 	p.refused = now
@@ -334,22 +334,22 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case !t.place.HasWaited() || t.sent <= p.refused:
 		return
 
-	case p.pause > 0:
+	case p.queuePause > 0:
 		most := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, most)
-		p.pause = max(p.gap*3/2, min(p.pause*3/2, most*3, maxQueuePause))
+		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, most*3, maxQueuePause))
 
 	default:
 		if owner.refusals <= 2 && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}
-		p.pause = p.gap * 3 / 2
+		p.queuePause = p.gap * 3 / 2
 	}
 
 	if retryAfter%time.Second == 0 {
 		retryAfter -= time.Second // it may be rounded up
 	}
-	p.next = p.now() + max(p.gap, p.pause, min(retryAfter, maxPause))
+	p.next = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
 func nextPause(pause time.Duration) time.Duration {
@@ -375,12 +375,12 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	again := now + limitMemory // to forget
 	for name, calls := range p.queue.Waiting {
 		owner := p.people[name]
-		if owner.pause > 0 && owner.latest.verdict != nil {
+		if owner.personPause > 0 && owner.latest.verdict != nil {
 			continue // one request at a time
 		}
 
 		for _, place := range calls {
-			ready := max(place.Ready, owner.refused+owner.pause)
+			ready := max(place.Ready, owner.refused+owner.personPause)
 			if ready > now {
 				again = min(again, ready)
 				continue

@@ -410,7 +410,7 @@ func (c *crowd) check(ticket *Ticket) {
 
 	c.passed[ticket.place.Person] = 0
 	for person, calls := range c.queue.Waiting {
-		if calls[0].Ready > ticket.sent || c.people[person].pause > 0 {
+		if calls[0].Ready > ticket.sent || c.people[person].personPause > 0 {
 			c.passed[person] = 0
 			continue
 		}
