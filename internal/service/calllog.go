@@ -25,7 +25,7 @@ func (s *Service) CallLog(lines *logging.Limiter) func(server.Ended) {
 		}
 
 		switch c.Outcome {
-		case "limited", "invalid", "waiting": // perhaps of a loop
+		case server.OutcomeLimited, server.OutcomeInvalid, server.OutcomeWaiting: // perhaps of a loop
 			lines.Log([2]string{c.Person.ID, c.Outcome}, line)
 		default:
 			line(1)

@@ -190,9 +190,9 @@ func watch(
 
 // outcomes has the outcomes of calls that have no answer, but did not fail.
 var outcomes = map[call.Kind]string{
-	call.KindCanceled:  cancelled,
-	call.KindArguments: "invalid",
-	call.KindLimited:   "limited",
+	call.KindCanceled:  OutcomeCancelled,
+	call.KindArguments: OutcomeInvalid,
+	call.KindLimited:   OutcomeLimited,
 }
 
 // observe reports how a call ended, unless it goes on at the API.
@@ -202,7 +202,7 @@ func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err er
 	}
 	end := Ended{
 		Call:     c,
-		Outcome:  "ok",
+		Outcome:  OutcomeOK,
 		Duration: time.Since(began),
 		Err:      err,
 	}
@@ -215,10 +215,10 @@ func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err er
 
 	switch {
 	case errors.Is(err, call.ErrWaiting): // the question was not asked
-		end.Outcome = waiting
+		end.Outcome = OutcomeWaiting
 		end.Err = nil
 	case err != nil:
-		end.Outcome = cmp.Or(outcomes[call.KindOf(err)], "error")
+		end.Outcome = cmp.Or(outcomes[call.KindOf(err)], OutcomeError)
 	}
 	s.options.Observe(end)
 }

@@ -48,7 +48,7 @@ func (s *Server) workingResult(req mcp.Request, id string) *result {
 		"returns the answer. Do not ask the question again, and do not answer without it."}, nil)
 }
 
-// waiting is the status of a call with call.ErrWaiting, and its outcome.
+// waiting is the status of a call with call.ErrWaiting.
 const waiting = "waiting"
 
 // waitingResult is the result of a call with call.ErrWaiting. The message has the time, because

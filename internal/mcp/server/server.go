@@ -65,11 +65,21 @@ type Settings struct {
 // Ended says how a call of a tool ended.
 type Ended struct {
 	*call.Call
-	Outcome  string // ok, error, invalid, limited, waiting or cancelled
+	Outcome  string // one of those below
 	Duration time.Duration
 	Retries  int   // requests that failed before others
 	Err      error // why there is no answer, of a kind that call.KindOf returns; or nil
 }
+
+// The outcomes of calls, for logs and metrics.
+const (
+	OutcomeOK        = "ok"
+	OutcomeError     = "error"
+	OutcomeInvalid   = "invalid" // arguments
+	OutcomeLimited   = "limited" // by a quota
+	OutcomeWaiting   = "waiting" // the question was not asked
+	OutcomeCancelled = "cancelled"
+)
 
 // Server answers tool calls.
 type Server struct {

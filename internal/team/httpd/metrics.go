@@ -129,7 +129,7 @@ func (m *Metrics) person(name string) string {
 			Tool:   tool,
 			Person: call.Person{Name: name},
 		}
-		for _, outcome := range []string{"ok", "error"} {
+		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
 			m.count(0, server.Ended{
 				Call:    c,
 				Outcome: outcome,
