@@ -37,8 +37,8 @@ func (s *Service) LongCalls(
 	settings := s.Config.Server
 	within := time.Duration(settings.AnswerWithinMS) * time.Millisecond
 	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
-	asTask := func(t call.Tool) bool { return t.Task && inBackground(t) }
-	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, asTask)
+	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
+	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
 
 	var api *tasks.API
 	switch {
@@ -59,7 +59,7 @@ func (s *Service) LongCalls(
 		within = 0
 	}
 	return server.LongCalls{
-		Tasks:  polled,
+		Polled: polled,
 		Within: within,
 		API:    api,
 		Shared: shared,

@@ -8,7 +8,7 @@ type Tool struct {
 	For         string // what to use it for, in the instructions of the server
 	Flag        string // of the command ask; "" for the tool that it uses without a flag
 	Variable    string // with the model of the profile
-	Task        bool   // a call can be a task
+	Pollable    bool   // clients may poll a call, as a task
 
 	// The profile where the configuration file has none.
 	Effort, Verbosity string
@@ -35,7 +35,7 @@ var Tools = []Tool{
 		For:         "research and comparisons, which takes longer",
 		Flag:        "detailed",
 		Variable:    "MODEL_DETAILED",
-		Task:        true,
+		Pollable:    true,
 		Effort:      "high",
 		Verbosity:   "high",
 	},

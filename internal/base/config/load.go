@@ -158,7 +158,7 @@ func (l *loader) lookup(name string) string {
 }
 
 // fromEnv applies the variables. Package env sets the keys with a tag env. An error of env names only
-// the Go field, so the keys that are not strings have names of their own there. The profiles share
+// the Go field, so no two fields that are not strings have the same name. The profiles share
 // their fields: their keys are strings and are set here. DEBUG may set two keys, MCP_LINE_MODE sets
 // none.
 func (l *loader) fromEnv() {

@@ -179,7 +179,7 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	noKey := !cfg.KeySet && cfg.KeyErr == nil // and is not meant to have one
+	noKey := !cfg.KeySet && cfg.KeyErr == nil // KeyErr: there is a file for it, without a usable key
 	if noKey && f.keyless && !f.offline {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true

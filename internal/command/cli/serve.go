@@ -231,7 +231,7 @@ func (f *serveFlags) serve(
 
 // budgetOptions are the quotas of the flags, or else of the configuration.
 func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
-	o := s.BudgetOptions(call.Anonymous) // in the keys of the store
+	o := s.BudgetOptions(call.Anonymous) // for callers without an ID, in the keys of the store
 	o.TokensPerDayOfAll = f.budget.TokensPerDayOfAll
 	if f.budget.CallsPerHour >= 0 {
 		o.CallsPerHour = f.budget.CallsPerHour

@@ -15,7 +15,7 @@ import (
 // LongCalls says which calls go on without their requests, and where. The zero value is none.
 // Tasks.Detach (package tasks) lets them go.
 //
-//	                Tasks: tools with call.Tool.Task    Within: late answers of all tools
+//	                Polled: tools with call.Tool.Pollable   Within: late answers of all tools
 //	stdio           here, at once                       here, after Within
 //	stdio with API  here, once the API has named the    here, after Within
 //	                response, or after 2 s
@@ -28,9 +28,9 @@ import (
 // name a call waits beyond Within: its answer would be lost.
 //
 // With API means that a tool runs in its background, and that there is a secret for ids. Where the
-// table has no call, Tasks is false and Within is 0 (service.LongCalls).
+// table has no call, Polled is false and Within is 0 (service.LongCalls).
 type LongCalls struct {
-	Tasks bool // clients that declare tasks poll calls of the tools that can be tasks
+	Polled bool // clients that declare tasks poll calls of the tools that can be tasks
 
 	// Within is how long a call and answer_result wait for an answer. 0: a call waits for its end,
 	// and answer_result for 20 s (resultTime).

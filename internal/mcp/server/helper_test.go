@@ -135,7 +135,7 @@ const (
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
-	o.LongCalls.Tasks = true
+	o.LongCalls.Polled = true
 	o.People.Limits.MaxCalls = 2000
 }
 

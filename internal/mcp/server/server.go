@@ -197,7 +197,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
-			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.LongCalls.Tasks {
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.LongCalls.Polled {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err

@@ -70,9 +70,9 @@ func declaresTasks(meta mcp.Meta) bool {
 
 // isPolled reports whether the client of a call polls it as a task.
 func (s *Server) isPolled(p *mcp.CallToolParamsRaw) bool {
-	named := func(t call.Tool) bool { return t.Task && t.Name == p.Name }
+	named := func(t call.Tool) bool { return t.Pollable && t.Name == p.Name }
 	can := slices.ContainsFunc(call.Tools, named)
-	return s.options.LongCalls.Tasks && can && declaresTasks(p.Meta)
+	return s.options.LongCalls.Polled && can && declaresTasks(p.Meta)
 }
 
 // created returns a task as it began.
@@ -100,7 +100,7 @@ func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request,
 ) (mcp.Result, error) {
 	p := req.GetParams().(*taskParams)
-	served := s.options.LongCalls.Tasks || s.options.LongCalls.API != nil
+	served := s.options.LongCalls.Polled || s.options.LongCalls.API != nil
 	if p == nil || !isStateless(p.Meta) || !served {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxMessage = 64 << 20 // bytes of one message
-	maxLine    = 64 << 10 // bytes of a header, or of a line that is not an object
-	maxLength  = 64       // bytes of a Content-Length header that ends a parse error
+	maxMessage    = 64 << 20 // bytes of one message
+	maxLine       = 64 << 10 // bytes of a header, or of a line that is not an object
+	maxLengthLine = 64       // bytes of the Content-Length header at which resync stops skipping
 )
 
 // parseError says why a part of the input is not a message. Reading continues after that part. The
@@ -237,7 +237,7 @@ func (r *Reader) line(limit int) []byte {
 func (r *Reader) resync() {
 	for ; r.skip > 0 || r.skipsLine; r.skip-- {
 		first, _ := r.in.Peek(1)
-		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.line(maxLength))
+		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.line(maxLengthLine))
 		if header {
 			break
 		}

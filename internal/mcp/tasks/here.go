@@ -16,7 +16,7 @@ import (
 const nameTime = 2 * time.Second
 
 // Prepare returns the task of a call, for Run. Its client polls the task, watches it, or does
-// neither. The answer cites no excluded pages.
+// neither. excluded goes into a sealed id, for the answer of another process.
 //
 // A task that is watched or may be detached gets the events of its call. Any other call has no Sink:
 // no event is made of its deltas.

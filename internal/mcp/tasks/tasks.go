@@ -118,7 +118,7 @@ type Task struct {
 
 	person    string
 	origin    atomic.Pointer[answer.Origin] // of the response in the background; nil: not named yet
-	hasOrigin chan struct{}                 // closed when origin is set; a retry sets it again
+	hasOrigin chan struct{}                 // closed when origin is first set; a retry replaces origin
 
 	// Of a call that runs in this process and can be detached.
 	detachable bool

@@ -143,9 +143,11 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev := &a.event
 	err := ev.decode(data)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("reading an event: %w", err)
+	}
+	a.background.note(ev)
+	switch {
 	case a.background.skips(ev):
 		return nil, nil
 	case ev.isError():

@@ -44,9 +44,13 @@ func (b *background) progressed() bool {
 	return b.next > b.skip
 }
 
-// skips reports whether an event was read from an earlier connection, and notes its number.
-func (b *background) skips(ev *streamEvent) bool {
+// note notes the number of an event.
+func (b *background) note(ev *streamEvent) {
 	b.next = max(b.next, ev.Sequence+1)
+}
+
+// skips reports whether an event was read from an earlier connection.
+func (b *background) skips(ev *streamEvent) bool {
 	return ev.Sequence < b.skip
 }
 
@@ -220,7 +224,7 @@ func (cl *Client) getOnce(
 	}
 
 	if acc.running() {
-		hasGET := acc.background.hasGET || cl.memory.hasFound(acc.background.model)
+		hasGET := acc.background.hasGET || cl.memory.hasGET(acc.background.model)
 		err = lostError(err, hasGET)
 	}
 	return acc.final, cl.failed(parent, errors.Join(err, acc.call.RootsErr), 1)

@@ -79,11 +79,11 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 // exchange is a request with its attempts, which follow each other.
 type exchange struct {
-	client  *Client
-	call    *call.Call
-	model   string
-	params  params
-	removed []refusedParam // because of failures, since the API last accepted a request
+	client     *Client
+	call       *call.Call
+	model      string
+	params     params
+	toRemember []refusedParam // removed because of failures, since the API last accepted a request
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
@@ -191,21 +191,21 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
-	failure, refused := errors.AsType[*call.Error](err)
+	failure, answered := errors.AsType[*call.Error](err)
 	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a 5xx
 	// it must not. But only a 504 counts as cost: the API answers 500 to 503 itself, without tokens.
-	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError
+	mayHaveBegun := !answered || failure.Status >= http.StatusInternalServerError
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}
-	if refused && failure.Status < http.StatusGatewayTimeout {
+	if answered && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}
 
 	if err == nil {
 		x.ticket.Accepted()
-		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.removed)
-		x.removed = nil
+		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.toRemember)
+		x.toRemember = nil
 	}
 	return resp, mayCost, errors.Join(err, x.call.RootsErr)
 }
@@ -216,8 +216,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
-		if removed && x.client.memory.hasFound(x.model) {
-			x.removed = nil // only this response is lost
+		if removed && x.client.memory.hasGET(x.model) {
+			x.toRemember = nil // the API finds others: only this response is lost
 		}
 	}
 	return x.remove(x.params.refused(failure), failure)
@@ -267,9 +267,9 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	quoted := says(failure, name) && x.params.asks(name)
+	quoted := says(failure, name) && x.params.questionHas(name)
 	if !quoted { // else the API may refuse the question
-		x.removed = append(x.removed, p)
+		x.toRemember = append(x.toRemember, p)
 	}
 
 	p.person = everyone

@@ -183,8 +183,8 @@ func (m *memory) setFound(model string) {
 	m.parameters.Delete(refusedParam{model, "background", "true", everyone})
 }
 
-// hasFound reports whether a GET has found a background response of a model.
-func (m *memory) hasFound(model string) bool {
+// hasGET reports whether a GET has found a background response of a model.
+func (m *memory) hasGET(model string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.found.Get(model) != nil

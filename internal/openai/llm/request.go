@@ -194,7 +194,7 @@ func (p params) refused(e *call.Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	ofIdentifier := name == identifierParam || says(e, identifierParam) && !p.asks(identifierParam)
+	ofIdentifier := name == identifierParam || says(e, identifierParam) && !p.questionHas(identifierParam)
 	switch {
 	case p["background"] == true && (name == "store" || says(e, "background")):
 		return "background"
@@ -206,8 +206,8 @@ func (p params) refused(e *call.Error) string {
 	return ""
 }
 
-// asks reports whether the question has a word, which a message may quote.
-func (p params) asks(word string) bool {
+// questionHas reports whether the question has a word, which a message may quote.
+func (p params) questionHas(word string) bool {
 	input, _ := jsonx.Marshal(p["input"])
 	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }

@@ -76,7 +76,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	switch {
 	case stored != storeDone:
 		refused, wait = b.local.take(buckets)
-	case refused == 0: // of this process, too, which decides when the store fails
+	case refused == 0: // the buckets of this process take it, too: they decide if the store fails
 		b.local.take(b.buckets(taken.person, 1, taken.tokens, true))
 	}
 	if refused == 0 {

@@ -158,7 +158,7 @@ func (s *instance) watch(c net.Conn, state http.ConnState) {
 	if s.draining.Load() {
 		_ = c.Close()
 	}
-	c.(*conn).headerLines = 0
+	c.(*conn).headerLines = 0 // the next request has a new share (hasManyLines)
 }
 
 // drain accepts no more connections and calls after the notice, and waits for the calls in flight,
@@ -188,7 +188,7 @@ func (s *instance) handler() http.Handler {
 		names = s.Access.Tokens.Names()
 	}
 	for _, name := range names {
-		s.Metrics.person(name)
+		s.Metrics.person(name) // begins the series
 	}
 
 	guarded := http.NewServeMux()

@@ -57,10 +57,10 @@ type published struct {
 	keys []jose.JSONWebKey // nil until they were read once, then never again
 	read time.Time         // when they were read
 
-	// unknown is the error for other keys, and for wrong signatures by keys that were not just read,
-	// which may have changed: errUnknownKey, for which a request waits for a read, or errUnavailable
-	// after a failed read.
-	unknown error
+	// reread is the error for what another read may change: an unknown key, and a wrong signature by a
+	// key that was not just read. It is errUnknownKey, for which a request waits for a read, or
+	// errUnavailable after a failed read.
+	reread error
 }
 
 // verify returns an error unless one of the keys has made the signature of a token.
@@ -79,7 +79,7 @@ func (p *published) verify(token *jwt.JSONWebToken) error {
 	if known && time.Since(p.read) < RetryTime {
 		return errSignature
 	}
-	return p.unknown
+	return p.reread
 }
 
 // verify returns an error unless the issuer has made the signature of a token. For an unknown key, and

@@ -88,7 +88,7 @@ func New(o Options) (*Resource, error) {
 			log:     o.Log.With("issuer", u),
 			waiting: make(chan chan struct{}, maxWaiting-1), // one more is first, in readLoop
 		}
-		i.published.Store(&published{unknown: errUnavailable})
+		i.published.Store(&published{reread: errUnavailable})
 		r.issuers[u] = i
 	}
 	return r, nil
