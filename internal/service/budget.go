@@ -7,8 +7,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// Quotas returns the limits of the configuration. user stands for the person without an ID.
-func (s *Service) Quotas(user string) budget.Options {
+// BudgetOptions returns the limits of the configuration. user stands for the person without an ID.
+func (s *Service) BudgetOptions(user string) budget.Options {
 	return budget.Options{
 		CallsPerHour: s.Config.Server.CallsPerHour,
 		TokensPerDay: s.Config.Server.TokensPerDay,

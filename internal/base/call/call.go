@@ -51,7 +51,7 @@ type Used struct {
 	Searches  int               // llm: billable ones if the API reports them, else those in the output
 	Blocks    int               // llm: that have started
 	Input     []json.RawMessage // llm: of the last request, whose words an error may repeat
-	Unread    error             // llm: a RootsError of the last request, which openai-go does not pass on
+	RootsErr  error             // llm: the RootsError of the last request; openai-go does not pass it on
 
 	// Ahead (people, llm) is how many calls are before this one while it waits, and when ErrWaiting
 	// ends it.
@@ -88,8 +88,8 @@ func (c *Call) WaitContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
 }
 
-// Ended counts a request that was sent at that time.
-func (c *Call) Ended(sent time.Time) {
+// CountRequest counts a request that was sent at that time and has ended.
+func (c *Call) CountRequest(sent time.Time) {
 	c.Attempts++
 	c.Time += time.Since(sent)
 }

@@ -21,7 +21,7 @@ type Error struct {
 	RequestID  string // X-Request-Id header
 	Attempts   int    // attempts made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
-	Lost       bool  // the API does not have a background response any more, or has no GET
+	Lost       bool  // the API does not have a background response any more, or has no GET /responses/{id}
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	Final bool          // not retried although its kind is

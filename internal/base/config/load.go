@@ -178,7 +178,7 @@ func (l *loader) fromEnv() {
 		case f.key == baseURL && value == before: // some clients pass on what they have
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
-		case bad[f.Name] && !(f.value.CanInt() && decode(f, scalar(value)) == ""): // 3.0 is whole
+		case bad[f.Name] && !l.setWhole(f, value):
 			l.report(f.variable, f.key, notAllowed(f, value))
 		default:
 			if f.Tag.Get("env") == "" {
@@ -192,6 +192,11 @@ func (l *loader) fromEnv() {
 	}
 
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
+}
+
+// setWhole sets an integer to a whole number that is written as 3.0, and reports whether value is one.
+func (l *loader) setWhole(f field, value string) bool {
+	return f.value.CanInt() && decode(f, scalar(value)) == ""
 }
 
 func (l *loader) fromFlags(f Flags) {

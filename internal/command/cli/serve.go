@@ -64,7 +64,7 @@ type serveFlags struct {
 	path         string
 	maxCalls     int
 	perPerson    int            // 0: a part of maxCalls if there are several people
-	quotas       budget.Options // CallsPerHour and TokensPerDay below 0: those of the configuration
+	budget       budget.Options // CallsPerHour and TokensPerDay below 0: those of the configuration
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
@@ -99,13 +99,13 @@ func (a *app) serveCommand() *cobra.Command {
 		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
 	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
-	flags.IntVar(&f.quotas.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
+	flags.IntVar(&f.budget.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
 		"tools in an hour, at first up to N at once; 0: no limit")
 	flags.Lookup("calls-per-hour").DefValue = "server.calls_per_hour"
-	flags.IntVar(&f.quotas.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
+	flags.IntVar(&f.budget.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
 		"`N` tokens in 24 hours, at first up to N at once; 0: no limit")
 	flags.Lookup("tokens-per-day").DefValue = "server.tokens_per_day"
-	flags.IntVar(&f.quotas.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
+	flags.IntVar(&f.budget.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
 		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
@@ -231,13 +231,13 @@ func (f *serveFlags) serve(
 
 // budgetOptions are the quotas of the flags, or else of the configuration.
 func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
-	o := s.Quotas(call.Anonymous) // in the keys of the store
-	o.TokensPerDayOfAll = f.quotas.TokensPerDayOfAll
-	if f.quotas.CallsPerHour >= 0 {
-		o.CallsPerHour = f.quotas.CallsPerHour
+	o := s.BudgetOptions(call.Anonymous) // in the keys of the store
+	o.TokensPerDayOfAll = f.budget.TokensPerDayOfAll
+	if f.budget.CallsPerHour >= 0 {
+		o.CallsPerHour = f.budget.CallsPerHour
 	}
-	if f.quotas.TokensPerDay >= 0 {
-		o.TokensPerDay = f.quotas.TokensPerDay
+	if f.budget.TokensPerDay >= 0 {
+		o.TokensPerDay = f.budget.TokensPerDay
 	}
 	return o
 }

@@ -116,7 +116,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
-	eof := make(chan struct{}) // closed by the transport; then answer_result waits for the end
+	eof := make(chan struct{}) // closed by the transport; then answer_result waits until its answer is there
 	long, err := a.longCalls(s, false, eof)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	files := s.NewFiles()
 	host, _ := os.Hostname() // for a user without a name, as in a container
 	user := "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
-	quotas, err := s.Budget(s.Quotas(user), files)
+	quotas, err := s.Budget(s.BudgetOptions(user), files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

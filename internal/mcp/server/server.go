@@ -179,8 +179,8 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 		switch method {
 		case "initialize":
 			res, err := next(ctx, method, req)
-			first := !initialized.Swap(req.GetParams() != nil)
-			if err != nil && req.GetParams() != nil && first {
+			first := !initialized.Swap(true)
+			if err != nil && first {
 				return s.initialize(), nil
 			}
 			return res, err

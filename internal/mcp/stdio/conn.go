@@ -108,7 +108,9 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(rpc.NotJSON(err.Error()))
 	}
-	if !f.Framed && opensValue(rune(f.Body[0])) { // "null" is no message of a client of lines
+	// Responses are framed until the client sends an object or array on a line. A lone scalar does not
+	// count.
+	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
 	m, refusal := c.methods.Read(f.Body)

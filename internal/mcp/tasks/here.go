@@ -146,12 +146,13 @@ func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 
 	if t.origin.Load() == nil {
 		<-late.Done()
-		return s.isAtAPI(t) // a call that still waits for others has ended with call.ErrWaiting
+		// A call that still waits for others has ended: Server.ask has set its WaitUntil to this time.
+		return s.isAtAPI(t)
 	}
 	if t.hasEnded() || s.isGone(late, t) {
 		return false // if it is gone, the request waits for the end
 	}
-	<-late.Done()
+	<-late.Done() // after Within, or with t.ctx at the end of the call
 	return !t.hasEnded()
 }
 

@@ -61,7 +61,8 @@ type accumulator struct {
 	order   []*block
 	texts   map[itemNumber][]*block // of messages
 
-	background background // whether the response runs without its connection
+	background background     // whether the response runs without its connection
+	final      *call.Response // the response after its end, also if it failed; nil: it has not ended
 
 	size        int // bytes of the events so far
 	elements    int // of the complete items
@@ -71,6 +72,7 @@ type accumulator struct {
 
 	// Of the connection.
 	failure  *call.Error // without a kind, with the best message so far; nil: none
+	giveUp   func()      // ends the connection
 	giveUpAt time.Time   // when the connection is given up, after failure or "[DONE]"; zero: never
 }
 
@@ -131,7 +133,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
-	case over && !a.background.running() && a.isAnswered():
+	case over && !a.running() && a.isAnswered():
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
@@ -201,6 +203,11 @@ func (a *accumulator) endSoon() {
 	}
 }
 
+// running reports whether the response runs in the background.
+func (a *accumulator) running() bool {
+	return a.background.id != "" && a.final == nil
+}
+
 // setID notes the id of a response that runs in the background, as the API itself says.
 func (a *accumulator) setID(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
@@ -215,7 +222,7 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	err := call.Decode(data, r)
 	_, malformed := errors.AsType[*json.SyntaxError](err)
 	cut := malformed && err.Error() == "unexpected end of JSON input"
-	stateless := a.background.running() && !slices.Contains(backgroundStates, r.Status)
+	stateless := a.running() && !slices.Contains(backgroundStates, r.Status)
 
 	switch {
 	case !isObject(data), malformed && !cut, err == nil && stateless:
@@ -235,7 +242,7 @@ func (a *accumulator) finish(r *call.Response, from source) (*call.Response, err
 	}
 	if r.Running() {
 		a.setID(r)
-		if a.background.running() {
+		if a.running() {
 			return r, nil
 		}
 	}
@@ -243,7 +250,7 @@ func (a *accumulator) finish(r *call.Response, from source) (*call.Response, err
 	a.log(from)
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
-	a.background.final = r
+	a.final = r
 	a.addStreamed(r)
 	err := check(r, from)
 	if err != nil {

@@ -27,24 +27,16 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-// background is what is known of a response that the API may run in the background. The response runs
-// while it has an id and no end.
+// background is what is known of a response that the API may run in the background.
 type background struct {
-	requested bool           // by the request: background: true
-	model     string         // the model of the request
-	include   []string       // the include of the request
-	id        string         // "": the API has not named it as a background response
-	final     *call.Response // the response after its end, also if it failed; nil: it runs
-
-	giveUp func() // ends the connection
+	requested bool     // by the request: background: true
+	hasGET    bool     // the caller knows that GET /responses/{id} finds responses
+	model     string   // the model of the request
+	include   []string // the include of the request
+	id        string   // "": the API has not named it as a background response
 
 	next float64 // sequence number of the event after those that were read
 	skip float64 // next at the start of the connection: earlier events are skipped
-}
-
-// running reports whether the response runs in the background.
-func (b *background) running() bool {
-	return b.id != "" && b.final == nil
 }
 
 // progressed reports whether the connection brought an event that earlier ones did not.
@@ -72,10 +64,10 @@ func (cl *Client) Get(
 
 	acc := cl.newAccumulator(ctx, c)
 	acc.background = background{
-		requested: false, // the request was another one, perhaps of another process
-		id:        id,
-		model:     model,
-		include:   include,
+		hasGET:  true, // another request has named the response, perhaps one of another process
+		id:      id,
+		model:   model,
+		include: include,
 	}
 	r, failure := cl.get(ctx, acc, false)
 	if r == nil {
@@ -142,12 +134,12 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		var r *call.Response
 		r, failure = x.client.get(ctx, acc, stream)
 		switch {
-		case failure == nil && !acc.background.running():
+		case failure == nil && !acc.running():
 			return r, nil
 		case failure == nil: // it runs
 		case failure.Lost && acc.isAnswered(): // as in the foreground
 			return acc.finishStreamed()
-		case failure.Lost, !acc.background.running():
+		case failure.Lost, !acc.running():
 			return nil, failure
 		case ctx.Err() != nil, !stream && failure.Kind == call.KindFailed: // too large, for example
 			x.client.cancelEarly(ctx, acc)
@@ -193,7 +185,7 @@ func (cl *Client) getOnce(
 	limit := time.AfterFunc(objectTime, giveUp)
 	defer limit.Stop()
 
-	acc.background.giveUp = giveUp
+	acc.giveUp = giveUp
 	acc.background.skip = acc.background.next
 	acc.failure = nil
 	acc.giveUpAt = time.Time{}
@@ -219,7 +211,7 @@ func (cl *Client) getOnce(
 	if err == nil {
 		r, err = readResponse(ctx, resp, acc)
 	}
-	found := err == nil || acc.background.progressed() || !acc.background.running()
+	found := err == nil || acc.background.progressed() || !acc.running()
 	if found {
 		cl.memory.setFound(acc.background.model)
 	}
@@ -227,11 +219,11 @@ func (cl *Client) getOnce(
 		return r, nil
 	}
 
-	if acc.background.running() {
-		hasGET := !acc.background.requested || cl.memory.hasFound(acc.background.model) // Get is for an API that has one
+	if acc.running() {
+		hasGET := acc.background.hasGET || cl.memory.hasFound(acc.background.model)
 		err = lostError(err, hasGET)
 	}
-	return acc.background.final, cl.failed(parent, errors.Join(err, acc.call.Unread), 1)
+	return acc.final, cl.failed(parent, errors.Join(err, acc.call.RootsErr), 1)
 }
 
 // silenceLimit reads the body of an HTTP response, and gives up a connection that is silent for too
@@ -246,11 +238,11 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 	switch {
 	case !l.of.giveUpAt.IsZero():
 		silence = max(1, time.Until(l.of.giveUpAt))
-	case l.of.background.running():
+	case l.of.running():
 		silence = maxSilence
 	}
 	if silence > 0 {
-		defer time.AfterFunc(silence, l.of.background.giveUp).Stop()
+		defer time.AfterFunc(silence, l.of.giveUp).Stop()
 	}
 	return l.ReadCloser.Read(p)
 }

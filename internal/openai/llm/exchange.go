@@ -143,7 +143,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 // send makes one request and reads its response to the end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
 func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
-	defer x.call.Ended(time.Now())
+	defer x.call.CountRequest(time.Now())
 	connCtx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 
@@ -152,8 +152,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		requested: x.params["background"] == true,
 		model:     x.model,
 		include:   x.params.include(),
-		giveUp:    giveUp,
 	}
+	acc.giveUp = giveUp
 	defer acc.stopBlocks()
 
 	reported := x.call.Usage
@@ -167,7 +167,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	resp, mayCost, err = x.post(connCtx)
 	if err == nil {
 		r, err = readResponse(connCtx, resp, acc)
-		if acc.background.running() {
+		if acc.running() {
 			r, err = x.follow(ctx, acc, err)
 		}
 	}
@@ -207,13 +207,12 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.removed)
 		x.removed = nil
 	}
-	return resp, mayCost, errors.Join(err, x.call.Unread) // openai-go does not pass on Unread
+	return resp, mayCost, errors.Join(err, x.call.RootsErr)
 }
 
 // leaveOut removes from the parameters what the API refuses, and reports whether the request that is
-// left should be made at once. Without a GET that finds its responses, an API is not asked for one in
-// the background: that parameter is removed, too, but the lost response counts as an attempt, and the
-// next one waits.
+// left should be made at once. Where GET /responses/{id} does not find the response, background is
+// removed, too; but the lost response counts as an attempt, and the next one waits.
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)

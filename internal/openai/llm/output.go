@@ -33,7 +33,7 @@ func (a *accumulator) addStreamed(r *call.Response) {
 func (a *accumulator) streamed(filtered bool) []call.Item {
 	var complete, open []call.Item
 	answered := filtered // then incomplete messages do not count, as after an answer
-	for number := range a.last + 1 {
+	for number := itemNumber(1); number <= a.last; number++ {
 		item := a.items[number]
 		if !filtered {
 			item = a.item(number)

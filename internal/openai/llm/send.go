@@ -39,10 +39,10 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.complete(req, c)
 		resp, err := next(req)
-		c.Unread = nil
+		c.RootsErr = nil
 		if err != nil {
 			if errors.As(err, new(call.RootsError)) {
-				c.Unread = err
+				c.RootsErr = err
 			}
 			return nil, err
 		}
@@ -82,9 +82,9 @@ func readResponse(
 	resp.Body = silenceLimit{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
-	if acc.background.final != nil {
-		acc.call.Usage.Add(acc.background.final.Tokens)
-		acc.call.Searches += searches(acc.background.final)
+	if acc.final != nil {
+		acc.call.Usage.Add(acc.final.Tokens)
+		acc.call.Searches += searches(acc.final)
 	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)

@@ -34,7 +34,7 @@ type Origin struct {
 // ErrRunning the next Fetch may have the answer.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	model := a.o.Profiles[from.Tool].Model
-	resp, err := a.o.Get(ctx, c, from.Response, model, include)
+	resp, err := a.o.Get(ctx, c, from.Response, model, searchSources)
 	e, ofAPI := errors.AsType[*call.Error](err)
 	switch {
 	case ofAPI && e.Lost:

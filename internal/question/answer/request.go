@@ -36,8 +36,8 @@ type Location struct {
 	Timezone string `json:"timezone,omitempty"`
 }
 
-// include names what a response has beyond the defaults of the API.
-var include = []string{"web_search_call.action.sources"}
+// searchSources names what a response has beyond the defaults of the API.
+var searchSources = []string{"web_search_call.action.sources"}
 
 // request builds the request for q with the profile of that name. The llm client adds what is the
 // same for all requests, and leaves out what the model does not take. An empty list of domains keeps
@@ -54,7 +54,7 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) call
 		Instructions: a.o.Instructions,
 		Input:        []json.RawMessage{call.UserMessage(a.input(q))},
 		Tools:        []map[string]any{a.tool(q)},
-		Include:      include,
+		Include:      searchSources,
 		Extra:        a.o.ExtraBody,
 		Plain:        a.o.Stream == "false",
 	}

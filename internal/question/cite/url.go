@@ -43,9 +43,9 @@ func PageURL(raw string) string {
 // brackets escapes the characters around the text of a link in Markdown.
 var brackets = strings.NewReplacer("[", "%5B", "]", "%5D")
 
-// Listed returns the URL of a page for a list in Markdown. Brackets in its path could be a link to
+// EscapeBrackets returns the URL of a page for a list in Markdown. Brackets in its path could be a link to
 // another page.
-func Listed(page string) string {
+func EscapeBrackets(page string) string {
 	return brackets.Replace(page)
 }
 

@@ -74,7 +74,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	refused, wait, stored := b.Store.take(buckets) // refused is the number of a bucket, or 0
 	taken.stored = stored
 	switch {
-	case stored != done:
+	case stored != storeDone:
 		refused, wait = b.local.take(buckets)
 	case refused == 0: // of this process, too, which decides when the store fails
 		b.local.take(b.buckets(taken.person, 1, taken.tokens, true))
@@ -100,9 +100,9 @@ func (t *Taken) Settle(used call.Used, counts bool) {
 	correction := b.buckets(t.person, calls-1, tokens-t.tokens, true)
 	b.local.take(correction)
 	switch t.stored {
-	case unsure: // the script may have run: nothing is given back, or taken twice
+	case storeUnsure: // the script may have run: nothing is given back, or taken twice
 		correction = b.buckets(t.person, 0, max(0, tokens-t.tokens), true)
-	case unused: // the store does not know of the call
+	case storeUnused: // the store does not know of the call
 		correction = b.buckets(t.person, calls, tokens, true)
 	}
 	b.Store.take(correction)

@@ -20,7 +20,7 @@ func TestStall(t *testing.T) {
 
 	_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
 	taken, _ = take(r.Budget, "alice")
-	compare.Equal(t, "the store has not answered", taken.stored, unsure)
+	compare.Equal(t, "the store has not answered", taken.stored, storeUnsure)
 	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
 	go r.Store.Probe(t.Context())
 	r.until(t, false)

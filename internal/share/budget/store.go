@@ -135,9 +135,9 @@ func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Co
 type outcome int
 
 const (
-	unused outcome = iota // it was not asked, has refused, or cannot be reached
-	done
-	unsure // it was asked, and has not answered
+	storeUnused outcome = iota // it was not asked, has refused, or cannot be reached
+	storeDone
+	storeUnsure // it was asked, and has not answered
 )
 
 // Failing returns 1 while the store fails, and 0 otherwise or if there is none.
@@ -156,7 +156,7 @@ func (s *Store) Probe(ctx context.Context) {
 	for ; s != nil; first = false {
 		if first || s.Failing() == 1 {
 			_, _, o := s.use(probe)
-			if o == done && s.failing.CompareAndSwap(1, 0) {
+			if o == storeDone && s.failing.CompareAndSwap(1, 0) {
 				s.log.Info("the store of the limits works again")
 			}
 		}
@@ -171,7 +171,7 @@ func (s *Store) Probe(ctx context.Context) {
 // take is use, if there is a store that works and something to take.
 func (s *Store) take(buckets []bucket) (refused int, wait int64, o outcome) {
 	if s == nil || s.Failing() == 1 || len(buckets) == 0 {
-		return 0, 0, unused
+		return 0, 0, storeUnused
 	}
 	return s.use(buckets)
 }
@@ -193,7 +193,7 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 	reply, err := redis.Int64s(value, err)
 	switch {
 	case err == nil && canGive(reply, buckets):
-		return int(reply[0]), reply[1], done
+		return int(reply[0]), reply[1], storeDone
 	case err == nil:
 		err = fmt.Errorf("reading reply %v: the script cannot give it", reply)
 	}
@@ -203,9 +203,9 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 			"err", err)
 	}
 	if connected && !refuses {
-		return 0, 0, unsure
+		return 0, 0, storeUnsure
 	}
-	return 0, 0, unused
+	return 0, 0, storeUnused
 }
 
 // canGive reports whether a reply can be that of take.lua.

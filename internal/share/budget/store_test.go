@@ -190,7 +190,7 @@ func TestReplies(t *testing.T) {
 					_, _, o := r.Store.take(buckets)
 					runtime.ReadMemStats(&after)
 					client.Close()
-					got := []string{unused: "unused", done: "done", unsure: "unsure"}[o]
+					got := []string{storeUnused: "unused", storeDone: "done", storeUnsure: "unsure"}[o]
 					compare.Equal(t, "outcome", got, row[0])
 					lines := r.log.count("err=") - r.log.count("err=<nil>")
 					compare.Equal(t, "lines with an error", lines, r.Store.Failing())

@@ -306,7 +306,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 		owner = &person{latest: t}
 		p.people[t.place.Person] = owner
 	}
-	if t.place.Number > 0 {
+	if t.place.HasWaited() {
 		owner.refusals++
 	}
 	t.slowDownLocked(owner, retryAfter)
@@ -331,7 +331,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case p.gap == 0:
 		p.gap = firstGap
 
-	case t.place.Number == 0 || t.sent <= p.refused:
+	case !t.place.HasWaited() || t.sent <= p.refused:
 		return
 
 	case p.pause > 0:

@@ -56,6 +56,11 @@ type Place struct {
 	left time.Time     // when the call gave up
 }
 
+// HasWaited reports whether the call has ever been in the queue.
+func (p *Place) HasWaited() bool {
+	return p.Number > 0
+}
+
 // Enter puts a call into the queue, and returns the turn of this wait: a channel that Go closes. A
 // call that has waited before is back at its place. A call without Ready gets the first place that
 // is kept for its person. Any other call gets a new place, the last one. A call that gave up does
@@ -64,7 +69,7 @@ func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	q.Forget()
 	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.Person == p.Person })
 	switch {
-	case p.Number > 0:
+	case p.HasWaited():
 	case i >= 0 && p.Ready == 0:
 		p.Number = q.kept[i].Number
 		p.Ready = q.kept[i].Ready

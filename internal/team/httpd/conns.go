@@ -18,9 +18,9 @@ const (
 	maxAllLines        = 60_000   // of all such connections
 	maxUnauthenticated = 600
 
-	// tokenTime is how long they have for their tokens when another one waits. With all
-	// overdueReads, and half a second in which net/http closes a connection, 400 new ones a second
-	// do not wait.
+	// tokenTime is how long they have for their tokens when another one waits. With all overdueReads
+	// and half a second in which net/http closes a connection, each takes 1.5 s at most: of 400 new
+	// ones a second, none waits.
 	tokenTime = 500 * time.Millisecond
 
 	// Bytes that arrived before a deadline are read after it, too: this server was busy. Go's
@@ -48,8 +48,8 @@ type conn struct {
 	end      time.Time // of its time for a token; zero: it has shown one, or no other has waited
 
 	// The goroutine that serves the connection owns these fields.
-	lines   int
-	overdue int // reads after a deadline
+	headerLines int
+	overdue     int // reads after a deadline
 }
 
 func newListener(ln net.Listener) *listener {
@@ -130,7 +130,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 
 	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
-	c.lines += bytes.Count(header, []byte("\n"))
+	c.headerLines += bytes.Count(header, []byte("\n"))
 	if c.hasManyLines() {
 		return 0, errors.New("a header with too many lines")
 	}
@@ -143,5 +143,5 @@ func (c *conn) hasManyLines() bool {
 	defer c.listener.mu.Unlock()
 	share := maxAllLines / max(1, len(c.listener.conns))
 	most := min(maxLines, share)
-	return c.lines > most && slices.Contains(c.listener.conns, c)
+	return c.headerLines > most && slices.Contains(c.listener.conns, c)
 }

@@ -158,7 +158,7 @@ func (s *instance) watch(c net.Conn, state http.ConnState) {
 	if s.draining.Load() {
 		_ = c.Close()
 	}
-	c.(*conn).lines = 0
+	c.(*conn).headerLines = 0
 }
 
 // drain accepts no more connections and calls after the notice, and waits for the calls in flight,

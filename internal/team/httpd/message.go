@@ -42,7 +42,7 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	status := http.StatusBadRequest
 	switch {
 	case id != "" && r.Header.Get(versionHeader) < server.Stateless:
-		status = http.StatusOK // there an error about a request is an ordinary response
+		status = http.StatusOK // before that version an error about a request is an ordinary response
 	case refusal.Code == jsonrpc.CodeMethodNotFound:
 		status = http.StatusNotFound
 	}

@@ -144,7 +144,7 @@ func (m *Metrics) Observe(c server.Ended) {
 	m.count(1, c)
 }
 
-// count counts n calls, of which only one can have figures.
+// count counts a call (n is 1), or begins the series of a person with a call that has no figures (0).
 func (m *Metrics) count(n float64, c server.Ended) {
 	caller := fmt.Sprintf("tool=%q,client=%q",
 		c.Tool, m.person(c.Person.Name))

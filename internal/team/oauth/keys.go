@@ -47,7 +47,7 @@ type issuer struct {
 	// of those that were there when it began: one that goes on may miss a new key.
 	waiting chan chan struct{}
 
-	// Only run uses the fields below.
+	// Only readLoop uses the fields below.
 	keysURL string // of the last metadata
 	logged  string // the last message
 }

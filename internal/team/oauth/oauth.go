@@ -86,7 +86,7 @@ func New(o Options) (*Resource, error) {
 			url:     u,
 			client:  o.Client,
 			log:     o.Log.With("issuer", u),
-			waiting: make(chan chan struct{}, maxWaiting-1), // run waits with one more, which it has taken out
+			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop has taken out one more
 		}
 		i.published.Store(&published{unknown: errUnavailable})
 		r.issuers[u] = i
