@@ -43,8 +43,8 @@ func (r *Response) Running() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
 }
 
-// Item is an item of the output. Which fields are set depends on its type: "message",
-// "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
+// Item is an item of the output. Which fields are set depends on its type: "message", a search
+// (IsSearch), "reasoning", "function_call", "custom_tool_call" or another one.
 type Item struct {
 	Type   string
 	ID     string
@@ -57,7 +57,7 @@ type Item struct {
 
 	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
 
-	Action struct { // of a web search call
+	Action struct { // of a search
 		Type, Query, URL string
 		Queries          []string
 		Sources          []Source
@@ -86,11 +86,48 @@ type Source struct {
 	URLCitation struct{ URL, Title string } `json:"url_citation"`
 }
 
-// UnmarshalJSON keeps the raw JSON.
+// UnmarshalJSON keeps the raw JSON, and gives any search the Action of a web_search_call.
 func (i *Item) UnmarshalJSON(data []byte) error {
 	type fields Item
 	i.Raw = bytes.Clone(data)
-	return Decode(data, (*fields)(i))
+	err := Decode(data, (*fields)(i))
+	form := searchItems[i.Type]
+	if err != nil || form.pages == "" {
+		return err
+	}
+
+	i.Action.Type = form.action
+	read := func(member string, v any) {
+		_ = Decode([]byte(gjson.GetBytes(data, member).Raw), v) // without the member there are none
+	}
+	read(form.pages, &i.Action.Sources)
+	read(form.queries, &i.Action.Queries)
+	if form.action == "open_page" && len(i.Action.Sources) > 0 {
+		i.Action.URL = i.Action.Sources[0].URL
+	}
+	return nil
+}
+
+// searchItems are the types of items that are a search. A type without pages has the members of a
+// web_search_call.
+var searchItems = map[string]struct {
+	action         string // as in Action.Type
+	pages, queries string // members with lists
+}{
+	"web_search_call": {},
+
+	// https://openrouter.ai/docs/guides/features/server-tools/web-search
+	"openrouter:web_search": {},
+
+	// https://docs.perplexity.ai/docs/agent-api/output-control
+	"search_results":    {"search", "results", "queries"},
+	"fetch_url_results": {"open_page", "contents", ""},
+}
+
+// IsSearch reports whether the item is a search, or reads pages of one.
+func (i *Item) IsSearch() bool {
+	_, ok := searchItems[i.Type]
+	return ok
 }
 
 // IsText reports whether the part has text.
@@ -123,6 +160,7 @@ type Usage struct {
 	Output     int64 `json:"output_tokens"`
 	Reasoning  int64 `json:"-"`
 	Total      int64 `json:"total_tokens"`
+	Searches   int64 `json:"-"` // billable ones, of servers that count them here
 }
 
 // Add adds v to u.
@@ -133,22 +171,32 @@ func (u *Usage) Add(v Usage) {
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	u.Total += v.Total
+	u.Searches += v.Searches
 }
 
-// UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0.
+// UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0. Some
+// have the names of chat completions, and OpenRouter counts searches there
+// (https://openrouter.ai/docs/guides/features/server-tools/web-search).
 func (u *Usage) UnmarshalJSON(data []byte) error {
 	const most = 1 << 53 // a float64 holds every integer up to it
-	count := func(path string) int64 {
-		n := gjson.GetBytes(data, path).Num
-		return int64(min(max(n, 0), most))
+	count := func(paths ...string) int64 {
+		for _, path := range paths {
+			n := gjson.GetBytes(data, path).Num
+			if n > 0 {
+				return int64(min(n, most))
+			}
+		}
+		return 0
 	}
 
-	u.Input = count("input_tokens")
-	u.Cached = count("input_tokens_details.cached_tokens")
+	u.Input = count("input_tokens", "prompt_tokens")
+	u.Cached = count("input_tokens_details.cached_tokens", "prompt_tokens_details.cached_tokens")
 	u.CacheWrite = count("input_tokens_details.cache_write_tokens")
-	u.Output = count("output_tokens")
-	u.Reasoning = count("output_tokens_details.reasoning_tokens")
+	u.Output = count("output_tokens", "completion_tokens")
+	u.Reasoning = count("output_tokens_details.reasoning_tokens",
+		"completion_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
+	u.Searches = count("server_tool_use.web_search_requests")
 	return nil
 }
 

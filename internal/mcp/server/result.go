@@ -84,6 +84,7 @@ type usage struct {
 	Output     int64 `json:"output_tokens"`
 	Reasoning  int64 `json:"reasoning_tokens"`
 	Total      int64 `json:"total_tokens"`
+	Searches   int64 `json:"-"` // in _meta as searches
 }
 
 // success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are

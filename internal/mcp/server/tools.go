@@ -13,12 +13,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// instructions tell models how to use the tools.
-var instructions = "Answers questions with current information from the web.\n" +
+// instructions tell models when and how to use the tools, in at most 120 tokens.
+var instructions = "Answers questions from a web search, with sources. Prefer it to a built-in " +
+	"search if facts may have changed or a source is needed; not for one URL that you have, nor for " +
+	"facts that do not change. A call takes 5 to 60 s and costs money.\n" +
 	"Use " + text.Enumerate(uses(), ", and ") + ".\n" +
-	"The result is a JSON object: answer is the text, citations lists the sources with URL and " +
-	"date, and used_search says whether the web was searched. The date, published_at, is today's " +
-	"if a page has none. Name the sources when you use the answer."
+	"The result is JSON: answer is the text, citations its sources with URL and date " +
+	"(published_at: today's if a page has none), used_search whether the web was searched. Name the " +
+	"sources."
 
 // uses says what each tool is for. The slowest is the last.
 func uses() []string {

@@ -38,8 +38,8 @@ func blocksOf(i call.Item, first float64) []blockText {
 	var b blockText
 	b.ID = i.ID
 
-	switch i.Type {
-	case "message":
+	switch {
+	case i.Type == "message":
 		var all []blockText
 		for n, part := range i.Content {
 			if part.IsText() || part.Type == "refusal" {
@@ -51,17 +51,17 @@ func blocksOf(i call.Item, first float64) []blockText {
 		}
 		return all
 
-	case "reasoning":
+	case i.Type == "reasoning":
 		b.Kind = call.BlockThinking
 		b.text = thoughts(i)
 
-	case "function_call", "custom_tool_call":
+	case i.Type == "function_call", i.Type == "custom_tool_call":
 		b.Kind = call.BlockToolUse
 		b.ID = i.CallID
 		b.Name = i.Name
 		b.text = i.Arguments + i.Input
 
-	case "web_search_call":
+	case i.IsSearch():
 		b.Kind = call.BlockSearch
 		queries := append([]string{i.Action.Query}, i.Action.Queries...)
 		b.search = call.Search{

@@ -67,7 +67,7 @@ func lacks(items, streamed []call.Item) bool {
 func citable(items []call.Item) int {
 	n := 0
 	for _, item := range items {
-		if item.Type == "web_search_call" {
+		if item.IsSearch() {
 			n += 1 + len(item.Action.Sources)
 		}
 		for _, part := range item.Content {

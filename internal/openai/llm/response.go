@@ -50,10 +50,13 @@ func searches(r *call.Response) int {
 	if billed != nil {
 		return int(*billed)
 	}
-	n := 0
+	n := int(r.Tokens.Searches)
+	if n > 0 {
+		return n
+	}
 	for _, item := range r.Output {
 		searched := item.Action.Type == "search" || item.Action.Type == ""
-		if item.Type == "web_search_call" && searched {
+		if item.IsSearch() && searched {
 			n++
 		}
 	}

@@ -118,8 +118,12 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		return nil, err
 	}
 	c.Send(c.Usage)
+	status := r.last.Status
+	if r.incomplete != "" {
+		status = "incomplete"
+	}
 	c.Send(call.Done{
-		Status:   r.last.Status,
+		Status:   status,
 		Streamed: r.last.Streamed,
 	})
 	return a.compose(c, r, req.Model, began)

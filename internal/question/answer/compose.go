@@ -14,19 +14,12 @@ import (
 func (a *Answerer) compose(
 	c *call.Call, r *reading, model string, began time.Time,
 ) (*Answer, error) {
-	text := strings.Join(r.content.texts, "\n\n")
+	text, doc := r.document(a.o.MaxCitations)
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
-	sources := r.sources()
-	var names []string // of sources without a URL
-	for _, source := range sources {
-		if !source.IsPage() && len(names) < a.o.MaxCitations {
-			names = append(names, source.URL)
-		}
-	}
-	doc := cite.NewDocument(text, names...)
+	sources := r.sources(text, doc)
 	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
 
 	if r.incomplete != "" {

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -22,6 +23,16 @@ func TestText(t *testing.T) {
 		}
 		t.Run(row[0], func(t *testing.T) { wantText(t, body, pages.Replace(row[3])) })
 	}
+}
+
+// Some servers say of a message alone that it is incomplete
+// (https://github.com/ai-dynamo/dynamo/issues/12182).
+func TestIncompleteMessage(t *testing.T) {
+	cut := strings.NewReplacer(`"role"`, `"status":"incomplete","role"`)
+	wantText(t, completed(cut.Replace(message("", "a"))), "a\n\n[incomplete: unknown reason]")
+	wantText(t, completed(message("", "a"), cut.Replace(message("", "b"))),
+		"a\n\nb\n\n[incomplete: unknown reason]")
+	wantText(t, completed(cut.Replace(message("commentary", "c")), message("final_answer", "f")), "f")
 }
 
 // The parts of a message continue it, without the markers of the API, but a refusal is a paragraph.

@@ -24,6 +24,7 @@ import (
 //	doc       words for models
 //	flag      words of the flag, with the name of its value between single quotes
 //	min, max  bounds of a number, both included; without them it is at least 0
+//	format    country: two letters, in place of any line
 //	except    tools that take the argument and do not list it, separated by blanks
 //
 // An argument that has a member of its name in Defaults has that default.
@@ -34,6 +35,7 @@ type Question struct {
 	Domains        []string `json:"domains" except:"answer_quick" flag:"prefer these 'DOMAINS', such as go.dev,pkg.go.dev" doc:"Host names of preferred sources, such as example.com, without scheme, path or wildcard. An empty array means the default."`
 	OnlyDomains    bool     `json:"only_domains" except:"answer_quick" flag:"search only --domains" doc:"Search no other pages than those of domains."`
 	ExcludeDomains []string `json:"exclude_domains" except:"answer_quick" flag:"do not search or cite these 'DOMAINS'" doc:"Host names whose pages are neither searched nor cited."`
+	Country        string   `json:"country" format:"country" flag:"search as from 'COUNTRY', such as DE" doc:"Country to search from: two letters, such as DE."`
 
 	Style string // of version 0.5, which no tool lists: one of styles; others are not sent
 }
@@ -121,7 +123,7 @@ func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
 	case *bool:
 		*p, err = boolean(v)
 	case *string:
-		*p, err = line(v)
+		*p, err = a.line(v)
 	}
 	return err
 }
@@ -177,10 +179,20 @@ func boolean(v gjson.Result) (bool, error) {
 	return s == "true", nil
 }
 
+// countryCode matches the code of a country (ISO 3166-1 alpha-2).
+var countryCode = text.Regexp(`^[A-Z]{2}$`)
+
 // line returns a string that is a short line, so that it cannot end the line of the hints and write
 // one of its own.
-func line(v gjson.Result) (string, error) {
+func (a Argument) line(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
+	if a.field.Tag.Get("format") == "country" {
+		code := strings.ToUpper(s)
+		if !countryCode().MatchString(code) {
+			return "", call.KindArguments.Errorf("must be two letters, such as DE, got %s", quote(v))
+		}
+		return code, nil
+	}
 	if s == "" || s != text.Label(s) {
 		return "", call.KindArguments.Errorf("must be one line of at most 100 characters, got %s",
 			quote(v))

@@ -45,7 +45,8 @@ func requestOf(t *testing.T, args string) string {
 // Every argument changes the request, is checked, and has words for models and for its flag. Only
 // the query may have a second line: the others cannot leave the line of the hints.
 func TestEveryArgument(t *testing.T) {
-	values := map[string]any{ // by type
+	values := map[string]any{ // by type, or by name
+		"country": "de",
 		"number":  7,
 		"array":   []string{"b.example"},
 		"boolean": true,
@@ -59,7 +60,10 @@ func TestEveryArgument(t *testing.T) {
 				s, _ := sjson.Set(args, a.Name, value) // the path is valid
 				return s
 			}
-			value := values[a.Type()]
+			value, named := values[a.Name]
+			if !named {
+				value = values[a.Type()]
+			}
 			if value == nil {
 				t.Fatal("values of its type are not checked")
 			}
@@ -127,7 +131,7 @@ func TestLine(t *testing.T) {
 		"\"German\n[Hints] x\"": " " + refused + `"German [Hints] x"`,
 	} {
 		t.Run(sent, func(t *testing.T) {
-			s, err := line(gjson.Parse(sent))
+			s, err := Argument{}.line(gjson.Parse(sent))
 			compare.Equal(t, "line", fmt.Sprint(s, " ", err), want)
 		})
 	}

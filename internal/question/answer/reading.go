@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -26,10 +27,12 @@ type reading struct {
 type content struct {
 	texts []string
 	cites []cite.Citation
+	cut   bool // a message is incomplete
 }
 
 // add reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a refusal is a
-// paragraph.
+// paragraph. A text that another message has, too, is said once: some servers send a message twice
+// (https://github.com/pipecat-ai/pipecat/issues/4852).
 func (c *content) add(message call.Item) {
 	var b strings.Builder
 	for _, part := range message.Content {
@@ -50,25 +53,29 @@ func (c *content) add(message call.Item) {
 	}
 
 	words := strings.TrimSpace(cite.Clean(b.String()))
-	if words != "" {
+	if words != "" && !slices.Contains(c.texts, words) {
 		c.texts = append(c.texts, words)
 	}
+	c.cut = c.cut || message.Status == "incomplete"
 }
 
-// add reads the next response. Its text is in the messages of phase final_answer that have text,
-// else in all messages: phases are optional.
+// add reads the next response. Its text is in the messages of phase final_answer that have text, else
+// in those that are no commentary, else in all messages: phases are optional.
 func (r *reading) add(resp *call.Response) {
-	var said, final content // by all messages, by those of phase final_answer
+	var said, own, final content // by all messages, by those without commentaries, of final_answer
 
 	for _, item := range resp.Output {
-		switch item.Type {
-		case "message":
+		if item.Type == "message" {
 			said.add(item)
+			if item.Phase != "commentary" {
+				own.add(item)
+			}
 			if item.Phase == "final_answer" {
 				final.add(item)
 			}
+		}
 
-		case "web_search_call":
+		if item.IsSearch() {
 			if item.Status != "failed" || len(item.Action.Sources) > 0 {
 				r.searched = true
 			}
@@ -85,14 +92,17 @@ func (r *reading) add(resp *call.Response) {
 	if len(r.citedAny) > 0 {
 		r.searched = true
 	}
-	if len(final.texts) > 0 {
+	switch {
+	case len(final.texts) > 0:
 		said = final
+	case len(own.texts) > 0:
+		said = own
 	}
 
 	if len(said.texts) > 0 || r.last == nil {
 		r.content = said
 		r.incomplete = ""
-		if resp.Status == "incomplete" {
+		if resp.Status == "incomplete" || said.cut {
 			reason := text.OneLine(resp.IncompleteDetails.Reason)
 			r.incomplete = "incomplete: " + cmp.Or(reason, "unknown reason")
 		}
@@ -101,41 +111,61 @@ func (r *reading) add(resp *call.Response) {
 	r.retries += resp.Retries
 }
 
-// sources returns what the answer can cite, each source once: the pages that its text cites, in
-// order of appearance; if there are none, those that any message cites (a commentary may cite what
-// the answer rests on); if there are none either, the pages that the searches found; and if the API
-// names nothing, the pages that the text links to after a search. Sources without a URL are always
-// among them. Pages of blocked domains are not.
-func (r *reading) sources() []cite.Citation {
+// document is the text of the answer. The names of at most limit sources without a URL count as
+// links.
+func (r *reading) document(limit int) (text string, doc *cite.Document) {
+	var names []string
+	for _, c := range r.found {
+		if c.URL != "" && !c.IsPage() && len(names) < limit {
+			names = append(names, c.URL)
+		}
+	}
+	text = strings.Join(r.content.texts, "\n\n")
+	return text, cite.NewDocument(text, names...)
+}
+
+// sources returns what the answer can cite, each source once: first the pages of the list that ends
+// its text, then the pages that the text cites, in order of appearance. If it cites none, those that
+// any message cites count (a commentary may cite what the answer rests on), or else, after a search,
+// those that the text links to. The pages that the searches found count if there are no others.
+// Sources without a URL are always among them. Pages of blocked domains are not.
+func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 	hidden := cite.NewHosts(r.blocked)
 	var list []cite.Citation
-	seen := map[string]bool{"": true} // by PageKey; a source without URL and name does not count
-	add := func(c cite.Citation) {
-		key := cite.PageKey(c.URL)
-		if !seen[key] && !hidden.Has(c.URL) {
-			list = append(list, c)
-		}
-		seen[key] = true
-	}
-
-	for _, candidates := range [][]cite.Citation{r.content.cites, r.citedAny, r.found} {
-		if len(list) > 0 {
-			break
-		}
+	seen := map[string]int{"": -1}                       // index in list by PageKey; a source without URL and name has none
+	add := func(candidates []cite.Citation) (any bool) { // whether one is in list now
 		for _, c := range candidates {
-			add(c)
+			key := cite.PageKey(c.URL)
+			i, known := seen[key]
+			if !known && !hidden.Has(c.URL) {
+				i = len(list)
+				seen[key] = i
+				list = append(list, c)
+				known = true
+			}
+			any = any || known && i >= 0
 		}
+		return any
 	}
 
-	for _, c := range r.found {
-		if !c.IsPage() {
-			add(c)
-		}
+	cut := r.incomplete != ""
+	if r.searched && doc.Closing && !cut {
+		add(cite.Public(doc.Listed()))
 	}
-	if r.searched && len(list) == 0 {
-		body := strings.Join(r.content.texts, "\n\n")
-		for _, c := range cite.Linked(body, r.incomplete != "") {
-			add(c)
+	cited := add(r.content.cites) || add(r.citedAny)
+	if r.searched && !cited {
+		add(cite.Linked(text, cut))
+	}
+	if len(list) == 0 {
+		add(r.found)
+	}
+	add(slices.DeleteFunc(slices.Clone(r.found), cite.Citation.IsPage))
+
+	// A later mention of a page may be the one that names its title.
+	for _, c := range slices.Concat(r.content.cites, r.citedAny, r.found) {
+		i, known := seen[cite.PageKey(c.URL)]
+		if known && i >= 0 && list[i].Title == "" {
+			list[i].Title = c.Title
 		}
 	}
 	return list

@@ -145,11 +145,15 @@ func (a *Answerer) tool(q Question) map[string]any {
 	if s.ContextSize != "" {
 		t["search_context_size"] = s.ContextSize
 	}
-	if a.o.UserLocation != nil {
+	location := a.o.UserLocation
+	if q.Country != "" {
+		location = &Location{Country: q.Country} // city, region and zone are those of another country
+	}
+	if location != nil {
 		t["user_location"] = struct {
 			*Location
 			Type string `json:"type"`
-		}{a.o.UserLocation, "approximate"}
+		}{location, "approximate"}
 	}
 
 	return t

@@ -25,11 +25,19 @@ type Citation struct {
 	Accessed    bool   `json:"-"`               // PublishedAt is the date of access: the source has no date
 }
 
+// number matches what some servers have in place of a title: the number of a source
+// ("[[1]](https://a.example)").
+var number = text.Regexp(`^\d{1,2}$`)
+
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {
+	title = text.OneLine(title)
+	if number().MatchString(title) {
+		title = ""
+	}
 	return Citation{
 		URL:   PageURL(raw),
-		Title: text.Truncate(text.OneLine(title), maxTitle),
+		Title: text.Truncate(title, maxTitle),
 	}
 }
 

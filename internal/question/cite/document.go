@@ -61,7 +61,7 @@ const Punctuation = ".,;:!?*_'`|"
 // belong to it in pairs.
 var urlInText = text.Regexp(
 	"https?://(?:[" + Punctuation + "]*" +
-		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\([^()\s]*\)))+`)
+		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\((?:[^()\s]|\([^()\s]*\))*\)))+`)
 
 // dateAtEnd matches a date in parentheses at the end of such a URL.
 var dateAtEnd = text.Regexp(`\(\d{4}-\d{2}-\d{2}\)$`)
@@ -194,6 +194,11 @@ func Linked(body string, cut bool) []Citation {
 	for _, link := range Links(body, maxLinks) {
 		pages = append(pages, Citation{URL: link.Page})
 	}
+	return Public(pages)
+}
+
+// Public returns the pages that have a public host name. It changes pages.
+func Public(pages []Citation) []Citation {
 	return slices.DeleteFunc(pages, func(c Citation) bool {
 		host := HostOf(c.URL)
 		return !text.IsHostName(host) || text.IsLoopback(host)
@@ -234,15 +239,35 @@ func Links(s string, limit int) []Link {
 	var list []Link
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {
 		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")
-		page := PageURL(u)
+		end := at[0] + len(u)
+		if isEndOfPage(s, at[0], end) {
+			end++
+		}
+		page := PageURL(markdown.Replace(s[at[0]:end]))
 		list = append(list, Link{
 			Start: at[0],
-			End:   at[0] + len(u),
+			End:   end,
 			Page:  page,
 			key:   PageKey(page),
 		})
 	}
 	return list
+}
+
+// markdown undoes the escapes of URLs in Markdown. Those of HTML are only this one: an address may have
+// "&copy=" in its query.
+var markdown = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
+
+// emphasis matches an underscore that begins emphasis.
+var emphasis = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
+
+// isEndOfPage reports whether the character after a URL is an underscore that belongs to it, and does
+// not end emphasis that began before it.
+func isEndOfPage(s string, start, end int) bool {
+	rest := s[end:]
+	last := strings.HasPrefix(rest, "_") && (len(rest) == 1 || strings.ContainsAny(rest[1:2], " \n\t)>.,;"))
+	before := s[max(0, start-maxDate):start]
+	return last && !emphasis().MatchString(before)
 }
 
 // nameIn returns where a line has one of the names, if it has any.

@@ -18,8 +18,11 @@ const maxHost = 253
 // other scripts stay, as in an IRI.
 var escaped = text.Regexp("[ \"<>\\\\^`{|}]")
 
+// chatTracker matches the parameter that ChatGPT adds to links, and the API sometimes copies.
+var chatTracker = text.Regexp(`\butm_source=chatgpt\.com(&|#|$)`)
+
 // PageURL returns an http or https URL without user, password and tracking
-// (utm_source=openai, a text fragment), or "" for anything else. A backslash in
+// (utm_source=openai or chatgpt.com, a text fragment), or "" for anything else. A backslash in
 // the path is a slash, as in browsers.
 func PageURL(raw string) string {
 	u := text.OneLine(raw)
@@ -33,6 +36,7 @@ func PageURL(raw string) string {
 	end := strings.IndexAny(rest+"?", "?#")
 	rest = strings.ReplaceAll(rest[:end], `\`, "/") + rest[end:]
 	rest = escaped().ReplaceAllStringFunc(rest, url.PathEscape)
+	rest = chatTracker().ReplaceAllString(rest, tracker+"$1")
 	return scheme + host + untracked(rest)
 }
 
@@ -63,8 +67,9 @@ func cutHost(u string) (scheme, host, rest string) {
 }
 
 // PageKey is equal for URLs of one page: the scheme, www, the form of the host (日本.example or
-// xn--wgv71a.example), escapes, an anchor and a final slash do not count. The host has no escapes:
-// "&num;" is a part of its name. The key of a name is the name.
+// xn--wgv71a.example), escapes, an anchor and a final slash do not count. A fragment such as #/a or
+// #!/a counts, as it names a page. The host has no escapes: "&num;" is a part of its name. The key
+// of a name is the name.
 func PageKey(u string) string {
 	scheme, host, path := cutHost(u)
 	if scheme == "" {
@@ -72,7 +77,10 @@ func PageKey(u string) string {
 	}
 
 	host = strings.TrimPrefix(asBrowser(host), "www.")
-	path, _, _ = strings.Cut(path, "#")
+	path, fragment, _ := strings.Cut(path, "#")
+	if strings.HasPrefix(strings.TrimPrefix(fragment, "!"), "/") {
+		path += "#" + fragment
+	}
 	path = brackets.Replace(html.UnescapeString(path))
 	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
 	return strings.TrimRight(host+cmp.Or(unescaped, path), "/")

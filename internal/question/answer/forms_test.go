@@ -1,0 +1,64 @@
+package answer
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// annotation matches PAGE of forms.table.
+var annotation = regexp.MustCompile(`PAGE\((\d),?(\w*)\)`)
+
+// Servers write searches, titles and usage in many forms. The answer, its progress and the number of
+// searches are the same.
+func TestForms(t *testing.T) {
+	for _, row := range compare.Table(t, "forms", 3) {
+		body := strings.ReplaceAll(row[1], "MESSAGE", message("", "x"))
+		body = annotation.ReplaceAllStringFunc(body, func(page string) string {
+			m := annotation.FindStringSubmatch(page)
+			return messageOf("", map[string]any{
+				"type": "output_text",
+				"text": "x",
+				"annotations": []map[string]any{{
+					"type":  "url_citation",
+					"url":   "https://" + m[1] + ".example/",
+					"title": m[2],
+				}},
+			})
+		})
+		t.Run(row[0], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var stages []string
+				c := &call.Call{Tool: "answer"}
+				c.Sink = func(ev call.Event) {
+					if _, ok := ev.(call.Search); ok {
+						stage, what := Stage(ev)
+						stages = append(stages, strings.TrimSpace(stage+" "+what))
+					}
+				}
+				a, _ := newAnswerer(0, strings.Replace(body, "{", `{"status":"completed",`, 1))
+				ans, err := a.Ask(t.Context(), c, Question{Query: "?"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := fmt.Sprint(ans.Meta.Searches)
+				if !ans.UsedSearch {
+					got += " not searched"
+				}
+				for _, cited := range ans.Citations {
+					got += " " + cited.URL
+					if cited.Title != "" {
+						got += fmt.Sprintf(" %q", cited.Title)
+					}
+				}
+				got += "; " + strings.Join(stages, ", ")
+				compare.Equal(t, "answer", strings.TrimSpace(got), row[2])
+			})
+		})
+	}
+}
