@@ -9,12 +9,15 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
@@ -45,11 +48,42 @@ func NewHTTPClient(
 }
 
 // checkTunnel turns a proxy's refusal into an error with its status.
-func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
-	if resp.StatusCode != http.StatusOK {
-		return call.TunnelError(resp.StatusCode)
+func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusProxyAuthRequired:
+		return proxyError(resp.Header, req.Header.Get("Proxy-Authorization") != "")
 	}
-	return nil
+	return call.TunnelError(resp.StatusCode)
+}
+
+// A challenge of a proxy without its texts has the scheme first: Negotiate, NTLM, Basic realm=
+// (RFC 9110 section 11.6.1).
+var (
+	quotedText = text.Regexp(`"[^"]*"`)
+	schemeName = text.Regexp(`^\s*([A-Za-z][\w-]{0,19})(?:\s|$)`)
+)
+
+// proxyError reads the refusal of a proxy that requires a password; sent is whether it got one.
+// net/http knows the scheme Basic only.
+func proxyError(h http.Header, sent bool) call.ProxyError {
+	challenges := quotedText().ReplaceAllString(strings.Join(h.Values("Proxy-Authenticate"), ","), "")
+	var schemes []string
+	for part := range strings.SplitSeq(challenges, ",") {
+		found := schemeName().FindStringSubmatch(part)
+		switch {
+		case found == nil:
+		case strings.EqualFold(found[1], "Basic"):
+			return call.ProxyError{Refused: sent}
+		case len(schemes) < 3 && !slices.Contains(schemes, found[1]):
+			schemes = append(schemes, found[1])
+		}
+	}
+	return call.ProxyError{
+		Schemes: strings.Join(schemes, " or "),
+		Refused: sent,
+	}
 }
 
 // transport looks for root certificates at the first request over TLS, because the certificates cost
