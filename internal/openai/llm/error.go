@@ -187,21 +187,24 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 	return true
 }
 
-// readInner sets what the error in an error says: raw of OpenRouter, or a message that is JSON.
+// readInner sets what the error in an error says: raw of OpenRouter, which is JSON or words, or a
+// message that is JSON.
 func readInner(e *call.Error, raw gjson.Result, depth int) {
-	text := strings.TrimSpace(raw.String())
-	isText := raw.Type == gjson.String && text != "" && !strings.ContainsAny(text[:1], "<{[\"")
-	if isText {
-		e.Message = text
-	}
-	for _, inner := range []string{text, e.Message} {
+	for _, inner := range []string{raw.String(), e.Message} {
+		inner = strings.TrimSpace(inner)
 		isJSON := strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"{`)
 		if isJSON && len(inner) <= maxErrorText && readAPIError(e, []byte(inner), depth) {
-			isText = true
-			break
+			e.Once = true
+			return
 		}
 	}
-	e.Once = e.Once || isText
+
+	words := strings.TrimSpace(raw.Str)
+	isText := words != "" && !strings.ContainsAny(words[:1], "<{[\"")
+	if isText && len(words) <= maxErrorText {
+		e.Message = words
+		e.Once = true
+	}
 }
 
 // readError is the error of an HTTP response that was not read to its end, or whose body is not what
