@@ -53,7 +53,11 @@ func statusKind(e *call.Error, status int, c *call.Call) call.Kind {
 	if status < 400 {
 		return call.KindBadResponse
 	}
-	return cmp.Or(named(e, status, c), call.StatusKind(status))
+	kind := named(e, status, c)
+	if kind == nil {
+		return call.StatusKind(status)
+	}
+	return *kind
 }
 
 // responseError reads the error of a response or a stream that was accepted and then failed;
@@ -66,9 +70,9 @@ func responseError(data []byte, message string, c *call.Call) *call.Error {
 	}
 	if e.Status != 0 {
 		e.Kind = statusKind(e, e.Status, c)
-	} else {
-		e.Kind = cmp.Or(named(e, 0, c), call.KindFailed)
+		return e
 	}
+	e.Kind = *cmp.Or(named(e, 0, c), &call.KindFailed)
 	return e
 }
 
@@ -161,7 +165,8 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 	}
 	bare := "" // an error that is a string: a message, and maybe a code
 	if !fields.IsObject() {
-		bare = cmp.Or(doc.Get("error").String(), fields.String())
+		set(&bare, fields, "@this")
+		set(&bare, doc, "error")
 		fields = doc
 		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
 		if !isError && depth < maxNested {
@@ -169,22 +174,33 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 		}
 	}
 
-	e.Type = cmp.Or(fields.Get("type").String(), e.Type)
-	e.Param = cmp.Or(fields.Get("param").String(), e.Param)
-	code := fields.Get("code").String()
+	set(&e.Type, fields, "type")
+	set(&e.Param, fields, "param")
 	if isName(bare) {
-		code = cmp.Or(code, bare)
+		e.Code = bare
 	}
-	e.Code = cmp.Or(code, e.Code)
-	status, _ := strconv.Atoi(code)
+	set(&e.Code, fields, "code")
+	status, _ := strconv.Atoi(e.Code)
 	if status >= 400 && status < 600 {
 		e.Status = status
 	}
-	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+fields.Get("details.#.retryDelay|0").String()))
-	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String(), e.Message)
+	set(&e.Message, doc, "detail")
+	e.Message = cmp.Or(bare, e.Message)
+	set(&e.Message, fields, "message")
+	delay := ""
+	set(&delay, fields, "details.#.retryDelay|0") // Gemini
+	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay))
 
 	readInner(e, fields.Get("metadata.raw"), depth-1)
 	return true
+}
+
+// set replaces a text by a value, if there is one.
+func set(to *string, of gjson.Result, path string) {
+	value := of.Get(path).String()
+	if value != "" {
+		*to = value
+	}
 }
 
 // readInner sets what the error in an error says: raw of OpenRouter, which is JSON or words, or a

@@ -259,12 +259,12 @@ type rule struct {
 }
 
 // rules are kindNames, which are compiled at the first error: most processes have none.
-var rules = sync.OnceValue(func() (all []rule) {
+var rules = sync.OnceValue(func() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(` + strings.Join(expressions, "|") + `)$`)
 	}
 	for _, n := range kindNames {
-		all = append(all, rule{
+		all = append(all, &rule{
 			kindName:  n,
 			code:      whole(n.codes...),
 			message:   regexp.MustCompile(`(?i)` + strings.Join(n.words, "|")),
@@ -300,12 +300,12 @@ func (r *rule) says(message, question string) bool {
 // isName reports whether a text is a code or a type that names a kind.
 func isName(text string) bool {
 	return !strings.Contains(text, " ") &&
-		slices.ContainsFunc(rules(), func(r rule) bool { return r.isCode(text) })
+		slices.ContainsFunc(rules(), func(r *rule) bool { return r.isCode(text) })
 }
 
-// named returns the kind that the error names, with an HTTP status or 0, if any. A quota that is
-// whole again after a wait is a rate limit, if only words call it a quota.
-func named(e *call.Error, status int, c *call.Call) call.Kind {
+// named returns the kind that the error names, with an HTTP status or 0, or nil. A quota that is whole
+// again after a wait is a rate limit, if only words call it a quota.
+func named(e *call.Error, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
 
@@ -315,15 +315,15 @@ func named(e *call.Error, status int, c *call.Call) call.Kind {
 		}
 		if r.isCode(e.Code) || r.isCode(e.Type) {
 			e.Once = e.Once || r.once
-			return *r.kind
+			return r.kind
 		}
 
 		limit := r.kind == &call.KindQuota && (status == 0 || status == http.StatusTooManyRequests)
 		waits := limit && max(e.RetryAfter, saidWait(e, c)) > 0
 		if r.says(message, question) && !waits {
 			e.Once = true
-			return *r.kind
+			return r.kind
 		}
 	}
-	return call.Kind{}
+	return nil
 }

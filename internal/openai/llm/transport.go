@@ -58,26 +58,23 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 	return call.TunnelError(resp.StatusCode)
 }
 
-// A challenge of a proxy without its texts has the scheme first: Negotiate, NTLM, Basic realm=
-// (RFC 9110 section 11.6.1).
-var (
-	quotedText = text.Regexp(`"[^"]*"`)
-	schemeName = text.Regexp(`^\s*([A-Za-z][\w-]{0,19})(?:\s|$)`)
-)
+// quotedText is a value of a challenge that may have commas and blanks.
+var quotedText = text.Regexp(`"[^"]*"`)
 
-// proxyError reads the refusal of a proxy that requires a password; sent is whether it got one.
-// net/http knows the scheme Basic only.
+// proxyError reads the refusal of a proxy that requires a password; sent is whether it got one. Its
+// challenges begin with their schemes: Negotiate, NTLM, Basic realm= (RFC 9110 section 11.6.1).
+// net/http knows Basic only.
 func proxyError(h http.Header, sent bool) call.ProxyError {
-	challenges := quotedText().ReplaceAllString(strings.Join(h.Values("Proxy-Authenticate"), ","), "")
+	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")
 	var schemes []string
-	for part := range strings.SplitSeq(challenges, ",") {
-		found := schemeName().FindStringSubmatch(part)
+	for _, part := range strings.Split(quotedText().ReplaceAllString(challenges, ""), ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
 		switch {
-		case found == nil:
-		case strings.EqualFold(found[1], "Basic"):
+		case strings.EqualFold(name, "Basic"):
 			return call.ProxyError{Refused: sent}
-		case len(schemes) < 3 && !slices.Contains(schemes, found[1]):
-			schemes = append(schemes, found[1])
+		case name == "", len(name) > 20, strings.Contains(name, "="):
+		case len(schemes) < 3 && !slices.Contains(schemes, name):
+			schemes = append(schemes, name)
 		}
 	}
 	return call.ProxyError{
