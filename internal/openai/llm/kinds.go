@@ -258,10 +258,10 @@ type rule struct {
 	code, message, parameter *regexp.Regexp
 }
 
-// rules are kindNames, which are compiled at the first error: most processes have none.
+// rules are kindNames in their order, compiled at the first error: most processes have none.
 var rules = sync.OnceValue(func() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(` + strings.Join(expressions, "|") + `)$`)
+		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
 	}
 	for _, n := range kindNames {
 		all = append(all, &rule{
