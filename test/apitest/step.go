@@ -50,6 +50,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	tokens=N                              used for the input, and none for the output
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
+//	no-credit                             an exhausted quota, in words only
 //	gone, too-old                         errors of a GET: no such response, no stream of it
 //	no-scope, no-endpoint                 others: the key may not read models, no such path
 //	error[=ERROR]                         a stream ends with an error event

@@ -25,6 +25,7 @@ type Error struct {
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	Final bool          // not retried although its kind is
+	Once  bool          // may be of this call alone, so later calls ask again: no code or status says more
 	Reset time.Duration // until a rate limit is whole again; 0: unknown
 	Body  string        // the error body, for the debug log
 }
@@ -33,6 +34,9 @@ type Error struct {
 var (
 	// ErrWebPage: a login or a firewall answered, for example.
 	ErrWebPage = errors.New("the answer is a web page")
+
+	// ErrEncoding: the body has a Content-Encoding that was not asked for, or not the one it names.
+	ErrEncoding = errors.New("the answer is encoded")
 
 	// ErrPlainHTTP: the base URL has http in place of https.
 	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port")
@@ -45,6 +49,20 @@ type TunnelError int
 func (s TunnelError) Error() string {
 	return StatusName(int(s))
 }
+
+// ProxyError is what a proxy that requires a password (407) says. It is the Err of an error, and a
+// TunnelError where the proxy refused to connect.
+type ProxyError struct {
+	Schemes string // that the proxy takes, if they are known and none is Basic: "NTLM or Negotiate"
+	Refused bool   // a user and a password were sent
+}
+
+func (ProxyError) Error() string {
+	return StatusName(http.StatusProxyAuthRequired)
+}
+
+// Unwrap returns the status.
+func (ProxyError) Unwrap() error { return TunnelError(http.StatusProxyAuthRequired) }
 
 // QueuedError is how many calls were ahead of one that ended while it waited for the rate limit. It
 // is among the causes of a KindTimeout error.
@@ -86,6 +104,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // (spec §8.2, data.name).
 func (e *Error) Name() string {
 	switch e.Status {
+	case http.StatusRequestTimeout:
+		return "APIError"
 	case http.StatusConflict:
 		return "ConflictError"
 	case http.StatusUnprocessableEntity:
@@ -110,11 +130,16 @@ var statusKinds = map[int]Kind{
 	http.StatusPaymentRequired: KindQuota,
 	http.StatusForbidden:       KindPermission,
 	http.StatusNotFound:        KindNotFound,
+	http.StatusRequestTimeout:  KindServer, // asked again, as OpenAI's SDKs do
+	http.StatusConflict:        KindServer,
 	http.StatusTooManyRequests: KindRateLimit,
 }
 
-// StatusKind returns the kind of an HTTP status from 400 to 499 by itself.
+// StatusKind returns the kind of an HTTP status of 400 or more by itself.
 func StatusKind(status int) Kind {
+	if status >= http.StatusInternalServerError {
+		return KindServer
+	}
 	return cmp.Or(statusKinds[status], KindParameter)
 }
 

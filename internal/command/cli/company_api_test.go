@@ -44,7 +44,9 @@ var troubles = map[string]effect{
 	"429 Please try again in UNITS.":        {status: 429},
 	"503":                                   {status: 503},
 	"429 insufficient_quota":                {status: 429, final: true},
+	"429 used all available credits":        {status: 429, final: true}, // in words only
 	"401 invalid_api_key":                   {status: 401, final: true},
+	"409":                                   {status: 409},
 	"503 after a minute":                    {status: 503, late: time.Minute},
 	"500 with the key KEY":                  {status: 500},
 	"400 stream is not supported":           {status: 400},

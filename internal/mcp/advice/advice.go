@@ -109,6 +109,7 @@ func general(err error) string {
 	_, unread := errors.AsType[call.RootsError](err)
 	e, fromAPI := errors.AsType[*call.Error](err)
 	tunnel, tunneled := errors.AsType[call.TunnelError](err)
+	proxy, _ := errors.AsType[call.ProxyError](err)
 	switch {
 	case kind == call.KindShutdown:
 		return "shutdown"
@@ -125,6 +126,10 @@ func general(err error) string {
 	case !fromAPI:
 		return "other"
 
+	case proxy.Schemes != "":
+		return "password scheme"
+	case proxy.Refused:
+		return "password refused"
 	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:
 		return "password"
 	case tunneled:

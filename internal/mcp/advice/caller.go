@@ -41,6 +41,8 @@ func (v Advisor) ExplainToCaller(_ string, err error) string {
 	switch {
 	case w.Tell && e.OfQuestion():
 		message = e.Message
+	case kind == call.KindParameter && parameter(e) == "tools filters":
+		hint = find("parameter tools filters").Caller
 	case kind == call.KindParameter: // of a setting
 		hint = tellOperator
 	}

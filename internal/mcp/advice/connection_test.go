@@ -3,6 +3,7 @@ package advice
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -76,7 +77,27 @@ func TestConnection(t *testing.T) {
 			"the proxy does not connect to api.openai.com: Forbidden",
 			"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
 		},
-		connection("", call.TunnelError(407)):  password,
+		connection("", call.TunnelError(407)): password,
+		connection("", call.ProxyError{}):     password,
+		connection("", call.ProxyError{Refused: true}): {
+			"the proxy refused user and password",
+			"correct user and password in HTTPS_PROXY, with special characters as in %40",
+		},
+		connection("", call.ProxyError{Schemes: "NTLM"}): {
+			"the proxy takes NTLM only",
+			"set HTTPS_PROXY to a local proxy that signs in, such as px or cntlm",
+		},
+		&call.Error{Kind: call.KindBadResponse, Status: 407, Err: errors.Join(
+			call.ErrWebPage, call.ProxyError{Schemes: "Negotiate or NTLM", Refused: true})}: {
+			"the proxy takes Negotiate or NTLM only",
+			"set HTTPS_PROXY to a local proxy that signs in, such as px or cntlm",
+		},
+		&call.Error{Kind: call.KindBadResponse, Message: "the server sends Content-Encoding br",
+			Status: 200, Err: call.ErrEncoding}: {
+			"the answer cannot be read: the server sends Content-Encoding br",
+			"let the server behind openai.base_url (OPENAI_BASE_URL), or a proxy before it, " +
+				"send gzip or nothing",
+		},
 		connection("", http.ErrSchemeMismatch): scheme,
 		connection("", call.ErrPlainHTTP):      scheme,
 	})

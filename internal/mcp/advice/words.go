@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
@@ -49,7 +50,13 @@ func (v Advisor) detail(e *call.Error) string {
 	case e.Kind == call.KindConnection:
 		return v.connection(e)
 	case e.Kind == call.KindParameter:
-		return e.Param
+		return parameter(e)
+	case e.Kind == call.KindQuota && e.Once:
+		return "once"
+	case e.Kind == call.KindAuth && isMasked(e.Message):
+		return "masked"
+	case errors.Is(e, call.ErrEncoding):
+		return "encoding"
 	case errors.As(e, new(call.RootsError)):
 		return "roots"
 	case e.Status/100 == 3:
@@ -62,6 +69,29 @@ func (v Advisor) detail(e *call.Error) string {
 	return ""
 }
 
+// parameter returns the parameter of an error, or what is known about the search tool: requests have no
+// other.
+func parameter(e *call.Error) string {
+	tool, member, _ := strings.Cut(e.Param, ".")
+	unnamed := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
+	switch {
+	case !unnamed && !strings.HasPrefix(tool, "tools"):
+		return e.Param
+	case strings.HasPrefix(member, "filters"):
+		return "tools filters"
+	case member != "" && member != "type":
+		return "tools member"
+	}
+	return "tools"
+}
+
+// isMasked reports whether a message repeats a part of a key.
+func isMasked(message string) bool {
+	return strings.Contains(message, "**") ||
+		strings.Contains(message, "sk-...") ||
+		strings.Contains(message, redact.Redacted)
+}
+
 // values returns what words with $ stand for. e is the part of err that is the API's.
 func (v Advisor) values(tool string, err error, e *call.Error) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
@@ -69,6 +99,7 @@ func (v Advisor) values(tool string, err error, e *call.Error) map[string]string
 	unread, _ := errors.AsType[call.RootsError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
 	dns = cmp.Or(dns, &net.DNSError{})
+	proxy, _ := errors.AsType[call.ProxyError](err)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	certificate := cmp.Or(invalid.Cert, &x509.Certificate{})
 
@@ -81,6 +112,7 @@ func (v Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"AHEAD":     strconv.Itoa(int(queued)),
 		"WAIT":      waitOr("wait a little, or raise request.max_retries", e),
 		"LATER":     waitOr("try again later", e),
+		"OR_WAIT":   strings.TrimSuffix(", or "+waitOr("", e), ", or "),
 		"NAME":      strconv.Quote(v.Redactor.Truncate(dns.Name, 60)),
 		"VALIDITY": certificate.NotBefore.Format(time.DateOnly) + " to " +
 			certificate.NotAfter.Format(time.DateOnly),
@@ -93,6 +125,7 @@ func (v Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"HOST":     v.host(),
 		"BASE":     "openai.base_url (" + v.BaseURL.From + ")",
 		"PROXY":    v.Proxy,
+		"SCHEMES":  proxy.Schemes,
 		"PLAIN":    v.orPlain(e),
 		"ROOTS":    v.RootsFile,
 		"UNREAD":   string(unread),

@@ -151,7 +151,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	case a.background.skips(ev):
 		return nil, nil
 	case ev.isError():
-		return nil, a.fail(responseError(data, streamFailed))
+		return nil, a.fail(responseError(data, streamFailed, a.call))
 	}
 
 	switch ev.Type {
@@ -254,7 +254,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 	r.Model = cmp.Or(r.Model, a.created.Model)
 	a.final = r
 	a.addStreamed(r)
-	err := check(r, from)
+	err := check(r, from, a.call)
 	if err != nil {
 		return nil, err
 	}

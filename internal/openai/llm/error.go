@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -30,68 +31,6 @@ func retryable(e *call.Error) bool {
 	return e.Kind == call.KindRateLimit || e.Kind == call.KindServer || e.Kind == call.KindConnection
 }
 
-// namedKind returns the kind that a code or type of the API names with any status, if any.
-func namedKind(name string) call.Kind {
-	switch name {
-	case "insufficient_quota",
-		"quota_exceeded",
-		"exceeded_current_quota_error",
-		"usage_limit_reached",
-		"billing_hard_limit_reached",
-		"billing_not_active":
-		return call.KindQuota
-
-	case "rate_limit_exceeded",
-		"rate_limit_error",
-		"too_many_requests":
-		return call.KindRateLimit
-
-	case "server_error",
-		"internal_server_error",
-		"overloaded_error",
-		"server_is_overloaded",
-		"slow_down",
-		"service_unavailable",
-		"vector_store_timeout":
-		return call.KindServer
-	}
-	return call.Kind{}
-}
-
-// What an error about the question has in its code and message, and an error about the person in its
-// parameter, code and message (https://platform.openai.com/docs/guides/safety-checks).
-var (
-	filteredWords = text.Regexp(`(?i)invalid_prompt|content.?(filter|policy|management)|` +
-		`(bio|cyber|misalignment)_policy|moderation_blocked|prompt was flagged`)
-	tooLongWords = text.Regexp(`(?i)context.?(length|window|size)|` +
-		`above_max_length|(prompt|input).(is.)?too.(long|large)`)
-
-	blockedWords = text.Regexp(`(?i)^\S* cyber_policy_violation |` +
-		`^(safety_identifier)? (\S*identifier_blocked |` +
-		`\S* ([\w-]+ ){0,2}[\w-]*identifier (is |was |has been )?blocked|` +
-		`\S* this user's access .*(limited|revoked|blocked))|` +
-		`^safety_identifier .*\b(user|account|access|identifier)\b.*(blocked|revoked|suspended)`)
-)
-
-// named returns the kind that the error names, if any.
-func named(e *call.Error) call.Kind {
-	said := e.Code + " " + e.Message
-	kind := cmp.Or(namedKind(e.Code), namedKind(e.Type))
-	switch {
-	case strings.HasPrefix(strings.ToLower(e.Message), "request too large"):
-		return call.KindParameter // a rate limit that no wait helps
-	case kind != call.Kind{}:
-	case blockedWords().MatchString(e.Param + " " + said):
-		return call.KindBlocked
-	case !e.OfQuestion():
-	case filteredWords().MatchString(said):
-		return call.KindFiltered
-	case tooLongWords().MatchString(said):
-		return call.KindTooLong
-	}
-	return kind
-}
-
 // unknownWords are the words of servers that do not know a parameter.
 var unknownWords = text.Regexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
 	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
@@ -110,53 +49,30 @@ func says(e *call.Error, name string) bool {
 
 // statusKind classifies an error with an HTTP status. The API sends an exhausted quota as 429, other
 // servers as 400, 402 or 403.
-func statusKind(e *call.Error, status int) call.Kind {
-	message := strings.ToLower(e.Message)
-	ofPath := strings.Contains(message, "invalid url")
-	ofModel := strings.Contains(message, "model") && !ofPath
-	kind := named(e)
-
-	// The words of a refused key may be about the filter of an account or a gateway.
-	ofKey := status == http.StatusUnauthorized || status == http.StatusForbidden
-	flagged := filteredWords().MatchString(e.Code) ||
-		strings.Contains(message, "prompt was flagged")
-
-	switch {
-	case status < 400:
+func statusKind(e *call.Error, status int, c *call.Call) call.Kind {
+	if status < 400 {
 		return call.KindBadResponse
-	case kind == call.KindQuota, kind == call.KindBlocked:
-		return kind
-	case status >= 500:
-		return call.KindServer
-	case kind == call.KindParameter:
-		return kind
-	case strings.Contains(message, "organization must be verified"): // without a code
-		return call.KindUnverified
-	case e.Code == "model_not_found",
-		e.Code == "DeploymentNotFound", // Azure
-		status == http.StatusNotFound && ofModel,
-		strings.Contains(message, "is not a valid model"): // OpenRouter
-		return call.KindModel
-	case kind == call.KindTooLong, kind == call.KindFiltered && (flagged || !ofKey):
-		return kind
 	}
-	return call.StatusKind(status)
+	kind := named(e, status, c)
+	if kind == nil {
+		return call.StatusKind(status)
+	}
+	return *kind
 }
 
 // responseError reads the error of a response or a stream that was accepted and then failed;
 // message is for an API that does not say why. Such an error has a code and no status, but
 // OpenRouter's code is the status.
-func responseError(data []byte, message string) *call.Error {
+func responseError(data []byte, message string, c *call.Call) *call.Error {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of an event
 		e.Type = ""
 	}
-	e.Kind = cmp.Or(named(e), call.KindFailed)
-
-	status, _ := strconv.Atoi(e.Code)
-	if status >= 400 && status < 600 {
-		e.Kind = statusKind(e, status)
+	if e.Status != 0 {
+		e.Kind = statusKind(e, e.Status, c)
+		return e
 	}
+	e.Kind = *cmp.Or(named(e, 0, c), &call.KindFailed)
 	return e
 }
 
@@ -167,14 +83,19 @@ var plainHTTP = text.Regexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl
 func statusError(resp *http.Response, c *call.Call) *call.Error {
 	var data []byte
 	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
+		body, encoded := decoded(resp)
+		if encoded != nil {
+			body = bufio.NewReader(strings.NewReader(encoded.Message))
+		}
 		// After a read error the part that was read still says something.
-		data, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		data, _ = io.ReadAll(io.LimitReader(body, maxErrorBody))
 	}
 
 	e := apiError(data, statusMessage(resp.StatusCode, data))
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
-	e.Kind = statusKind(e, e.Status)
+	e.RetryAfter = max(e.RetryAfter, afterHeader(resp.Header))
+	e.Kind = statusKind(e, e.Status, c)
 	setWait(e, resp.Header, c)
 
 	location, err := resp.Location()
@@ -191,6 +112,11 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 			e.Kind = call.KindBadResponse
 		}
 	}
+	if e.Status == http.StatusProxyAuthRequired { // a plain request, which needs no tunnel
+		proxy, _ := http.ProxyFromEnvironment(resp.Request)
+		sent := proxy != nil && proxy.User != nil
+		e.Err = errors.Join(e.Err, proxyError(resp.Header, sent))
+	}
 	return e
 }
 
@@ -205,30 +131,96 @@ func statusMessage(status int, data []byte) string {
 	return name + ": " + line
 }
 
+// maxNested bounds the errors in errors: of a gateway, of its provider, and in the message of that.
+const maxNested = 4
+
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
-// send instead (a string, a bare message or detail). message is for a body that says nothing.
+// send instead (a string, a list, a bare message or detail). message is for a body that says nothing.
+// The Status is a code that is one, or 0.
 func apiError(data []byte, message string) *call.Error {
 	e := &call.Error{Message: message, Body: string(data)}
-	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
-		return e
+	readAPIError(e, data, maxNested)
+	return e
+}
+
+// readAPIError sets what an error body says, and reports whether it is one. The error of a gateway
+// may hold that of its provider, which is the one that people have to know.
+func readAPIError(e *call.Error, data []byte, depth int) bool {
+	if depth == 0 || !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
+		return false
 	}
 
 	doc := gjson.ParseBytes(data)
+	switch {
+	case doc.Type == gjson.String: // JSON in JSON
+		return readAPIError(e, []byte(doc.Str), depth-1)
+	case doc.IsArray(): // Gemini
+		doc = doc.Get("0")
+	}
 	fields := doc.Get("error")
+	for _, list := range []string{"error.0", "errors.0"} { // Cloudflare
+		if !fields.IsObject() {
+			fields = doc.Get(list)
+		}
+	}
 	bare := "" // an error that is a string: a message, and maybe a code
 	if !fields.IsObject() {
-		bare = fields.String()
+		set(&bare, fields, "@this")
+		set(&bare, doc, "error")
 		fields = doc
+		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
+		if !isError && depth < maxNested {
+			return false
+		}
 	}
 
-	e.Type = fields.Get("type").String()
-	e.Param = fields.Get("param").String()
-	e.Code = fields.Get("code").String()
-	if namedKind(bare) != (call.Kind{}) {
-		e.Code = cmp.Or(e.Code, bare)
+	set(&e.Type, fields, "type")
+	set(&e.Param, fields, "param")
+	if isName(bare) {
+		e.Code = bare
 	}
-	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String(), message)
-	return e
+	set(&e.Code, fields, "code")
+	status, _ := strconv.Atoi(e.Code)
+	if status >= 400 && status < 600 {
+		e.Status = status
+	}
+	set(&e.Message, doc, "detail")
+	e.Message = cmp.Or(bare, e.Message)
+	set(&e.Message, fields, "message")
+	delay := ""
+	set(&delay, fields, "details.#.retryDelay|0") // Gemini
+	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay))
+
+	readInner(e, fields.Get("metadata.raw"), depth-1)
+	return true
+}
+
+// set replaces a text by a value, if there is one.
+func set(to *string, of gjson.Result, path string) {
+	value := of.Get(path).String()
+	if value != "" {
+		*to = value
+	}
+}
+
+// readInner sets what the error in an error says: raw of OpenRouter, which is JSON or words, or a
+// message that is JSON.
+func readInner(e *call.Error, raw gjson.Result, depth int) {
+	for _, inner := range []string{raw.String(), e.Message} {
+		inner = strings.TrimSpace(inner)
+		isJSON := strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"{`)
+		if isJSON && len(inner) <= maxErrorText && readAPIError(e, []byte(inner), depth) {
+			e.Once = true
+			return
+		}
+	}
+
+	words := strings.TrimSpace(raw.Str)
+	isText := words != "" && !strings.ContainsAny(words[:1], "<{[\"")
+	if isText && len(words) <= maxErrorText {
+		e.Message = words
+		e.Once = true
+	}
 }
 
 // readError is the error of an HTTP response that was not read to its end, or whose body is not what
@@ -245,11 +237,13 @@ func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 		Message: "the answer was cut off: " + err.Error(),
 		Err:     err,
 	})
-	e.Status = resp.StatusCode
-	e.RequestID = requestID(resp)
-	if e.Kind == call.KindRateLimit { // a stream that is refused has the headers of the refusal
+	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired {
+		// A stream that is refused has the headers of the refusal.
+		e.RetryAfter = max(e.RetryAfter, afterHeader(resp.Header))
 		setWait(&e, resp.Header, c)
 	}
+	e.Status = resp.StatusCode
+	e.RequestID = requestID(resp)
 	return &e
 }
 
@@ -312,24 +306,39 @@ func contextError(ctx context.Context, err error) *call.Error {
 	return e
 }
 
-// setWait sets how long the API asks to wait: the longest time that the headers name, or the
-// message of a rate limit. A rate limit may also say when the limit is whole again, which no call has
-// to wait for. Words of the question, which a server may repeat, do not count.
-func setWait(e *call.Error, h http.Header, c *call.Call) {
+// afterHeader returns the longest time to wait that the headers name.
+func afterHeader(h http.Header) time.Duration {
 	after := h.Get("Retry-After")
 	date, _ := http.ParseTime(after) // else the zero time
-	e.RetryAfter = max(
+	return max(
 		time.Until(date),
 		headerWait(after, time.Second),
 		headerWait(h.Get("Retry-After-Ms"), time.Millisecond),
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
-	if e.Kind != call.KindRateLimit {
+}
+
+// saidWait returns the time to wait that the message names. Words of the question, which a server may
+// repeat, do not count.
+func saidWait(e *call.Error, c *call.Call) time.Duration {
+	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
+	if strings.Contains(fmt.Sprintf("%s", c.Input), words) {
+		return 0
+	}
+	return waitIn(words)
+}
+
+// setWait adds to how long the API asks to wait what the message of a rate limit says, or that of a
+// 402. A rate limit may also say when the limit is whole again, which no call has to wait for.
+func setWait(e *call.Error, h http.Header, c *call.Call) {
+	payment := e.Kind == call.KindQuota && e.Status == http.StatusPaymentRequired
+	if e.Kind != call.KindRateLimit && !payment {
 		return
 	}
 
-	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
-	if !strings.Contains(fmt.Sprintf("%s", c.Input), words) {
-		e.RetryAfter = max(e.RetryAfter, waitIn(words))
+	e.RetryAfter = max(e.RetryAfter, saidWait(e, c))
+	if payment {
+		e.Once = e.Once || e.RetryAfter > 0
+		return
 	}
 	for _, limit := range []string{"Requests", "Tokens"} {
 		reset := min(headerWait(h.Get("X-Ratelimit-Reset-"+limit), time.Second), time.Minute)

@@ -60,7 +60,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 		wait, final := x.decide(ctx, failure, wait)
 		if final != nil {
 			ofKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
-			if ofKey && x.key == cl.key.Load() {
+			if ofKey && !final.Once && x.key == cl.key.Load() {
 				cl.memory.noteRefusal(c.Person.ID, final)
 			}
 			return nil, final

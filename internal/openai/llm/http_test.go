@@ -1,13 +1,16 @@
 package llm
 
 import (
+	"compress/gzip"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,6 +83,95 @@ func TestConnect(t *testing.T) {
 
 			if tt.cause != nil && !errors.Is(err, tt.cause) {
 				t.Errorf("error = %v, want %v", err, tt.cause)
+			}
+		})
+	}
+}
+
+// A proxy that requires a password says which schemes it takes, and whether it got one. So does one
+// for plain requests.
+func TestProxyPassword(t *testing.T) {
+	for name, row := range table(t, "proxies") {
+		t.Run(name, func(t *testing.T) {
+			challenges, user, want := row[0], row[1], row[2]
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				for challenge := range strings.SplitSeq(challenges, "; ") {
+					w.Header().Add("Proxy-Authenticate", challenge)
+				}
+				w.WriteHeader(407)
+				_, _ = io.WriteString(w, "<html>No.")
+			}))
+			defer proxy.Close()
+			address := strings.Replace(proxy.URL, "://", "://"+user, 1)
+
+			tr := NewHTTPClient(nil).Transport.(*transport)
+			tr.roots.Do(func() {})
+			tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(address) }
+			e := asError(t, createError(t, newClientOf("https://api.test/v1", tr, 3, io.Discard)))
+
+			got, _ := errors.AsType[call.ProxyError](e)
+			wantEqual(t, "schemes", fmt.Sprint(got.Schemes, "|", got.Refused), want)
+			wantCause(t, e, call.TunnelError(407))
+			wantEqual(t, "attempts", e.Attempts, 1)
+
+			plain := asError(t, createError(t, newClientOf("http://api.test/v1", tr, 3, io.Discard)))
+			got, _ = errors.AsType[call.ProxyError](plain)
+			wantEqual(t, "schemes for plain requests", got.Schemes, strings.Split(want, "|")[0])
+			wantEqual(t, "attempts", plain.Attempts, 1)
+		})
+	}
+}
+
+// A body in an encoding that was not asked for is not read, and not paid again.
+func TestEncodings(t *testing.T) {
+	for name, row := range table(t, "encodings") {
+		t.Run(name, func(t *testing.T) {
+			status, encoding, want, body := row[0], row[1], row[2], row[3]
+			code, _ := strconv.Atoi(status)
+			text, err := strconv.Unquote(`"` + body + `"`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if encoding == "gzip" && strings.HasPrefix(want, "completed") {
+				var b strings.Builder
+				w := gzip.NewWriter(&b)
+				_, _ = io.WriteString(w, text)
+				_ = w.Close()
+				text = b.String()
+			}
+
+			requests := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				requests++
+				w.Header().Set("Content-Type", "application/json")
+				if strings.HasPrefix(name, "streamed") {
+					w.Header().Set("Content-Type", eventStream)
+				}
+				w.Header().Set("Content-Encoding", encoding)
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, text)
+			}))
+			defer s.Close()
+
+			cl := newClientOf(s.URL, NewHTTPClient(nil).Transport, 3, io.Discard)
+			r := question()
+			r.Plain = !strings.HasPrefix(name, "streamed")
+			c := &call.Call{}
+			resp, err := cl.Create(t.Context(), c, r)
+			wantEqual(t, "outcome", meaning(t, resp, err), want)
+			wantEqual(t, "requests", requests, 1)
+
+			paid := 0
+			if code == 200 {
+				paid = 1
+			}
+			wantEqual(t, "requests that may have used tokens", c.Unknown, paid)
+			isUnread := err != nil && strings.Contains(want, "Content-Encoding") && code == 200
+			wantEqual(t, "cause", errors.Is(err, call.ErrEncoding), isUnread)
+
+			_, err = cl.Model(t.Context(), "gpt-5.2")
+			if isUnread {
+				wantEqual(t, "message of a model", asError(t, err).Message, strings.SplitN(want, ": ", 2)[1])
 			}
 		})
 	}

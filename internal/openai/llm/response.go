@@ -79,7 +79,7 @@ func (s rawJSON) json() []byte {
 }
 
 // check returns why a response is not an answer. A status that the server has left out is set.
-func check(r *call.Response, from rawJSON) error {
+func check(r *call.Response, from rawJSON, c *call.Call) error {
 	if elementsOf(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)
 	}
@@ -89,7 +89,7 @@ func check(r *call.Response, from rawJSON) error {
 	case "cancelled":
 		return &call.Error{Kind: call.KindCanceled, Message: "the response was cancelled"}
 	case "failed":
-		return responseError(from.json(), responseFailed)
+		return responseError(from.json(), responseFailed, c)
 	case "queued", "in_progress":
 		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item
@@ -100,8 +100,8 @@ func check(r *call.Response, from rawJSON) error {
 	}
 
 	data := from.json()
-	e := responseError(data, "the response has no output")
-	if gjson.GetBytes(data, "error").String() == "" { // else a gateway's 200 with an error
+	e := responseError(data, "the response has no output", c)
+	if gjson.GetBytes(data, "error").String() == "" && !gjson.GetBytes(data, "errors.0").Exists() { // else a gateway's 200 with an error
 		e.Kind = call.KindBadResponse
 	}
 	return e

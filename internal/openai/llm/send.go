@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,9 +96,11 @@ func readResponse(
 
 // read reads the response in a body: a stream or an object.
 func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
-	contentType := resp.Header.Get("Content-Type")
-	body := bufio.NewReader(resp.Body)
-	if isStream(body, contentType) {
+	body, encoded := decoded(resp)
+	if encoded != nil {
+		return nil, encoded
+	}
+	if isStream(body, resp.Header.Get("Content-Type")) {
 		return acc.read(ctx, body)
 	}
 
@@ -112,7 +115,28 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Res
 var (
 	startOfStream   = text.Regexp("^(data:|event|:)")
 	startOfDocument = text.Regexp("^[{<]")
+	startOfText     = text.Regexp(`^[\t\r\n -~]*$`)
 )
+
+// decoded returns the body of an HTTP response, or an error if the body is in an encoding that was
+// not asked for, or is not in the one that was: net/http asks for gzip, and decodes it. Some servers
+// name an encoding that is none; the first bytes decide.
+func decoded(resp *http.Response) (*bufio.Reader, *call.Error) {
+	encoding := resp.Header.Get("Content-Encoding")
+	body := bufio.NewReader(resp.Body)
+	start, err := body.Peek(len("data:"))
+	switch {
+	case errors.Is(err, gzip.ErrHeader):
+		encoding = "gzip, and a body that is not"
+	case encoding == "", startOfText().Match(start):
+		return body, nil
+	}
+	return nil, &call.Error{
+		Kind:    call.KindBadResponse,
+		Message: "the server sends Content-Encoding " + encoding,
+		Err:     call.ErrEncoding,
+	}
+}
 
 // isStream reports whether a body is a stream. The first bytes decide where they can: some servers
 // send no content type, or that of the Accept header.
@@ -196,7 +220,11 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 	}
 	defer resp.Body.Close()
 
-	data, err := io.ReadAll(resp.Body)
+	body, encoded := decoded(resp)
+	if encoded != nil {
+		return nil, readError(resp, encoded, &call.Call{})
+	}
+	data, err := io.ReadAll(body)
 	if err == nil && !(isObject(data) && json.Valid(data)) {
 		err = notResponse(data)
 	}

@@ -9,12 +9,15 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
@@ -45,11 +48,39 @@ func NewHTTPClient(
 }
 
 // checkTunnel turns a proxy's refusal into an error with its status.
-func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
-	if resp.StatusCode != http.StatusOK {
-		return call.TunnelError(resp.StatusCode)
+func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusProxyAuthRequired:
+		return proxyError(resp.Header, req.Header.Get("Proxy-Authorization") != "")
 	}
-	return nil
+	return call.TunnelError(resp.StatusCode)
+}
+
+// quotedText is a value of a challenge that may have commas and blanks.
+var quotedText = text.Regexp(`"[^"]*"`)
+
+// proxyError reads the refusal of a proxy that requires a password; sent is whether it got one. Its
+// challenges begin with their schemes: Negotiate, NTLM, Basic realm= (RFC 9110 section 11.6.1).
+// net/http knows Basic only.
+func proxyError(h http.Header, sent bool) call.ProxyError {
+	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")
+	var schemes []string
+	for _, part := range strings.Split(quotedText().ReplaceAllString(challenges, ""), ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
+		switch {
+		case strings.EqualFold(name, "Basic"):
+			return call.ProxyError{Refused: sent}
+		case name == "", len(name) > 20, strings.Contains(name, "="):
+		case len(schemes) < 3 && !slices.Contains(schemes, name):
+			schemes = append(schemes, name)
+		}
+	}
+	return call.ProxyError{
+		Schemes: strings.Join(schemes, " or "),
+		Refused: sent,
+	}
 }
 
 // transport looks for root certificates at the first request over TLS, because the certificates cost

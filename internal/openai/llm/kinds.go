@@ -1,0 +1,329 @@
+package llm
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// kindName is what names a kind of error: a code or type of the API, or the words of a message.
+type kindName struct {
+	kind  *call.Kind
+	codes []string // regular expressions: the whole code, or the whole type, in any case
+	words []string // regular expressions: a part of the message, in any case
+
+	param string // regular expression of the whole parameter; "": any
+	at    []int  // HTTP statuses, or their first digits; 0: no status; nil: any
+	not   []int  // HTTP statuses
+	once  bool   // see call.Error
+}
+
+// ofQuestion are the parameters of a question.
+const ofQuestion = `(input.*|messages.*|prompt)?`
+
+// kindNames are the codes, types and words of the API, of compatible servers and of gateways. The first
+// row that holds decides, so codes come before the words that they rule out. A code, a type or words
+// of another server are a line, with the page or the report that has them.
+var kindNames = []kindName{
+	{
+		kind: &call.KindParameter,
+		at:   []int{0, 4},
+		words: []string{
+			`^request too large`, // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
+		},
+	},
+	{
+		kind: &call.KindQuota,
+		codes: []string{
+			`insufficient_quota`,                // https://platform.openai.com/docs/guides/error-codes
+			`billing_hard_limit_reached`,        // https://github.com/dfinke/PowerShellAI/issues/127
+			`billing_not_active`,                // https://github.com/BerriAI/litellm/issues/2743
+			`credit_balance_exhausted`,          // https://help.openai.com/en/articles/6614457
+			`organization_spend_limit_exceeded`, // https://help.openai.com/en/articles/6614457
+			`organization_usage_limit_exceeded`, // https://help.openai.com/en/articles/6614457
+			`project_spend_limit_exceeded`,      // https://help.openai.com/en/articles/6614457
+			`usage_limit_reached`,               // https://github.com/router-for-me/CLIProxyAPI/issues/1666
+			`quota_exceeded`,                    // https://github.com/tashfeenahmed/freellmapi/issues/1158
+			`exceeded_current_quota_error`,      // https://github.com/MoonshotAI/kimi-code/pull/1857
+		},
+	},
+	{
+		kind: &call.KindQuota,
+		once: true, // a budget may be of one person
+		codes: []string{
+			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
+			`CreditsError`,    // https://github.com/anomalyco/opencode/issues/37161
+		},
+	},
+	{
+		kind: &call.KindServer,
+		at:   []int{0},
+		codes: []string{
+			`server_error`,              // ResponseErrorCode of openai-go
+			`internal_server_error`,     // https://docs.litellm.ai/docs/proxy/error_reference
+			`overloaded_error`,          // https://github.com/anthropics/claude-code/issues/2917
+			`server_is_overloaded`,      // https://github.com/XiaomiMiMo/MiMo-Code/issues/2083
+			`service_unavailable_error`, // https://github.com/XiaomiMiMo/MiMo-Code/issues/2083
+			`service_unavailable`,       // https://platform.openai.com/docs/guides/error-codes
+			`slow_down`,                 // https://platform.openai.com/docs/guides/error-codes
+			`vector_store_timeout`,      // ResponseErrorCode of openai-go
+		},
+	},
+	{
+		kind: &call.KindRateLimit,
+		at:   []int{0, 429},
+		codes: []string{
+			`rate_limit_exceeded`, // ResponseErrorCode of openai-go
+			`rate_limit_error`,    // https://docs.anthropic.com/en/api/errors
+			`too_many_requests`,   // https://platform.openai.com/docs/guides/rate-limits
+		},
+	},
+
+	// The person (https://platform.openai.com/docs/guides/safety-checks).
+	{
+		kind: &call.KindBlocked,
+		codes: []string{
+			`cyber_policy_violation`, // https://platform.openai.com/docs/guides/safety-checks
+		},
+	},
+	{
+		kind:  &call.KindBlocked,
+		param: `(safety_identifier)?`,
+		codes: []string{
+			`\S*identifier_blocked`, // https://platform.openai.com/docs/guides/safety-checks
+		},
+		words: []string{
+			`^([\w-]+ ){0,2}[\w-]*identifier (is |was |has been )?blocked`, // https://platform.openai.com/docs/guides/safety-checks
+			`^this user's access .*(limited|revoked|blocked)`,              // https://platform.openai.com/docs/guides/safety-checks
+		},
+	},
+	{
+		kind:  &call.KindBlocked,
+		param: `safety_identifier`,
+		words: []string{
+			`\b(user|account|access|identifier)\b.*(blocked|revoked|suspended)`, // https://platform.openai.com/docs/guides/safety-checks
+		},
+	},
+
+	// The key.
+	{
+		kind: &call.KindAuth,
+		at:   []int{0, 4},
+		codes: []string{
+			`invalid_api_key`, // https://platform.openai.com/docs/guides/error-codes
+		},
+	},
+	{
+		kind: &call.KindUnverified,
+		at:   []int{4},
+		words: []string{
+			`organization must be verified`, // https://github.com/danny-avila/LibreChat/issues/6926
+		},
+	},
+
+	// The model.
+	{
+		kind: &call.KindModel,
+		at:   []int{0, 4},
+		codes: []string{
+			`model_not_found`,    // https://platform.openai.com/docs/guides/error-codes
+			`DeploymentNotFound`, // https://github.com/chatboxai/chatbox/issues/861
+		},
+	},
+
+	// The question. A filter that fails has a code of a filter, too, with 5xx.
+	{
+		kind:  &call.KindFiltered,
+		param: ofQuestion,
+		codes: []string{
+			`invalid_prompt`,                               // ResponseErrorCode of openai-go
+			`content_policy_violation`,                     // https://github.com/BerriAI/litellm/issues/19328
+			`(bio|cyber|misalignment)_policy(_violation)?`, // https://platform.openai.com/docs/guides/safety-checks
+			`moderation_blocked`,                           // https://platform.openai.com/docs/guides/image-generation
+		},
+		words: []string{
+			`prompt was flagged`, // https://github.com/alan-turing-institute/t0-1/issues/69
+		},
+	},
+	{
+		kind:  &call.KindFiltered,
+		param: ofQuestion,
+		at:    []int{5},
+		words: []string{
+			`ContentPolicyViolationError`, // https://github.com/BerriAI/litellm/issues/4941
+			`filtered due to the prompt`,  // https://github.com/BerriAI/litellm/issues/4941
+		},
+	},
+	{
+		kind:  &call.KindFiltered,
+		param: ofQuestion,
+		at:    []int{0, 4},
+		codes: []string{
+			`.*content.?(filter|policy|management).*`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+			`.*(bio|cyber|misalignment)_policy.*`,     // https://platform.openai.com/docs/guides/safety-checks
+		},
+	},
+	{
+		kind:  &call.KindTooLong,
+		param: ofQuestion,
+		at:    []int{0, 4},
+		codes: []string{
+			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
+			`.*above_max_length.*`,              // https://github.com/openai/codex/issues/13270
+		},
+	},
+
+	// Words, of servers that have no code for it.
+	{
+		kind: &call.KindQuota,
+		at:   []int{0, 4},
+		not:  []int{402}, // which says so itself
+		words: []string{
+			`used all available credits`,                       // xAI: https://github.com/continuedev/continue/issues/10373
+			`monthly spending limit`,                           // xAI: https://github.com/warpdotdev/warp/issues/14863
+			`(doesn't|don't|does not) have any credits`,        // xAI: https://github.com/NousResearch/hermes-agent/issues/26847
+			`run out of (credits|available resources)`,         // xAI: https://github.com/Wei-Shaw/sub2api/issues/4069
+			`(^|- )key limit exceeded`,                         // OpenRouter: https://github.com/gptme/gptme/issues/1449
+			`credit balance is too low`,                        // Anthropic: https://github.com/anthropics/claude-code/issues/66314
+			`reached your specified api usage limits`,          // Anthropic: https://github.com/anthropics/claude-code/issues/38035
+			`exceeded your current quota`,                      // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
+			`ExceededBudget|budget has been exceeded`,          // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
+			`insufficient (account |ai )?(balance|credits?)\b`, // Moonshot: https://github.com/continuedev/continue/issues/11443
+			`prepayment credits are depleted`,                  // Gemini: https://github.com/dyad-sh/dyad/issues/3626
+		},
+	},
+	{
+		kind: &call.KindAuth,
+		at:   []int{400, 403},
+		// A key of another server has a parameter.
+		param: `(api_?key)?`,
+		words: []string{
+			`(incorrect|invalid) api key`, // xAI: https://github.com/continuedev/continue/issues/10778
+			`api key not valid`,           // Gemini: https://github.com/continuedev/continue/issues/10290
+		},
+	},
+	{
+		kind: &call.KindNotFound,
+		at:   []int{404},
+		words: []string{
+			`invalid url`, // OpenAI, of a wrong path: Invalid URL (POST /v1/model)
+		},
+	},
+	{
+		kind: &call.KindModel,
+		at:   []int{404},
+		words: []string{
+			`.*model.*`, // Ollama: model 'x' not found, try pulling it first
+		},
+	},
+	{
+		kind: &call.KindModel,
+		at:   []int{4},
+		words: []string{
+			`is not a valid model`, // OpenRouter: https://github.com/continuedev/continue/issues/10758
+		},
+	},
+	{
+		kind:  &call.KindFiltered,
+		param: ofQuestion,
+		at:    []int{0, 4},
+		not:   []int{401, 403}, // where such words may be about the filter of an account or a gateway
+		words: []string{
+			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
+			`invalid_prompt|moderation_blocked`,   // https://platform.openai.com/docs/guides/error-codes
+		},
+	},
+	{
+		kind:  &call.KindTooLong,
+		param: ofQuestion,
+		at:    []int{0, 4},
+		words: []string{
+			`context.?(length|window|size)`,         // vLLM: https://github.com/vllm-project/vllm/issues/20409
+			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
+			`(prompt|input).(is.)?too.(long|large)`, // https://docs.anthropic.com/en/api/errors
+		},
+	},
+}
+
+// rule is a row of kindNames, compiled.
+type rule struct {
+	kindName
+	code, message, parameter *regexp.Regexp
+}
+
+// rules are kindNames in their order, compiled at the first error: most processes have none.
+var rules = sync.OnceValue(func() (all []*rule) {
+	whole := func(expressions ...string) *regexp.Regexp {
+		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
+	}
+	for _, n := range kindNames {
+		all = append(all, &rule{
+			kindName:  n,
+			code:      whole(n.codes...),
+			message:   regexp.MustCompile(`(?i)` + strings.Join(n.words, "|")),
+			parameter: whole(cmp.Or(n.param, ".*")),
+		})
+	}
+	return all
+})
+
+// isCode reports whether a code or a type is one of the rule.
+func (r *rule) isCode(name string) bool {
+	return name != "" && r.code.MatchString(name)
+}
+
+// isAt reports whether the rule is about an HTTP status; 0: none.
+func (r *rule) isAt(status int) bool {
+	among := r.at == nil || slices.Contains(r.at, status) || slices.Contains(r.at, status/100)
+	return among && !slices.Contains(r.not, status)
+}
+
+// says reports whether a message has words of the rule that are not the question's, which a server
+// may repeat.
+func (r *rule) says(message, question string) bool {
+	if len(r.words) == 0 {
+		return false
+	}
+	found := r.message.FindAllString(message, 100)
+	return slices.ContainsFunc(found, func(words string) bool {
+		return !strings.Contains(question, strings.ToLower(words))
+	})
+}
+
+// isName reports whether a text is a code or a type that names a kind.
+func isName(text string) bool {
+	return !strings.Contains(text, " ") &&
+		slices.ContainsFunc(rules(), func(r *rule) bool { return r.isCode(text) })
+}
+
+// named returns the kind that the error names, with an HTTP status or 0, or nil. A quota that is whole
+// again after a wait is a rate limit, if only words call it a quota.
+func named(e *call.Error, status int, c *call.Call) *call.Kind {
+	message := e.Message[:min(len(e.Message), maxErrorText)]
+	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
+
+	for _, r := range rules() {
+		if !r.isAt(status) || !r.parameter.MatchString(e.Param) {
+			continue
+		}
+		if r.isCode(e.Code) || r.isCode(e.Type) {
+			e.Once = e.Once || r.once
+			return r.kind
+		}
+
+		limit := r.kind == &call.KindQuota && (status == 0 || status == http.StatusTooManyRequests)
+		waits := limit && max(e.RetryAfter, saidWait(e, c)) > 0
+		if r.says(message, question) && !waits {
+			e.Once = true
+			return r.kind
+		}
+	}
+	return nil
+}
