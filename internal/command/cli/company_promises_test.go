@@ -24,7 +24,7 @@ var promises = []struct {
 		(*world).checkAnswered},
 	{"kept", "any server with the same secret answers for it by asking the API",
 		(*world).checkKept},
-	{"once", "**Never retried**: other 4xx, an exhausted quota, a timeout",
+	{"once", "**Never retried**: other 4xx, an exhausted quota, a refused question",
 		(*world).checkOnce},
 	{"wait", "**The wait that the API names** is honoured",
 		(*world).checkWait},
