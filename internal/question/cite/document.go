@@ -171,11 +171,8 @@ func (doc *Document) Listed() []Citation {
 	return list
 }
 
-// The URLs of images and in code are no links.
-var (
-	image = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
-	code  = text.Regexp("(?s)```.*?(?:```|$)|`[^`\n]*`")
-)
+// image matches an image, whose URL is no link.
+var image = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
 
 // lastURL matches the URL at the end of a text.
 var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
@@ -187,7 +184,7 @@ func Linked(body string, cut bool) []Citation {
 	if cut {
 		body = lastURL().ReplaceAllString(body, "")
 	}
-	body = code().ReplaceAllString(body, "")
+	body = codeIn(body).cut(body)
 	body = image().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).Listed()
