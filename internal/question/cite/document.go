@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -161,9 +162,11 @@ func (doc *Document) Listed() []Citation {
 		l := doc.lines[i]
 		for k, link := range l.links {
 			if link.Page != "" {
+				found := doc.listDates(i, k, never)
 				list = append(list, Citation{
 					URL:         link.Page,
-					PublishedAt: doc.listDate(i, k),
+					PublishedAt: cmp.Or(found.page(), found.accessed),
+					Accessed:    found.page() == "" && found.accessed != "",
 				})
 			}
 		}
@@ -206,7 +209,7 @@ func (l line) entry() (entry, withDate bool) {
 	}
 
 	m := datedEntry().FindStringSubmatch(s)
-	withDate = m != nil && firstDate(m[1]) != ""
+	withDate = m != nil && len(datesIn(m[1], false)) > 0
 	return withDate || undatedEntry().MatchString(s), withDate
 }
 
