@@ -311,8 +311,16 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
 	}
 	found.add(datesIn(near(after), false), today)
-	found.add(doc.datesBeside(i+1, i+1), today)
-	found.add(doc.datesBeside(i-1, i), today)
+
+	below := i + 1
+	blank := below+1 < doc.end && strings.TrimSpace(doc.lines[below].text) == ""
+	if blank && doc.lines[below+1].entry().date {
+		below++
+	}
+	found.add(doc.datesBeside(below, below), today)
+	if found.page() == "" {
+		found.add(doc.datesBeside(i-1, i), today)
+	}
 	return found
 }
 
@@ -320,7 +328,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 // Both are in one entry if the lower line does not start another.
 func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
-	sameEntry := inside && !bulletStart().MatchString(doc.lines[lower].text)
+	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil
 	}
