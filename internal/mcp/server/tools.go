@@ -17,8 +17,8 @@ import (
 var instructions = "Answers questions with current information from the web.\n" +
 	"Use " + text.Enumerate(uses(), ", and ") + ".\n" +
 	"The result is a JSON object: answer is the text, citations lists the sources with URL and " +
-	"date, and used_search says whether the web was searched. The date, published_at, is today's " +
-	"if a page has none. Name the sources when you use the answer."
+	"date, and used_search says whether the web was searched. Where the list says " +
+	"accessed, published_at is that date. Name the sources when you use the answer."
 
 // uses says what each tool is for. The slowest is the last.
 func uses() []string {

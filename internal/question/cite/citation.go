@@ -51,6 +51,14 @@ func (c Citation) IsPage() bool {
 	return strings.Contains(c.URL, "://")
 }
 
+// Date returns the date as lists have it: "2026-05-01", or "accessed 2026-11-28".
+func (c Citation) Date() string {
+	if c.Accessed {
+		return "accessed " + c.PublishedAt
+	}
+	return c.PublishedAt
+}
+
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
 // one in the path of its URL, else that of access, which is today unless the text says yesterday. A page
 // has the date that the list says, also one of access. Dates are YYYY-MM-DD, and those in the future are
