@@ -6,6 +6,11 @@
 //	date.go      the dates that the text and the URL give for a source
 //	url.go       URLs of pages, and sets of hosts
 //	clean.go     removes what the API adds to texts and URLs
+//	code.go      where a text has code
+//	rows.go      reads the tables
+//
+// The world's habits are rows of tables: markers.table has the citation markers of vendors, forms.table
+// the forms of dates, months.table the names of the months, and dates.table the words beside dates.
 package cite
 
 import (
