@@ -59,37 +59,31 @@ func codeIn(s string) (found code) {
 		end := offset + len(line)
 		words := strings.TrimSpace(line)
 		edge := fenceOf(line)
-
 		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 
+		isCode := true
 		switch {
 		case open != "":
 			closes := strings.HasPrefix(edge, open) && strings.HasSuffix(words, edge)
 			if closes {
 				open = ""
 			}
-			found = append(found, part{offset, end})
-			paragraph = end
-
 		case edge != "":
-			endParagraph()
 			open = edge
-			found = append(found, part{offset, end})
-			paragraph = end
-
 		case indented && words != "" && !list && (blank || block):
-			endParagraph()
 			block = true
-			found = append(found, part{offset, end})
-			paragraph = end
-
 		default:
-			if words == "" || strings.IndexByte(blockStart, words[0]) >= 0 {
-				endParagraph()
-			}
+			isCode = false
 			block = block && words == ""
 		}
 
+		if isCode || words == "" || strings.IndexByte(blockStart, words[0]) >= 0 {
+			endParagraph()
+		}
+		if isCode {
+			found = append(found, part{offset, end})
+			paragraph = end
+		}
 		if words != "" && !indented {
 			item := strings.IndexByte(itemStart, words[0]) >= 0
 			list = item || list && !blank

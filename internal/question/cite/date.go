@@ -98,7 +98,7 @@ func datesIn(s string, path bool) (all []date) {
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, -1) {
 			d := date{form: f, part: part{at[0], at[1]}}
 			d.day = f.day(s, at)
-			if d.day != "" && standsAlone(s[:d.start], s[d.end:]) {
+			if d.day != "" && standsAlone(s, d.start, d.end) {
 				all = append(all, d)
 			}
 		}
@@ -144,23 +144,20 @@ func (f form) day(s string, at []int) string {
 	return day
 }
 
-// standsAlone reports whether a date between two texts is not a part of a longer number or name, such
-// as v2026-03-01 and 2026.3.1.2.
-func standsAlone(before, after string) bool {
-	last, size := utf8.DecodeLastRuneInString(before)
-	next, _ := utf8.DecodeRuneInString(after)
-	latin := unicode.Is(unicode.Latin, last)
-	inNumber := last == '.' && endsInDigit(before[:len(before)-size])
-	return !latin && !unicode.IsDigit(last) && !inNumber && !unicode.IsDigit(next) &&
-		!versionEnd().MatchString(after)
-}
+var (
+	// joinsBefore and joinsAfter match what makes a date a part of a longer number or name, such as
+	// v2026-03-01 and 2026.3.1.2.
+	joinsBefore = text.Regexp(`[\p{Latin}\d]$|\d\.$`)
+	joinsAfter  = text.Regexp(`^\.?\d`)
 
-// versionEnd matches a further part of a version.
-var versionEnd = text.Regexp(`^\.\d`)
+	// afterWord matches what a version follows.
+	afterWord = text.Regexp(`[\pL\pN] *$`)
+)
 
-func endsInDigit(s string) bool {
-	last, _ := utf8.DecodeLastRuneInString(s)
-	return unicode.IsDigit(last)
+// standsAlone reports whether the part of a text from start to end is no part of a longer number or
+// name.
+func standsAlone(s string, start, end int) bool {
+	return !joinsBefore().MatchString(s[max(0, start-4):start]) && !joinsAfter().MatchString(s[end:])
 }
 
 // withKinds returns the dates of a text with their kinds, without those that look like versions.
@@ -185,56 +182,57 @@ func withKinds(s string, all []date) []date {
 
 	begin := 0
 	return slices.DeleteFunc(all, func(d date) bool {
-		last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[begin:d.start], " "))
+		next := afterWord().MatchString(s[begin:d.start])
 		begin = d.end
-		afterWord := unicode.IsLetter(last) || unicode.IsDigit(last)
 		return d.kind == "version" ||
-			d.form.where == "named" && d.kind == "" ||
-			d.form.where == "alone" && d.kind == "" && afterWord
+			d.kind == "" && (d.form.where == "named" || d.form.where == "alone" && next)
 	})
 }
 
 // beforeDate has what may be between a word and its date.
 const beforeDate = " \t:：(（[*_|\"“”'`-–—~"
 
-// connector matches a short word between a word of dates.table and the date ("on", "am", "le").
-var connector = text.Regexp(`(?i)[\s:：]\pL{1,3}\.?$`)
+var (
+	// connector matches a short word between a word of dates.table and the date ("on", "am", "le").
+	connector = text.Regexp(`[\s:：]\pL{1,3}\.?$`)
+
+	// behindDate matches what may be between a date and its word, as in "2026-05-01-preview".
+	behindDate = text.Regexp(`^[-_.]?[ \t*]*`)
+)
 
 // kindBefore returns the kind of the word at the end of a text that precedes a date, and the bytes from
 // it to the date.
 func kindBefore(s string) (kind string, size int) {
-	s = s[max(0, len(s)-maxDate):]
-	lower := strings.TrimRight(strings.ToLower(s), beforeDate)
-	for range 2 {
-		longest := ""
-		for word := range words() {
-			start := len(lower) - len(word)
-			if len(word) > len(longest) && strings.HasSuffix(lower, word) && isWord(lower, start, len(lower)) {
-				longest = word
-			}
+	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
+		end = strings.TrimRight(end, beforeDate)
+		word := longest(func(word string) bool {
+			start := len(end) - len(word)
+			return start >= 0 && strings.EqualFold(end[start:], word) && isWord(end, start, len(end))
+		})
+		if word != "" {
+			return words()[word], len(s) - len(end) + len(word)
 		}
-		if longest != "" {
-			return words()[longest], len(s) - len(lower) + len(longest)
-		}
-		lower = strings.TrimRight(connector().ReplaceAllString(lower, ""), beforeDate)
 	}
 	return "", 0
 }
 
 // kindAfter returns the kind of the word at the start of a text that follows a date.
 func kindAfter(s string) string {
-	lower := strings.ToLower(s[:min(len(s), maxDate)])
-	if lower != "" && strings.IndexByte("-_.", lower[0]) >= 0 { // 2026-05-01-preview
-		lower = lower[1:]
-	}
-	lower = strings.TrimLeft(lower, " \t*")
-	longest := ""
+	s = behindDate().ReplaceAllString(s, "")
+	return words()[longest(func(word string) bool {
+		n := len(word)
+		return n <= len(s) && strings.EqualFold(s[:n], word) && isWord(s, 0, n)
+	})]
+}
+
+// longest returns the longest word of dates.table that matches, or "".
+func longest(matches func(string) bool) (found string) {
 	for word := range words() {
-		if len(word) > len(longest) && strings.HasPrefix(lower, word) && isWord(lower, 0, len(word)) {
-			longest = word
+		if len(word) > len(found) && matches(word) {
+			found = word
 		}
 	}
-	return words()[longest]
+	return found
 }
 
 // isWord reports whether a part of a text is not a part of a word. Chinese and Japanese have no spaces
