@@ -108,29 +108,38 @@ func (c code) unmark(b *strings.Builder, s string, start, end int) {
 	b.WriteString(s[done:end])
 }
 
-// untrackedLinks removes the parameter from the addresses outside code.
+// untrackedLinks removes the parameter from the addresses outside code. The text up to the first
+// parameter of a word says whether the word is an address.
 func untrackedLinks(s string) string {
+	const spaces = " \t\r\n"
 	found := codeIn(s)
 	var b strings.Builder
-	done := 0
+	done, wordEnd := 0, 0 // what is before them is written, and read
+	isAddress := false
+
 	for at := 0; ; {
 		next := strings.Index(s[at:], tracker)
 		if next < 0 {
-			break
+			return b.String() + s[done:]
 		}
 		from := at + next
 		at = from + len(tracker)
-		word := s[max(0, from-maxEntry):from]
-		word = word[strings.LastIndexAny(word, " \t\r\n")+1:]
-		if found.at(from) >= 0 || !address().MatchString(word) {
-			continue
+
+		if from >= wordEnd {
+			word := s[wordEnd:from]
+			isAddress = address().MatchString(word[strings.LastIndexAny(word, spaces)+1:])
+			wordEnd = len(s)
+			end := strings.IndexAny(s[at:], spaces)
+			if end >= 0 {
+				wordEnd = at + end
+			}
 		}
-		before, after := untrack(s[done:from], s[at:])
-		b.WriteString(before)
-		done = len(s) - len(after)
+		if isAddress && found.at(from) < 0 {
+			before, after := untrack(s[done:from], s[at:])
+			b.WriteString(before)
+			done = len(s) - len(after)
+		}
 	}
-	b.WriteString(s[done:])
-	return b.String()
 }
 
 // untracked removes the parameter from the end of a URL.
