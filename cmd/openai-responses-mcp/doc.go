@@ -58,7 +58,7 @@
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources
 //	which citations the limit keeps        cite     Document.choose
-//	which date a citation has              cite     Document.Citations, Document.date, dateInPath
+//	which date a citation has              cite     Document.Citations, Document.datesOf, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
 //	whether another attempt follows, when  llm      exchange.decide, retryable

@@ -48,7 +48,7 @@ export function answered(result, search) {
   const { answer, used_search, citations, model, ...rest } = JSON.parse(text);
   assert.deepEqual([used_search, model, rest], [search, 'offline', {}]);
   assert.equal(citations.length > 0, search);
-  assert.match(answer, search ? /\nSources:\n(- .+ \(\d{4}-\d{2}-\d{2}\)\n?)+$/ : /./);
+  assert.match(answer, search ? /\nSources:\n(- .+ \((accessed )?\d{4}-\d{2}-\d{2}\)\n?)+$/ : /./);
 }
 
 // session runs the tests of a connected client, which has agreed on a protocol version.

@@ -53,10 +53,7 @@ func sourceEntry(c cite.Citation) (entry styled) {
 	}
 	entry.add(c.URL, style{dim, page})
 
-	date := c.PublishedAt
-	if c.Accessed {
-		date = "accessed" + noBreak + date
-	}
+	date := strings.ReplaceAll(c.Date(), " ", noBreak)
 	if date != "" {
 		entry.add(" ("+date+")", style{sgr: dim})
 	}

@@ -87,12 +87,12 @@ type usage struct {
 	Searches   int64 `json:"-"` // in _meta as searches
 }
 
-// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
-// in _meta.
+// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call and
+// the sources whose date is that of access are in _meta.
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	clean := s.options.Redactor.Line
 	m := a.Meta
-	return s.object(req, a, map[string]any{
+	meta := map[string]any{
 		"usage":          usage(m.Usage),
 		"resolved_model": clean(m.ResolvedModel),
 		"service_tier":   clean(m.ServiceTier),
@@ -100,7 +100,18 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 		"request_id":     clean(m.RequestID),
 		"searches":       m.Searches,
 		"elapsed_ms":     m.Elapsed.Milliseconds(),
-	})
+	}
+
+	var accessed []string
+	for _, c := range a.Citations {
+		if c.Accessed {
+			accessed = append(accessed, c.URL)
+		}
+	}
+	if accessed != nil {
+		meta["accessed"] = accessed
+	}
+	return s.object(req, a, meta)
 }
 
 // failure reports why a call has no answer with the code of spec appendix B: as an error of the

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,9 +14,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -156,6 +159,34 @@ func TestFailures(t *testing.T) {
 				compare.Equal(t, "calls that run", s.running(), 0)
 				compare.Equal(t, "retries", ended.Retries, tt.retries)
 			})
+		})
+	}
+}
+
+// _meta names the sources whose date is that of access, if there are any.
+func TestAccessed(t *testing.T) {
+	dated := cite.Citation{URL: "https://a.example/", PublishedAt: "2025-02-10"}
+	page := cite.Citation{URL: "https://b.example/", PublishedAt: "2025-08-09", Accessed: true}
+	name := cite.Citation{URL: "oai-weather", PublishedAt: "2025-08-09", Accessed: true}
+
+	for _, tt := range []struct {
+		name  string
+		cited []cite.Citation
+		want  string
+	}{
+		{"none", []cite.Citation{dated}, ""},
+		{"two", []cite.Citation{dated, page, name}, `["https://b.example/","oai-weather"]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := newServer()
+			a := &answer.Answer{Citations: tt.cited}
+			body, err := json.Marshal(s.success(request("why"), a))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := gjson.GetBytes(body, `_meta.openai-responses-mcp/accessed`).Raw
+			compare.Equal(t, "accessed", got, tt.want)
 		})
 	}
 }

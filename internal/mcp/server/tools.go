@@ -18,8 +18,8 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 	"search if facts may have changed or a source is needed; not for one URL that you have, nor for " +
 	"facts that do not change. A call takes 5 to 60 s and costs money.\n" +
 	"Use " + text.Enumerate(uses(), ", and ") + ".\n" +
-	"The result is JSON: answer is the text, citations its sources with URL and date " +
-	"(published_at: today's if a page has none), used_search whether the web was searched. Name the " +
+	"The result is JSON: answer is the text, citations its sources with URL and date (where its list " +
+	"says accessed, published_at is that date), used_search whether the web was searched. Name the " +
 	"sources."
 
 // uses says what each tool is for. The slowest is the last.

@@ -168,6 +168,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 		}
 		return r, err
 	}
+	ev.readHalves(data)
 	a.emitEvent(ev)
 
 	elements := max(len(a.order), len(a.byID), int(a.last), a.elements, a.annotations)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
@@ -20,6 +21,7 @@ type block struct {
 	open  bool
 	sent  strings.Builder // all deltas
 	whole string          // replaces sent once an event has the complete text
+	half  rune            // of a character that the next delta ends, 0 for none
 
 	annotations []json.RawMessage
 }
@@ -140,7 +142,32 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	if ok {
 		a.addDelta(b, missing)
 	}
-	a.addDelta(b, ev.Delta)
+	if ok && missing != "" {
+		b.half = 0
+	}
+	a.addDelta(b, b.join(ev))
+}
+
+// join returns the delta of an event, with the half of a character that the block has kept. If the
+// delta ends with a half, the block keeps it for the next delta.
+func (b *block) join(ev *streamEvent) string {
+	const missing = "\ufffd"
+	delta := ev.Delta
+	if delta == "" {
+		return ""
+	}
+
+	switch {
+	case b.half != 0 && ev.First != 0:
+		delta = string(utf16.DecodeRune(b.half, ev.First)) + strings.TrimPrefix(delta, missing)
+	case b.half != 0:
+		delta = missing + delta
+	}
+	b.half = ev.Last
+	if b.half != 0 {
+		delta = strings.TrimSuffix(delta, missing)
+	}
+	return delta
 }
 
 // itemOf returns the number of the item that an event is about. The item may be new.
@@ -242,6 +269,8 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 		a.addDelta(b, missing)
 		b.whole = said.text
 		b.sent = strings.Builder{}
+	} else if b.half != 0 {
+		a.addDelta(b, "\ufffd")
 	}
 	b.open = false
 	a.call.Send(call.BlockStop{Index: b.Index})

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 const (
@@ -36,6 +38,37 @@ type streamEvent struct {
 	Item         call.Item
 	Response     call.Response
 	Error        json.RawMessage
+
+	// The halves of characters that begin and end Delta, which has U+FFFD for them. readHalves
+	// sets them, and 0 is none.
+	First rune `json:"-"`
+	Last  rune `json:"-"`
+}
+
+// unpaired matches the JSON of a delta with the second half of a character at its start, or with the
+// first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
+var unpaired = text.Regexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
+
+// readHalves reads from the data of the event the halves of characters that its delta begins and ends
+// with.
+func (ev *streamEvent) readHalves(data []byte) {
+	if !strings.Contains(ev.Delta, "\ufffd") {
+		return
+	}
+	m := unpaired().FindStringSubmatch(gjson.GetBytes(data, "delta").Raw)
+	half := func(i int) rune {
+		if m == nil {
+			return 0
+		}
+		n, _ := strconv.ParseInt(m[i], 16, 32) // 0 for no digits
+		return rune(n)
+	}
+	if strings.HasPrefix(ev.Delta, "\ufffd") {
+		ev.First = half(1)
+	}
+	if strings.HasSuffix(ev.Delta, "\ufffd") {
+		ev.Last = half(2)
+	}
 }
 
 // isError reports whether an event has an error. The events of some servers have an empty one.
@@ -65,7 +98,7 @@ func (ev *streamEvent) decode(data []byte) error {
 func (ev *streamEvent) readPlain(data string) bool {
 	plain := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {
-		text := func(member *string) {
+		read := func(member *string) {
 			if value.Type == gjson.String {
 				*member = value.Str
 			}
@@ -78,7 +111,7 @@ func (ev *streamEvent) readPlain(data string) bool {
 
 		switch name.Str {
 		case "type":
-			text(&ev.Type)
+			read(&ev.Type)
 		case "sequence_number":
 			number(&ev.Sequence)
 		case "output_index":
@@ -86,13 +119,13 @@ func (ev *streamEvent) readPlain(data string) bool {
 		case "content_index":
 			number(&ev.ContentIndex)
 		case "item_id":
-			text(&ev.ItemID)
+			read(&ev.ItemID)
 		case "delta":
-			text(&ev.Delta)
+			read(&ev.Delta)
 		case "text":
-			text(&ev.Text)
+			read(&ev.Text)
 		case "refusal":
-			text(&ev.Refusal)
+			read(&ev.Refusal)
 		case "annotation", "part", "item", "response", "error":
 			plain = false
 		case "logprobs", "obfuscation":

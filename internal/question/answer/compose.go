@@ -32,7 +32,7 @@ func (a *Answerer) compose(
 	if len(citations) > 0 && !doc.Closing {
 		text += "\n\nSources:"
 		for _, cited := range citations {
-			text += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.PublishedAt + ")"
+			text += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.Date() + ")"
 		}
 	}
 

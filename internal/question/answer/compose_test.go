@@ -97,7 +97,7 @@ func TestOddItems(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	const want = "A.\n\nSources:\n- oai-finance (2025-08-09)"
+	const want = "A.\n\nSources:\n- oai-finance (accessed 2025-08-09)"
 	compare.Equal(t, "text", ans.Text, want)
 }
 

@@ -6,11 +6,17 @@
 //	date.go      the dates that the text and the URL give for a source
 //	url.go       URLs of pages, and sets of hosts
 //	clean.go     removes what the API adds to texts and URLs
+//	code.go      where a text has code
+//	rows.go      reads the tables
+//
+// The world's habits are rows of tables: markers.table has the citation markers of vendors, forms.table
+// the forms of dates, months.table the names of the months, and dates.table the words beside dates.
 package cite
 
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
@@ -58,25 +64,42 @@ func (c Citation) IsPage() bool {
 	return strings.Contains(c.URL, "://")
 }
 
-// Citations returns at most limit of the sources, each with its date: the one in the text, else the
-// one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.
-// The list is never nil.
-func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
-	past := func(date string) string {
-		if date > today {
-			return ""
-		}
-		return date
+// Date returns the date as lists have it: "2026-05-01", or "accessed 2026-11-28".
+func (c Citation) Date() string {
+	if c.Accessed {
+		return "accessed " + c.PublishedAt
 	}
+	return c.PublishedAt
+}
 
+// Citations returns at most limit of the sources, each with its date: the one in the text, else the
+// one in the path of its URL, else that of access, which is today unless the text says yesterday. A page
+// has the date that the list says, also one of access. Dates are YYYY-MM-DD, and those in the future are
+// ignored. The list is never nil.
+func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {
 		c := &list[i]
-		date := cmp.Or(past(doc.date(PageKey(c.URL))), past(dateInPath(c.URL)))
-		c.PublishedAt = cmp.Or(date, today)
-		c.Accessed = date == ""
+		listed, inProse := doc.datesOf(PageKey(c.URL), today)
+		c.PublishedAt = listed.page()
+		if c.PublishedAt == "" && listed.accessed == "" {
+			c.PublishedAt = cmp.Or(inProse.page(), dateInPath(c.URL, today))
+		}
+		if c.PublishedAt == "" {
+			c.PublishedAt = accessDate(cmp.Or(listed.accessed, inProse.accessed), today)
+			c.Accessed = true
+		}
 	}
 	return list
+}
+
+// accessDate returns the date of access: that of the text if it is yesterday, else today.
+func accessDate(said, today string) string {
+	day, _ := time.Parse(time.DateOnly, today)
+	if said == day.AddDate(0, 0, -1).Format(time.DateOnly) {
+		return said
+	}
+	return today
 }
 
 // choose returns at most limit sources: pages that the text links to, then other pages, then sources

@@ -1,7 +1,12 @@
 package cite
 
 import (
+	_ "embed"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
@@ -9,95 +14,155 @@ import (
 // tracker is the query parameter that the API adds to links.
 const tracker = "utm_source=openai"
 
-// queryEnd matches what follows the last parameter of a URL.
-var queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
+var (
+	// queryEnd matches what follows the last parameter of a URL.
+	queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
-// marker matches a citation marker and the space before it. The API writes it with
-// private-use characters: U+E200, fields with U+E202 between them, and U+E201, which is missing if
-// the text was cut short. Gateways drop these characters ("citeturn0search0turn1view2") or have
-// spaces in their place.
-const marker = `(?: ?(?:` +
-	`\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}|` +
-	`\x{E200}?\b(?:file)?cite` +
-	`(?:(?:[ \x{E202}]?turn\d+[a-z]+\d+(?:\x{E202}?L\d+(?:-L\d+)?)?)+` +
-	`(?:\x{E202}?turn\d+[a-z]*$)?|\x{E202}?turn\d+[a-z]*$)|` +
-	`\x{E200}[\w\x{E202}-]*$|` +
-	`\x{E200}[^\x{E200}\x{E201}\n]*\z)|` +
-	`[\x{E200}-\x{E2FF}])`
+	// address matches the beginning of a URL up to a parameter, also one without a scheme.
+	address = text.Regexp(`https?://\S*$|(?:^|[\s"'<>()\[\]])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
+)
 
-// citationMarker matches markers, with brackets that hold nothing else. The submatch is what only
-// looks like a marker: a word in code or in a path.
-var citationMarker = text.Regexp(
-	"(?m)(`[^`\n\\x{E200}-\\x{E2FF}]*`|" + `(?:/citeturn\w*)+[/?#])|` +
-		` ?[\[(（【](?:` + marker + `[,;、]?)+ ?[\])）】]|` + marker)
+//go:embed markers.table
+var markersTable string
 
-const firstByte = '\xee' // of U+E200 to U+E2FF in UTF-8
+// markers are the rows of markers.table.
+var markers = sync.OnceValue(func() [][]string { return rows(markersTable) })
 
-// Clean removes what the API adds to the text of the model: citation markers, and
-// utm_source=openai in links.
+// marker matches a marker with the space that goes with it, and brackets that hold nothing else. The
+// submatch is a part of a path that looks like a marker.
+var marker = sync.OnceValue(func() *regexp.Regexp {
+	sides := map[string][]string{}
+	for _, row := range markers() {
+		sides[row[1]] = append(sides[row[1]], row[2])
+	}
+
+	one := "(?: ?(?:" + strings.Join(sides["after"], "|") + ")|" +
+		"(?:" + strings.Join(sides["before"], "|") + ") ?)"
+	return regexp.MustCompile(`(?m)((?:/citeturn\w*)+[/?#])|` +
+		` ?[\[(（【](?:` + one + `[,;、]?)+ ?[\])）】]|` + one)
+})
+
+// mayHaveMarkers reports whether a text has what paragraphs with markers have.
+func mayHaveMarkers(s string) bool {
+	return slices.ContainsFunc(markers(), func(row []string) bool {
+		hint, _ := strconv.Unquote(`"` + row[0] + `"`)
+		return strings.Contains(s, hint)
+	})
+}
+
+// linkEnd matches what follows the text of a link, or the name of one.
+var linkEnd = text.Regexp(`^(?:\(|: *https?:)`)
+
+// Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai in
+// links. Code stays as it is.
 func Clean(s string) string {
+	if mayHaveMarkers(s) {
+		s = unmarked(s)
+	}
+	if strings.Contains(s, tracker) {
+		s = untrackedLinks(s)
+	}
+	return s
+}
+
+// unmarked removes the markers outside code, paragraph by paragraph.
+func unmarked(s string) string {
+	found := codeIn(s)
 	var b strings.Builder
+	start, end := 0, 0 // of the paragraph
 	for line := range strings.Lines(s) {
-		mayHaveMarkers := strings.IndexByte(line, firstByte) >= 0 ||
-			strings.Contains(line, "citeturn") ||
-			strings.Contains(line, "cite turn")
-		if mayHaveMarkers {
-			line = unmarked(line)
+		end += len(line)
+		if strings.TrimSpace(line) == "" || end == len(s) {
+			found.unmark(&b, s, start, end)
+			start = end
 		}
-		b.WriteString(line)
 	}
-	return untracked(b.String())
+	return b.String()
 }
 
-// unmarked removes the markers of a line.
-func unmarked(line string) string {
+// unmark writes a part of a text without its markers.
+func (c code) unmark(b *strings.Builder, s string, start, end int) {
+	done := start // what is before it is written
+	at := start
+	if !mayHaveMarkers(s[start:end]) {
+		at = end
+	}
+	for at < end {
+		m := marker().FindStringSubmatchIndex(s[at:end])
+		if m == nil {
+			break
+		}
+		from, to := at+m[0], at+m[1]
+		at = to
+
+		codeEnd := c.at(from)
+		link := s[to-1] == ']' && linkEnd().MatchString(s[to:end])
+		switch {
+		case codeEnd >= 0:
+			at = codeEnd
+		case m[2] < 0 && !link:
+			b.WriteString(s[done:from])
+			done = to
+		}
+	}
+	b.WriteString(s[done:end])
+}
+
+// untrackedLinks removes the parameter from the addresses outside code. The text up to the first
+// parameter of a word says whether the word is an address.
+func untrackedLinks(s string) string {
+	const spaces = " \t\r\n"
+	found := codeIn(s)
 	var b strings.Builder
-	for {
-		start := beforeMarker(line)
-		at := citationMarker().FindStringSubmatchIndex(line[start:])
-		if at == nil {
-			return b.String() + line
-		}
+	done, wordEnd := 0, 0 // what is before them is written, and read
+	isAddress := false
 
-		b.WriteString(line[:start+at[0]])
-		if at[2] >= 0 {
-			b.WriteString(line[start+at[2] : start+at[3]])
+	for at := 0; ; {
+		next := strings.Index(s[at:], tracker)
+		if next < 0 {
+			return b.String() + s[done:]
 		}
-		line = line[start+at[1]:]
+		from := at + next
+		at = from + len(tracker)
+
+		if from >= wordEnd {
+			word := s[wordEnd:from]
+			isAddress = address().MatchString(word[strings.LastIndexAny(word, spaces)+1:])
+			wordEnd = len(s)
+			end := strings.IndexAny(s[at:], spaces)
+			if end >= 0 {
+				wordEnd = at + end
+			}
+		}
+		if isAddress && found.at(from) < 0 {
+			before, after := untrack(s[done:from], s[at:])
+			b.WriteString(before)
+			done = len(s) - len(after)
+		}
 	}
 }
 
-// beforeMarker returns where a match of citationMarker may begin. The expression is slow: what is
-// before it is not searched.
-func beforeMarker(line string) int {
-	const before = len(" 【 filecite") // of a match, at most
-	for i := range len(line) {
-		found := line[i] == '`' || line[i] == firstByte || strings.HasPrefix(line[i:], "cite")
-		if found {
-			return max(0, i-before)
-		}
-	}
-	return len(line)
-}
-
-// untracked removes the parameter with the separator that goes with it: the one after it, or the
-// one before the last parameter.
+// untracked removes the parameter from the end of a URL.
 func untracked(s string) string {
 	var b strings.Builder
 	before, after, found := strings.Cut(s, tracker)
-
 	for found {
-		separated := strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&")
-		switch {
-		case separated && strings.HasPrefix(after, "&"):
-			after = after[1:]
-		case separated && queryEnd().MatchString(after):
-			before = before[:len(before)-1]
-		default:
-			before += tracker
-		}
+		before, after = untrack(before, after)
 		b.WriteString(before)
 		before, after, found = strings.Cut(after, tracker)
 	}
 	return b.String() + before
+}
+
+// untrack removes the parameter between two texts with the separator that goes with it: the one after
+// it, or the one before the last parameter.
+func untrack(before, after string) (string, string) {
+	separated := strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&")
+	switch {
+	case separated && strings.HasPrefix(after, "&"):
+		return before, after[1:]
+	case separated && queryEnd().MatchString(after):
+		return before[:len(before)-1], after
+	}
+	return before + tracker, after
 }

@@ -1,12 +1,24 @@
 package cite
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestClean(t *testing.T) {
 	check(t, table(t, "clean"), Clean)
+}
+
+// An answer without markers stays as it is, byte for byte.
+func TestCleanLongAnswer(t *testing.T) {
+	long, err := os.ReadFile("testdata/long.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare.Equal(t, "answer", Clean(string(long)), string(long))
 }
 
 // An answer of 20 KB with 60 markers.

@@ -2,136 +2,388 @@ package cite
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-const maxDate = 500 // bytes next to a link that are searched for its date
+const (
+	maxDate = 500          // bytes next to a link that are searched for its date
+	never   = "9999-12-31" // later than all dates
+)
 
-// anyDate matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205. The submatches are
-// year, month and day, then month and day of the form without separators.
-const anyDate = `((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`
+//go:embed forms.table
+var formsTable string
 
-var numericDate = text.Regexp(`(?:^|\D)` + anyDate)
+//go:embed months.table
+var monthsTable string
 
-// dateOfPath matches a date in the path of a URL, such as /2025/7/1/ and 2025-07-01. Versions
-// (2025.7.1, 2025-7-1) and ids (20250701) are none. It has the submatches of anyDate.
-var dateOfPath = text.Regexp(
-	`(?:^|\D)((?:19|20)\d\d)` +
-		`(?:[-‐‑–/年](\d\d)[-‐‑–/月](\d\d)|[/年](\d{1,2})[/月](\d{1,2}))(?:\D|$)`)
+//go:embed dates.table
+var datesTable string
 
-// dateOfLink matches what follows a link in prose and dates it.
-var dateOfLink = text.Regexp(
-	`(?i)^[^\pL\pN|.。!?！？]*` +
-		`(?:(?:published|updated|dated|as of|公開日?|更新日?)[ \t:：]*)?\D?` +
-		anyDate)
+// form is a row of forms.table.
+type form struct {
+	where string
+	match *regexp.Regexp
+}
 
-// englishDate matches 5 December 2025 and Dec. 5, 2025. The submatches are a first day, the month, a
-// second day and the year.
-var englishDate = text.Regexp(
-	`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)? )?` +
-		`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
-		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
+// forms are those of forms.table.
+var forms = sync.OnceValue(func() (all []form) {
+	values := strings.NewReplacer(
+		"{Y}", `(?P<Y>(?:19|20)\d\d)`,
+		"{M}", `(?P<M>\d{1,2})`,
+		"{MM}", `(?P<M>\d\d)`,
+		"{D}", `(?P<D>\d{1,2})`,
+		"{DD}", `(?P<D>\d\d)`,
+		"{MONTH}", `(?P<M>\pL[\pL\pM]*)\.?`,
+	)
+	for _, row := range rows(formsTable) {
+		all = append(all, form{row[1], regexp.MustCompile(values.Replace(row[0]))})
+	}
+	return all
+})
 
-// date returns the date that the text gives for a source, or "": that of its entry in the list,
-// else one that follows a link at once. Of several, the one in the last line counts.
-func (doc *Document) date(key string) string {
-	inProse := ""
+// months has the numbers of the names in months.table, in lower case.
+var months = sync.OnceValue(func() map[string]int {
+	numbers := map[string]int{}
+	for _, row := range rows(monthsTable) {
+		for i, names := range row[1:] {
+			for _, name := range strings.Fields(names) {
+				numbers[strings.ToLower(name)] = i + 1
+			}
+		}
+	}
+	return numbers
+})
+
+// words has the kinds of the words in dates.table.
+var words = sync.OnceValue(func() map[string]string {
+	kinds := map[string]string{}
+	for _, row := range rows(datesTable) {
+		for word := range strings.SplitSeq(row[1], ", ") {
+			kinds[word] = row[0]
+		}
+	}
+	return kinds
+})
+
+// date is a date in a text.
+type date struct {
+	day  string // YYYY-MM-DD
+	kind string // of the word next to it in dates.table, "" without one
+	part        // where it is, with that word if it is in front
+	form form
+}
+
+// datesIn returns the dates of a text, in order, or those of a path.
+func datesIn(s string, path bool) (all []date) {
+	if !strings.Contains(s, "19") && !strings.Contains(s, "20") {
+		return nil
+	}
+
+	for _, f := range forms() {
+		if path != (f.where == "path") {
+			continue
+		}
+		for _, at := range f.match.FindAllStringSubmatchIndex(s, -1) {
+			d := date{form: f, part: part{at[0], at[1]}}
+			d.day = f.day(s, at)
+			if d.day != "" && standsAlone(s, d.start, d.end) {
+				all = append(all, d)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b date) int {
+		return cmp.Or(a.start-b.start, b.end-a.end)
+	})
+
+	end := 0 // of the date before
+	all = slices.DeleteFunc(all, func(d date) bool {
+		inside := d.start < end
+		end = max(end, d.end)
+		return inside
+	})
+	if path {
+		return all
+	}
+	return withKinds(s, all)
+}
+
+// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if it could be
+// another one: 3/11/2026 is the third of November or March 11.
+func (f form) day(s string, at []int) string {
+	value := func(name string) string {
+		i := f.match.SubexpIndex(name)
+		return s[at[2*i]:at[2*i+1]]
+	}
+
+	month, err := strconv.Atoi(value("M"))
+	if err != nil {
+		month = months()[strings.ToLower(value("M"))]
+	}
+	number, _ := strconv.Atoi(value("D"))
+	if f.where == "clear" && number <= 12 && number != month {
+		return ""
+	}
+
+	day := fmt.Sprintf("%s-%02d-%02d", value("Y"), month, number)
+	_, err = time.Parse(time.DateOnly, day)
+	if err != nil {
+		return ""
+	}
+	return day
+}
+
+var (
+	// joinsBefore and joinsAfter match what makes a date a part of a longer number or name, such as
+	// v2026-03-01 and 2026.3.1.2.
+	joinsBefore = text.Regexp(`[\p{Latin}\d]$|\d\.$`)
+	joinsAfter  = text.Regexp(`^\.?\d`)
+
+	// afterWord matches what a version follows.
+	afterWord = text.Regexp(`[\pL\pN] *$`)
+)
+
+// standsAlone reports whether the part of a text from start to end is no part of a longer number or
+// name.
+func standsAlone(s string, start, end int) bool {
+	return !joinsBefore().MatchString(s[max(0, start-4):start]) && !joinsAfter().MatchString(s[end:])
+}
+
+// withKinds returns the dates of a text with their kinds, without those that look like versions.
+func withKinds(s string, all []date) []date {
+	end := 0 // of the date before
+	for i := range all {
+		d := &all[i]
+		kind, size := kindBefore(s[end:d.start])
+		d.kind = kind
+		end = d.end
+		d.start -= size
+	}
+	for i := range all {
+		next := len(s)
+		if i+1 < len(all) {
+			next = all[i+1].start
+		}
+		if all[i].kind == "" {
+			all[i].kind = kindAfter(s[all[i].end:next])
+		}
+	}
+
+	begin := 0
+	return slices.DeleteFunc(all, func(d date) bool {
+		next := afterWord().MatchString(s[begin:d.start])
+		begin = d.end
+		return d.kind == "version" ||
+			d.kind == "" && (d.form.where == "named" || d.form.where == "alone" && next)
+	})
+}
+
+// beforeDate has what may be between a word and its date.
+const beforeDate = " \t:：(（[*_|\"“”'`-–—~"
+
+var (
+	// connector matches a short word between a word of dates.table and the date ("on", "am", "le").
+	connector = text.Regexp(`[\s:：]\pL{1,3}\.?$`)
+
+	// behindDate matches what may be between a date and its word, as in "2026-05-01-preview".
+	behindDate = text.Regexp(`^[-_.]?[ \t*]*`)
+)
+
+// kindBefore returns the kind of the word at the end of a text that precedes a date, and the bytes from
+// it to the date.
+func kindBefore(s string) (kind string, size int) {
+	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
+		end = strings.TrimRight(end, beforeDate)
+		word := longest(func(word string) bool {
+			start := len(end) - len(word)
+			return start >= 0 && strings.EqualFold(end[start:], word) && isWord(end, start, len(end))
+		})
+		if word != "" {
+			return words()[word], len(s) - len(end) + len(word)
+		}
+	}
+	return "", 0
+}
+
+// kindAfter returns the kind of the word at the start of a text that follows a date.
+func kindAfter(s string) string {
+	s = behindDate().ReplaceAllString(s, "")
+	return words()[longest(func(word string) bool {
+		n := len(word)
+		return n <= len(s) && strings.EqualFold(s[:n], word) && isWord(s, 0, n)
+	})]
+}
+
+// longest returns the longest word of dates.table that matches, or "".
+func longest(matches func(string) bool) (found string) {
+	for word := range words() {
+		if len(word) > len(found) && matches(word) {
+			found = word
+		}
+	}
+	return found
+}
+
+// isWord reports whether a part of a text is not a part of a word. Chinese and Japanese have no spaces
+// between words.
+func isWord(s string, start, end int) bool {
+	spaced := func(r rune) bool {
+		return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+	}
+	first, _ := utf8.DecodeRuneInString(s[start:])
+	before, _ := utf8.DecodeLastRuneInString(s[:start])
+	last, _ := utf8.DecodeLastRuneInString(s[:end])
+	after, _ := utf8.DecodeRuneInString(s[end:])
+	return !(spaced(first) && spaced(before)) && !(spaced(last) && spaced(after))
+}
+
+// pageDates are the dates that a text gives for a page, each "" if there is none.
+type pageDates struct {
+	published string // the latest one that a word names
+	unnamed   string // the first one without a word
+	accessed  string // the first one
+}
+
+// add adds dates of a text. Those after today count for access only.
+func (p *pageDates) add(all []date, today string) {
+	for _, d := range all {
+		past := d.day <= today
+		switch {
+		case d.kind == "accessed":
+			p.accessed = cmp.Or(p.accessed, d.day)
+		case d.kind == "published" && past:
+			p.published = max(p.published, d.day)
+		case d.kind == "" && past:
+			p.unnamed = cmp.Or(p.unnamed, d.day)
+		}
+	}
+}
+
+// page returns the date of the page, or "".
+func (p pageDates) page() string {
+	return cmp.Or(p.published, p.unnamed)
+}
+
+// datesOf returns what the text says about a source: in its list, and right after a link in prose. Of
+// several places, the last one that has a date counts.
+func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 	for i, l := range slices.Backward(doc.lines) {
 		for k, link := range l.links {
 			if link.key != key {
 				continue
 			}
-			if i >= doc.begin && i < doc.end {
-				date := doc.listDate(i, k)
-				if date != "" {
-					return date
-				}
+			if i >= doc.begin && i < doc.end && listed.page() == "" {
+				found := doc.listDates(i, k, today)
+				found.accessed = cmp.Or(listed.accessed, found.accessed)
+				listed = found
 			}
-			if inProse == "" {
-				inProse = doc.proseDate(i, k)
+			if inProse == (pageDates{}) {
+				inProse = doc.proseDates(i, k, today)
 			}
 		}
 	}
-	return inProse
+	return listed, inProse
 }
 
-// listDate returns the date that an entry of the list gives for link k of line i: after it, or
-// before it where the dates come first, or in a line without a link that belongs to the same entry.
-func (doc *Document) listDate(i, k int) string {
+// listDates returns the dates that an entry of the list gives for link k of line i: after it, or before
+// it where the dates come first, or in a line without a link that belongs to the same entry.
+func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	l := doc.lines[i]
 	before, after := l.around(k)
 	lastLink := l.links[len(l.links)-1]
 
-	dateBefore := firstDate(before[max(0, len(before)-maxDate):])
-	datesFollow := firstDate(l.text[lastLink.End:]) != ""
-	if datesFollow {
-		dateBefore = ""
+	var atEnd pageDates
+	atEnd.add(datesIn(near(l.text[lastLink.End:]), false), today)
+	if atEnd.page() == "" {
+		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
 	}
-	return cmp.Or(
-		dateBefore,
-		firstDate(after),
-		doc.dateBeside(i+1, i+1),
-		doc.dateBeside(i-1, i),
-	)
+	found.add(datesIn(near(after), false), today)
+
+	below := i + 1
+	blank := below+1 < doc.end && strings.TrimSpace(doc.lines[below].text) == ""
+	if blank && doc.lines[below+1].entry().date {
+		below++
+	}
+	found.add(doc.datesBeside(below, below), today)
+	if found.page() == "" {
+		found.add(doc.datesBeside(i-1, i), today)
+	}
+	return found
 }
 
-// dateBeside returns the date of line i, which is next to the line of a link, if it has no link itself.
+// datesBeside returns the dates of line i, which is next to the line of a link, if it has no link itself.
 // Both are in one entry if the lower line does not start another.
-func (doc *Document) dateBeside(i, lower int) string {
+func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
-	sameEntry := inside && !bulletStart().MatchString(doc.lines[lower].text)
+	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
-		return ""
+		return nil
 	}
-	return firstDate(doc.lines[i].text)
+	return datesIn(near(doc.lines[i].text), false)
 }
 
-// proseDate returns the date that follows link k of line i at once.
-func (doc *Document) proseDate(i, k int) string {
+var (
+	// besideLink matches what may be between a link in prose and a word that dates it, and
+	// nextToLink what may be between it and a date without a word.
+	besideLink = text.Regexp(`^[^\pL\pN|.。!?！？]*$`)
+	nextToLink = text.Regexp(`^[^\pL\pN|.。!?！？:：]*$`)
+
+	// afterSource matches what follows a date that ends what is said about a link.
+	afterSource = text.Regexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|])`)
+
+	// remarkEnd matches the end of a remark about a link.
+	remarkEnd = text.Regexp(`[)）\]】。|]`)
+)
+
+// proseDates returns the dates that follow link k of line i at once and speak of the page: what comes
+// after "[page](URL): 2026-03-31 is" does not.
+func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	_, after := doc.lines[i].around(k)
-	start := iso(after[:min(len(after), maxDate)])
-	return firstDate(dateOfLink().FindString(start))
+	after = near(after)
+	all := datesIn(after, false)
+	if len(all) == 0 {
+		return found
+	}
+
+	first := all[0]
+	gap := after[:first.start]
+	ofPage := besideLink().MatchString(gap)
+	if first.kind == "" {
+		ofPage = nextToLink().MatchString(gap) && afterSource().MatchString(after[first.end:])
+	}
+	if !ofPage {
+		return found
+	}
+	end := remarkEnd().FindStringIndex(after[first.end:])
+	if end != nil {
+		all = slices.DeleteFunc(all, func(d date) bool { return d.start > first.end+end[0] })
+	}
+	found.add(all, today)
+	return found
 }
 
-// dateInPath returns the date in the path of a URL, or "".
-func dateInPath(u string) string {
+// dateInPath returns the date in the path of a URL, or "". Those after today are none.
+func dateInPath(u, today string) string {
 	_, _, rest := cutHost(u)
 	path := rest[:strings.IndexAny(rest+"?", "?#")]
-	return matchDate(dateOfPath(), path[:min(len(path), maxDate)])
+	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
+	var found pageDates
+	found.add(datesIn(near(cmp.Or(unescaped, path)), true), today)
+	return found.unnamed
 }
 
-// firstDate returns the first date near the start of s as YYYY-MM-DD, or "".
-func firstDate(s string) string {
-	return matchDate(numericDate(), iso(s[:min(len(s), maxDate)]))
-}
-
-// matchDate returns the first match of an expression that is a date as YYYY-MM-DD, or "".
-func matchDate(dates *regexp.Regexp, s string) string {
-	for _, m := range dates.FindAllStringSubmatch(s, -1) {
-		month := m[2] + m[4] // one of them is empty
-		day := m[3] + m[5]
-		date := fmt.Sprintf("%s-%02s-%02s", m[1], month, day)
-
-		_, err := time.Parse(time.DateOnly, date)
-		if err == nil {
-			return date
-		}
-	}
-	return ""
-}
-
-// iso rewrites English dates as 2025-12-5.
-func iso(s string) string {
-	return englishDate().ReplaceAllStringFunc(s, func(date string) string {
-		m := englishDate().FindStringSubmatch(date)
-		day := cmp.Or(m[3], m[1]) // the one next to the year
-		month, _ := time.Parse("Jan", m[2])
-		return fmt.Sprintf("%s-%02d-%s", m[4], month.Month(), day)
-	})
+// near returns the start of a text, which is searched for a date.
+func near(s string) string {
+	return s[:min(len(s), maxDate)]
 }

@@ -14,11 +14,7 @@ const noDate = "accessed " + today
 func dateOf(text, page string) string {
 	var dates []string
 	for _, c := range NewDocument(text, "oai-weather").Citations(sources(page), 3, today) {
-		if c.Accessed {
-			c.PublishedAt = "accessed " + c.PublishedAt
-		}
-
-		dates = append(dates, c.PublishedAt)
+		dates = append(dates, c.Date())
 	}
 	return strings.Join(dates, ", ")
 }

@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,21 +36,25 @@ const (
 	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
 )
 
-// datedEntry matches an entry of the list in the form that the policy asks for. The submatch is its
-// date, which may not exist ("2025-13-45").
+// datedEntry matches an entry of the list in the form that the policy asks for.
 var datedEntry = text.Regexp(
 	`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + "|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
-		`(\d{4}-\d{2}-\d{2})(?: JST)?[)）.。*_\s]*$`)
+		`DATE` + remarks)
 
 // undatedEntry matches an entry without a date: a URL after a bullet, or a line that is no more than
 // an identifier, a URL or a link, with a remark such as "(no date)".
 var undatedEntry = text.Regexp(
 	`^` + bullet + `.*https?://|` +
 		`^(?:` + bullet + `)?\s*` +
-		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` +
-		`(?:\s*[(（][^\d()（）]*[)）])?[.。*_\s]*$`)
+		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` + remarks)
+
+// remarks matches what may end an entry: " JST)", "(no date)", "[PDF]".
+const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
+
+// onlyDate matches a line that has nothing else, in which DATE stands for a date.
+var onlyDate = text.Regexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
 // bulletStart matches the start of an entry, in this form or another.
 var bulletStart = text.Regexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
@@ -79,8 +84,9 @@ type Document struct {
 	lines []line
 
 	// The list is lines[begin:end], and its heading is lines[begin-1]. Both are 0 without a list.
-	begin int
-	end   int
+	begin  int
+	end    int
+	indent int // bytes of the blanks before its first line
 }
 
 // line is a line of a text. Only the first maxLinks links of a text are known.
@@ -125,12 +131,21 @@ func NewDocument(body string, names ...string) *Document {
 }
 
 // readList finds the end of the list, and whether it closes the text. A paragraph below the entries
-// is not a part of the list.
+// is not a part of the list. Lines below the first one of an entry belong to it if they have only a date,
+// or if they are indented.
 func (doc *Document) readList() {
 	linked := false       // a line has a link
-	dated := false        // a line is an entry with a date
-	onlyEntries := true   // the lines are entries or blank
+	dated := false        // an entry has a date
+	onlyEntries := true   // the lines are of entries or blank
 	belowEntries := false // the line is below a blank one, and that below a link
+	open := false         // an entry has no source yet
+
+	first := slices.IndexFunc(doc.lines[doc.begin:], func(l line) bool {
+		return strings.TrimSpace(l.text) != ""
+	})
+	if first >= 0 {
+		doc.indent = indentation(doc.lines[doc.begin+first].text)
+	}
 
 	for i, l := range doc.lines[doc.begin:] {
 		if strings.TrimSpace(l.text) == "" {
@@ -138,20 +153,47 @@ func (doc *Document) readList() {
 			continue
 		}
 
-		entry, withDate := l.entry()
-		prose := !entry && !bulletStart().MatchString(l.text)
+		e := l.entry()
+		starts := doc.startsEntry(doc.begin + i)
+		prose := !e.source && !e.date && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
 			doc.end = doc.begin + i
 			return
 		}
 		belowEntries = false
+
+		belongs := e.date || doc.isIndented(doc.begin+i)
+		switch {
+		case starts:
+			onlyEntries = onlyEntries && !open
+			open = !e.source
+		case e.source:
+			open = false
+		default:
+			onlyEntries = onlyEntries && belongs
+		}
 		linked = linked || len(l.links) > 0
-		dated = dated || withDate
-		onlyEntries = onlyEntries && entry
+		dated = dated || e.dated
 	}
 
 	doc.end = len(doc.lines)
-	doc.Closing = dated && onlyEntries
+	doc.Closing = dated && onlyEntries && !open
+}
+
+// startsEntry reports whether line i of the list begins an entry: it has a bullet, and is not indented
+// more than the first line.
+func (doc *Document) startsEntry(i int) bool {
+	return bulletStart().MatchString(doc.lines[i].text) && !doc.isIndented(i)
+}
+
+// isIndented reports whether line i is indented more than the first line of the list.
+func (doc *Document) isIndented(i int) bool {
+	return indentation(doc.lines[i].text) > doc.indent
+}
+
+// indentation returns the bytes of the blanks that a line begins with.
+func indentation(s string) int {
+	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
 // Listed returns the pages of the list, with the dates that it gives.
@@ -161,9 +203,11 @@ func (doc *Document) Listed() []Citation {
 		l := doc.lines[i]
 		for k, link := range l.links {
 			if link.Page != "" {
+				found := doc.listDates(i, k, never)
 				list = append(list, Citation{
 					URL:         link.Page,
-					PublishedAt: doc.listDate(i, k),
+					PublishedAt: cmp.Or(found.page(), found.accessed),
+					Accessed:    found.page() == "" && found.accessed != "",
 				})
 			}
 		}
@@ -171,11 +215,8 @@ func (doc *Document) Listed() []Citation {
 	return list
 }
 
-// The URLs of images and in code are no links.
-var (
-	image = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
-	code  = text.Regexp("(?s)```.*?(?:```|$)|`[^`\n]*`")
-)
+// image matches an image, whose URL is no link.
+var image = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
 
 // lastURL matches the URL at the end of a text.
 var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
@@ -187,7 +228,7 @@ func Linked(body string, cut bool) []Citation {
 	if cut {
 		body = lastURL().ReplaceAllString(body, "")
 	}
-	body = code().ReplaceAllString(body, "")
+	body = codeIn(body).cut(body)
 	body = image().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).Listed()
@@ -205,17 +246,35 @@ func Public(pages []Citation) []Citation {
 	})
 }
 
-// entry reports whether a line is an entry of a list, and whether it has a date in the form that the
-// policy asks for. In the middle of a long line is a URL or a title.
-func (l line) entry() (entry, withDate bool) {
+// entry is what a line of a list is.
+type entry struct {
+	source bool // it names one, in the form of an entry
+	dated  bool
+	date   bool // it is no more than a date
+}
+
+// entry returns what a line is, whatever the form of its dates. In the middle of a long line is a URL or a title.
+func (l line) entry() (e entry) {
 	s := l.text
 	if len(s) > maxEntry {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
 	}
 
-	m := datedEntry().FindStringSubmatch(s)
-	withDate = m != nil && firstDate(m[1]) != ""
-	return withDate || undatedEntry().MatchString(s), withDate
+	// Dates and digits in URLs do not count.
+	for _, link := range slices.Backward(Links(s, maxLinks)) {
+		s = s[:link.Start] + "https://x" + s[link.End:]
+	}
+	with, without := s, s
+	for _, d := range slices.Backward(datesIn(s, false)) {
+		if d.kind != "other" {
+			e.dated = true
+			with = with[:d.start] + "DATE" + with[d.end:]
+			without = without[:d.start] + without[d.end:]
+		}
+	}
+	e.source = e.dated && datedEntry().MatchString(with) || undatedEntry().MatchString(without)
+	e.date = onlyDate().MatchString(with)
+	return e
 }
 
 // around returns the text between a link and the ones next to it.

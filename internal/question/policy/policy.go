@@ -18,7 +18,7 @@ import (
 
 // Revision is the date of the last change of the built-in policy and the product version at that
 // time. A test compares it with the text.
-const Revision = "2026-11-21 v1.3.0"
+const Revision = "2026-11-28 v1.3.0"
 
 // SourceFile is the policy.system.source that selects the user's file. The other one is builtin.
 const SourceFile = "file"
