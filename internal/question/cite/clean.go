@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
@@ -25,14 +26,11 @@ var (
 //go:embed markers.table
 var markersTable string
 
-// markers are the rows of markers.table.
-var markers = sync.OnceValue(func() [][]string { return rows(markersTable) })
-
 // marker matches a marker with the space that goes with it, and brackets that hold nothing else. The
 // submatch is a part of a path that looks like a marker.
 var marker = sync.OnceValue(func() *regexp.Regexp {
 	sides := map[string][]string{}
-	for _, row := range markers() {
+	for _, row := range rows(markersTable) {
 		sides[row[1]] = append(sides[row[1]], row[2])
 	}
 
@@ -42,12 +40,54 @@ var marker = sync.OnceValue(func() *regexp.Regexp {
 		` ?[\[(（【](?:` + one + `[,;、]?)+ ?[\])）】]|` + one)
 })
 
-// mayHaveMarkers reports whether a text has what paragraphs with markers have.
-func mayHaveMarkers(s string) bool {
-	return slices.ContainsFunc(markers(), func(row []string) bool {
+// hints are what paragraphs with markers have, each once.
+var hints = sync.OnceValue(func() (all []string) {
+	for _, row := range rows(markersTable) {
 		hint, _ := strconv.Unquote(`"` + row[0] + `"`)
-		return strings.Contains(s, hint)
-	})
+		if !slices.Contains(all, hint) {
+			all = append(all, hint)
+		}
+	}
+	return all
+})
+
+// mayHaveMarkers reports whether a text has a hint.
+func mayHaveMarkers(s string) bool {
+	return slices.ContainsFunc(hints(), func(hint string) bool { return strings.Contains(s, hint) })
+}
+
+// beforeHint is how many bytes of a marker may be before its hint, at most.
+const beforeHint = 16
+
+// nextMarkers says where markers may begin. The expression is slow: what is before them is not
+// searched.
+type nextMarkers struct {
+	s    string
+	next []int // where each hint is next
+}
+
+// from returns where a marker may begin, from a byte of the text on, or the length of the text.
+func (n *nextMarkers) from(at int) int {
+	first := len(n.s)
+	for i, hint := range hints() {
+		if n.next[i] < at {
+			k := strings.Index(n.s[at:], hint)
+			n.next[i] = at + k
+			if k < 0 {
+				n.next[i] = len(n.s)
+			}
+		}
+		first = min(first, n.next[i])
+	}
+	if first == len(n.s) {
+		return first
+	}
+
+	begin := max(at, first-beforeHint)
+	for !utf8.RuneStart(n.s[begin]) {
+		begin++
+	}
+	return begin
 }
 
 // linkEnd matches what follows the text of a link, or the name of one.
@@ -83,11 +123,12 @@ func unmarked(s string) string {
 // unmark writes a part of a text without its markers.
 func (c code) unmark(b *strings.Builder, s string, start, end int) {
 	done := start // what is before it is written
-	at := start
-	if !mayHaveMarkers(s[start:end]) {
-		at = end
-	}
-	for at < end {
+	next := nextMarkers{s[:end], slices.Repeat([]int{-1}, len(hints()))}
+	for at := start; ; {
+		at = next.from(at)
+		if at == end {
+			break
+		}
 		m := marker().FindStringSubmatchIndex(s[at:end])
 		if m == nil {
 			break
