@@ -87,12 +87,15 @@ type usage struct {
 	Searches   int64 `json:"-"` // in _meta as searches
 }
 
+// maxStep bounds a query or a URL in _meta, in characters.
+const maxStep = 200
+
 // success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
 // in _meta.
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	clean := s.options.Redactor.Line
 	m := a.Meta
-	return s.object(req, a, map[string]any{
+	meta := map[string]any{
 		"usage":          usage(m.Usage),
 		"resolved_model": clean(m.ResolvedModel),
 		"service_tier":   clean(m.ServiceTier),
@@ -100,7 +103,23 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 		"request_id":     clean(m.RequestID),
 		"searches":       m.Searches,
 		"elapsed_ms":     m.Elapsed.Milliseconds(),
-	})
+	}
+	if m.FollowUp != "" {
+		meta["follow_up"] = m.FollowUp
+	}
+	for name, steps := range map[string][]string{
+		"queries": m.Queries,
+		"opened":  m.Opened,
+	} {
+		var list []string
+		for _, step := range steps {
+			list = append(list, s.options.Redactor.Truncate(step, maxStep))
+		}
+		if list != nil { // some clients show _meta to the model
+			meta[name] = list
+		}
+	}
+	return s.object(req, a, meta)
 }
 
 // failure reports why a call has no answer with the code of spec appendix B: as an error of the

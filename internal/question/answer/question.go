@@ -35,6 +35,8 @@ type Question struct {
 	OnlyDomains    bool     `json:"only_domains" except:"answer_quick" flag:"search only --domains" doc:"Search no other pages than those of domains."`
 	ExcludeDomains []string `json:"exclude_domains" except:"answer_quick" flag:"do not search or cite these 'DOMAINS'" doc:"Host names whose pages are neither searched nor cited."`
 
+	FollowUpTo EarlierQuestion `json:"follow_up_to" flag:"continue the earlier 'QUESTION'" doc:"Earlier question, word for word, that this one continues."`
+
 	Style string // of version 0.5, which no tool lists: one of styles; others are not sent
 }
 
@@ -120,6 +122,8 @@ func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
 		*p = append(*p, names...)
 	case *bool:
 		*p, err = boolean(v)
+	case *EarlierQuestion:
+		*p, err = earlierQuestion(v)
 	case *string:
 		*p, err = line(v)
 	}
