@@ -95,6 +95,7 @@ const maxStep = 200
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	clean := s.options.Redactor.Line
 	m := a.Meta
+
 	meta := map[string]any{
 		"usage":          usage(m.Usage),
 		"resolved_model": clean(m.ResolvedModel),
@@ -104,6 +105,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 		"searches":       m.Searches,
 		"elapsed_ms":     m.Elapsed.Milliseconds(),
 	}
+
 	if m.FollowUp != "" {
 		meta["follow_up"] = m.FollowUp
 	}

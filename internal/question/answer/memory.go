@@ -75,9 +75,7 @@ func (m *memory) sweepLocked() {
 	m.turns = slices.DeleteFunc(m.turns, turn.isOver)
 }
 
-// add remembers a turn, which ends now, in place of an earlier one with the same question. Of more
-// than maxTurns, or of more than maxMemory, the first ones of the person with the largest share are
-// forgotten, so that a person with many questions or long answers does not end the memory of others.
+// add remembers a turn, which ends now, in place of an earlier one with the same question.
 func (m *memory) add(t turn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +86,13 @@ func (m *memory) add(t turn) {
 	})
 	t.ended = time.Now()
 	m.turns = append(m.turns, t)
+	m.boundLocked()
+}
 
+// boundLocked forgets turns until there are at most maxTurns with at most maxMemory: the first ones of
+// the person with the largest share, so that a person with many questions or long answers does not end
+// the memory of others.
+func (m *memory) boundLocked() {
 	for {
 		used := 0
 		shares := map[string]int{} // by person
@@ -135,6 +139,7 @@ func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
 	if !a.remembers(c) {
 		return
 	}
+
 	t := turn{
 		person:   c.Person.ID,
 		question: strings.Clone(strings.TrimSpace(q.Query)),
@@ -162,17 +167,18 @@ func (a *Answerer) earlier(
 	if question == "" {
 		return nil, ""
 	}
+
 	messages = append(messages, call.UserMessage(question))
 	if !a.remembers(c) {
 		return messages, followsQuestion
 	}
 
 	t := a.memory.find(c.Person.ID, question)
-	hidden := cite.NewHosts(blocked)
-	isHidden := func(linked cite.Citation) bool { return hidden.Has(linked.URL) }
-	if t.answer == "" ||
-		slices.ContainsFunc(t.pages, hidden.Has) ||
-		slices.ContainsFunc(cite.Linked(t.answer, false), isHidden) {
+	pages := slices.Clone(t.pages) // others read t.pages
+	for _, linked := range cite.Linked(t.answer, false) {
+		pages = append(pages, linked.URL)
+	}
+	if t.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).Has) {
 		return messages, followsQuestion
 	}
 	return append(messages, call.AssistantMessage(t.answer)), followsAnswer
