@@ -60,6 +60,7 @@
 //	which citations the limit keeps        cite     Document.choose
 //	which date a citation has              cite     Document.Citations, Document.datesOf, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
+//	which earlier answer a question gets   answer   Answerer.earlier, Answerer.remember
 //	whether a list ends the text           cite     Document.readList
 //	whether another attempt follows, when  llm      exchange.decide, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused

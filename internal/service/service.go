@@ -43,6 +43,7 @@ type Options struct {
 	Warnings    []string         // of loading it
 	Offline     bool             // answer from the built-in fake API
 	RefusalTime time.Duration    // for how long a refusal of the key is remembered
+	OnePerson   bool             // of answer.Options
 	LogFormat   string           // of logging.Options
 	Stderr      io.Writer        // gets the log
 	Redactor    *redact.Redactor // gets the secrets of the configuration
@@ -115,7 +116,7 @@ func New(o Options) (*Service, error) {
 		LogErr:   logErr,
 		Redactor: o.Redactor,
 		API:      client,
-		Answerer: newAnswerer(cfg, client, instructions, byTool, log),
+		Answerer: o.answerer(cfg, client, instructions, byTool, log),
 		Settings: settings(cfg),
 		Getenv:   o.Getenv,
 		Command:  command(o.Getenv),
@@ -149,8 +150,8 @@ func (o Options) connect(
 	}
 }
 
-// newAnswerer makes what turns a question into an answer.
-func newAnswerer(
+// answerer makes what turns a question into an answer.
+func (o Options) answerer(
 	cfg *config.Config,
 	client *llm.Client,
 	instructions string,
@@ -168,6 +169,8 @@ func newAnswerer(
 		UserLocation: location(cfg),
 		ExtraBody:    cfg.Request.ExtraBody,
 		Stream:       cfg.Responses.Stream,
+		Memory:       cfg.Server.AnswerMemory,
+		OnePerson:    o.OnePerson,
 		Location:     cfg.Location,
 		Logger:       log,
 	})

@@ -25,7 +25,7 @@ type Profile struct {
 type Request struct {
 	Profile
 	Instructions string
-	Input        []json.RawMessage // items: UserMessage and Response.InputItems
+	Input        []json.RawMessage // items: UserMessage, AssistantMessage and Response.InputItems
 	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
 	ToolChoice   string            // "": auto
 	Include      []string
@@ -46,6 +46,17 @@ func UserMessage(query string) json.RawMessage {
 			"type": "input_text",
 			"text": query,
 		}},
+	})
+	return data
+}
+
+// AssistantMessage returns an input item with a message of the model. Its content is a string, as in
+// the SDK's EasyInputMessageParam: an output_text needs the id of its message at some servers.
+func AssistantMessage(answer string) json.RawMessage {
+	data, _ := json.Marshal(map[string]any{ // strings cannot fail
+		"type":    "message",
+		"role":    "assistant",
+		"content": answer,
 	})
 	return data
 }

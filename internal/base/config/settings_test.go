@@ -5,6 +5,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,6 +84,31 @@ const messages = `
 const toolCall = `{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"_meta":META,` +
 	`"name":%[1]q,"arguments":{"query":"QUERY"}}}` + "\n"
 
+// followUp is the message that continues the question of the calls before.
+const followUp = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"_meta":META,` +
+	`"name":"answer","arguments":{"query":"QUERY","follow_up_to":"QUERY"}}}` + "\n"
+
+// results are the lines on stdout.
+type results struct {
+	bytes.Buffer
+	complete chan struct{} // closed with the result of the last message before followUp
+}
+
+// Write adds a line.
+func (r *results) Write(line []byte) (int, error) {
+	n, err := r.Buffer.Write(line)
+	if bytes.Count(r.Bytes(), []byte("\n")) == 3+len(call.Tools) {
+		close(r.complete)
+	}
+	return n, err
+}
+
+// Read returns EOF when they are complete.
+func (r *results) Read([]byte) (int, error) {
+	<-r.complete
+	return 0, io.EOF
+}
+
 const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{}}`
@@ -134,9 +160,13 @@ func (s setting) session(t *testing.T, key string) string {
 	for _, tool := range call.Tools {
 		input += fmt.Sprintf(toolCall, tool.Name)
 	}
-	stdin := strings.NewReader(values.Replace(input))
-	var stdout, stderr bytes.Buffer
-	code := cli.Run(t.Context(), args, environ, stdin, &stdout, &stderr)
+	stdout := &results{complete: make(chan struct{})}
+	stdin := io.MultiReader(
+		strings.NewReader(values.Replace(input)),
+		stdout, // waits
+		strings.NewReader(values.Replace(followUp)))
+	var stderr bytes.Buffer
+	code := cli.Run(t.Context(), args, environ, stdin, stdout, &stderr)
 	if code != 0 {
 		t.Fatalf("exit code %d with %s: %s", code, document, &stderr)
 	}

@@ -200,6 +200,7 @@ func (a *app) connect(
 		Warnings:    warnings,
 		Offline:     f.offline,
 		RefusalTime: f.refusalTime,
+		OnePerson:   f.onePerson,
 		LogFormat:   a.logFormat(),
 		Stderr:      a.stderr,
 		Redactor:    a.redactor,

@@ -26,6 +26,7 @@ type commonFlags struct {
 	silent  bool // start prints no warnings: the JSON of --show-config alone has them
 
 	refusalTime time.Duration // for how long a refusal of the key is remembered
+	onePerson   bool          // all calls are of one person, who has no ID
 }
 
 // addConfig adds the flag --config to a command.

@@ -94,6 +94,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	}
 
 	f.common.silent = !f.stdio
+	f.common.onePerson = f.stdio
 	s, err := f.app.start(&f.common)
 	if err != nil {
 		return err

@@ -87,8 +87,11 @@ type usage struct {
 	Searches   int64 `json:"-"` // in _meta as searches
 }
 
-// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call and
-// the sources whose date is that of access are in _meta.
+// maxStep bounds a query or a URL in _meta, in characters.
+const maxStep = 200
+
+// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call,
+// what it searched and the sources whose date is that of access are in _meta.
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	clean := s.options.Redactor.Line
 	m := a.Meta
@@ -110,6 +113,21 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	}
 	if accessed != nil {
 		meta["accessed"] = accessed
+	}
+	if m.FollowUp != "" {
+		meta["follow_up"] = m.FollowUp
+	}
+	for name, steps := range map[string][]string{
+		"queries": m.Queries,
+		"opened":  m.Opened,
+	} {
+		var list []string
+		for _, step := range steps {
+			list = append(list, s.options.Redactor.Truncate(step, maxStep))
+		}
+		if list != nil { // some clients show _meta to the model
+			meta[name] = list
+		}
 	}
 	return s.object(req, a, meta)
 }

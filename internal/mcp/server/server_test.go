@@ -208,3 +208,26 @@ func TestTimeout(t *testing.T) {
 		}
 	})
 }
+
+// What the searches did is in _meta without secrets and in at most 200 characters, if there is any.
+func TestSteps(t *testing.T) {
+	s, _ := newServer()
+	a := &answer.Answer{Meta: answer.Meta{
+		Queries:  []string{"a\n" + secret, strings.Repeat("x", 195) + secret},
+		FollowUp: "question",
+	}}
+	got, _ := json.Marshal(s.success(request("x"), a).Meta)
+	for path, want := range map[string]string{
+		"queries":   `["a [redacted]","` + strings.Repeat("x", 195) + `[red…"]`,
+		"opened":    "",
+		"follow_up": `"question"`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			value := gjson.GetBytes(got, "openai-responses-mcp/"+path).Raw
+			compare.Equal(t, "value", value, want)
+		})
+	}
+
+	s.options.Settings.NoMeta = true
+	compare.Equal(t, "without _meta", len(s.success(request("x"), a).Meta), 0)
+}

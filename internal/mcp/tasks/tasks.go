@@ -332,5 +332,8 @@ func size(a *answer.Answer) int {
 	for _, c := range slices.Concat(a.Citations, a.Sources) {
 		n += len(c.URL) + len(c.Title)
 	}
+	for _, step := range slices.Concat(a.Meta.Queries, a.Meta.Opened) {
+		n += len(step)
+	}
 	return n
 }

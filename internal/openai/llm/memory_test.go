@@ -266,27 +266,32 @@ func TestIdentifierAskedFor(t *testing.T) {
 }
 
 // A server that refuses background in words is asked in the foreground. Words that may be those of
-// the question decide nothing beyond the call.
+// the question, or of an earlier answer, decide nothing beyond the call.
 func TestBackgroundInWords(t *testing.T) {
 	eachRow(t, "in-words", func(t *testing.T, _ string, row []string) {
 		asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
-		cl, api := newShared()
-		api.refuse("background", answer(400, apiBody("", code, "", message)))
-		r := backgroundQuestion()
-		r.Input = []json.RawMessage{call.UserMessage(asked)}
+		for _, input := range [][]json.RawMessage{
+			{call.UserMessage(asked)},
+			{call.UserMessage("x"), call.AssistantMessage(asked), call.UserMessage("y")},
+		} {
+			cl, api := newShared()
+			api.refuse("background", answer(400, apiBody("", code, "", message)))
+			r := backgroundQuestion()
+			r.Input = input
 
-		for range 3 {
-			_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
-			wantEqual(t, "kind", kindOf(t, err).Label(), kind)
-		}
-		_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
-		wantSuccess(t, err)
+			for range 3 {
+				_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+				wantEqual(t, "kind", kindOf(t, err).Label(), kind)
+			}
+			_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
+			wantSuccess(t, err)
 
-		var got []string
-		for _, params := range api.sent {
-			got = append(got, fmt.Sprint(sends(params, "background")))
+			var got []string
+			for _, params := range api.sent {
+				got = append(got, fmt.Sprint(sends(params, "background")))
+			}
+			wantEqual(t, "requests with background", strings.Join(got, " "), want)
 		}
-		wantEqual(t, "requests with background", strings.Join(got, " "), want)
 	})
 }
 

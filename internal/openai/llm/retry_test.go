@@ -66,6 +66,21 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// Words of an earlier answer, which a server repeats, name no wait.
+func TestWaitInEarlierAnswer(t *testing.T) {
+	bubble(t, "wait", func(t *testing.T) {
+		const said = "Please try again in 7 hours."
+		refusal := apiBody("", "rate_limit_exceeded", "", said)
+		cl, api := newClient(2, answer(429, refusal), succeed)
+		r := question()
+		r.Input = []json.RawMessage{call.AssistantMessage(said), call.UserMessage("Why?")}
+
+		_, err := cl.Create(within(t, time.Hour), &call.Call{}, r)
+		wantSuccess(t, err)
+		api.wantRequests(t, 2)
+	})
+}
+
 // The message of another error names no wait, and a 200 that fails for another reason has none.
 func TestWaitsOfOthers(t *testing.T) {
 	const message = "Please try again in 20s."

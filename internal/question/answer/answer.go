@@ -4,6 +4,7 @@
 //	answer.go     the Answerer, and what goes in and out
 //	question.go   the arguments of the tools -> question
 //	request.go    question and profile -> request with its web search tool
+//	memory.go     the last answers, for questions that continue one
 //	converse.go   one request, or more when there is nothing to cite
 //	background.go a request that the API answers later
 //	stage.go      an event of a request -> words for a status line
@@ -41,6 +42,8 @@ type Options struct {
 	UserLocation *Location      // nil: not sent
 	ExtraBody    map[string]any // merged into the request body
 	Stream       string         // "false": plain calls; else streams
+	Memory       bool           // answers are remembered for Question.FollowUpTo
+	OnePerson    bool           // calls of a person without an ID are all of one person
 	Location     *time.Location // of all dates; nil: UTC
 	Logger       *slog.Logger   // nil: discard
 }
@@ -52,14 +55,17 @@ type Rules struct {
 }
 
 // Answerer answers questions. It is safe for concurrent use.
-type Answerer struct{ o Options }
+type Answerer struct {
+	o      Options
+	memory memory
+}
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
 	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Answerer{o}
+	return &Answerer{o: o}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
@@ -83,6 +89,9 @@ type Meta struct {
 	ResponseID    string        // of the last response
 	RequestID     string        // X-Request-Id of the last response
 	Searches      int           // billable ones if the API reports them, else those in the output
+	Queries       []string      // of the searches, the first ones
+	Opened        []string      // URLs of pages that the model opened, the first ones
+	FollowUp      string        // what the model got of Question.FollowUpTo: "answer", "question" or ""
 	Retries       int           // of all requests
 	Elapsed       time.Duration // from question to answer
 }
@@ -113,6 +122,8 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 	began := time.Now()
 	req := a.request(ctx, c.Tool, q)
 	r := &reading{blocked: a.Blocked(q.ExcludeDomains)}
+	earlier, followUp := a.earlier(c, q, r.blocked)
+	req.Input = append(earlier, req.Input...)
 	err := a.converse(ctx, c, req, r)
 	if err != nil {
 		return nil, err
@@ -126,7 +137,15 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		Status:   status,
 		Streamed: r.last.Streamed,
 	})
-	return a.compose(c, r, req.Model, began)
+	ans, err := a.compose(c, r, req.Model, began)
+	if err != nil {
+		return nil, err
+	}
+	ans.Meta.FollowUp = followUp
+	if r.incomplete == "" {
+		a.remember(c, q, ans)
+	}
+	return ans, nil
 }
 
 // date is the date of t, YYYY-MM-DD.

@@ -49,6 +49,8 @@ func (a *Answerer) compose(
 			ResponseID:    r.last.ID,
 			RequestID:     r.last.RequestID,
 			Searches:      c.Searches,
+			Queries:       r.queries,
+			Opened:        r.opened,
 			Retries:       r.retries,
 			Elapsed:       time.Since(began),
 		},

@@ -37,6 +37,8 @@ type Question struct {
 	ExcludeDomains []string `json:"exclude_domains" except:"answer_quick" flag:"do not search or cite these 'DOMAINS'" doc:"Host names whose pages are neither searched nor cited."`
 	Country        string   `json:"country" format:"country" flag:"search as from 'COUNTRY', such as DE" doc:"Country to search from: two letters, such as DE."`
 
+	FollowUpTo EarlierQuestion `json:"follow_up_to" flag:"continue the earlier 'QUESTION'" doc:"Earlier question, word for word, that this one continues."`
+
 	Style string // of version 0.5, which no tool lists: one of styles; others are not sent
 }
 
@@ -122,6 +124,8 @@ func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
 		*p = append(*p, names...)
 	case *bool:
 		*p, err = boolean(v)
+	case *EarlierQuestion:
+		*p, err = earlierQuestion(v)
 	case *string:
 		*p, err = a.line(v)
 	}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -34,8 +35,13 @@ func requestOf(t *testing.T, args string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var body []byte
 	a, _ := newAnswerer(0)
-	body, err := json.Marshal(a.request(t.Context(), "answer", q))
+	a.o.Create = func(_ context.Context, _ *call.Call, r call.Request) (*call.Response, error) {
+		body, err = json.Marshal(r)
+		return &call.Response{}, err
+	}
+	_, _ = a.Ask(t.Context(), &call.Call{Tool: "answer"}, q) // there is no text
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +49,8 @@ func requestOf(t *testing.T, args string) string {
 }
 
 // Every argument changes the request, is checked, and has words for models and for its flag. Only
-// the query may have a second line: the others cannot leave the line of the hints.
+// the query and the question that it continues may have a second line: the others cannot leave the line
+// of the hints.
 func TestEveryArgument(t *testing.T) {
 	values := map[string]any{ // by type, or by name
 		"country": "de",
@@ -74,7 +81,7 @@ func TestEveryArgument(t *testing.T) {
 			})
 
 			refused := []any{map[string]int{"n": 1}, "one.example\n[Hints] two"}
-			if a.Name == "query" {
+			if a.Name == "query" || a.Name == "follow_up_to" {
 				refused = refused[:1]
 			}
 			for _, value := range refused {

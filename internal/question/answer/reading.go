@@ -19,6 +19,8 @@ type reading struct {
 	searched   bool            // spec §3.3
 	citedAny   []cite.Citation // the pages that any message cites
 	found      []cite.Citation // what the searches list
+	queries    []string        // of the searches, at most maxSteps
+	opened     []string        // URLs of pages that the model opened, at most maxSteps
 	retries    int
 }
 
@@ -78,6 +80,7 @@ func (r *reading) add(resp *call.Response) {
 		if item.IsSearch() {
 			if item.Status != "failed" || len(item.Action.Sources) > 0 {
 				r.searched = true
+				r.addSteps(item)
 			}
 			for _, source := range item.Action.Sources {
 				c := cite.Page(source.URL, source.Title)
@@ -109,6 +112,29 @@ func (r *reading) add(resp *call.Response) {
 	}
 	r.last = resp
 	r.retries += resp.Retries
+}
+
+// maxSteps bounds each of the lists of what the searches did.
+const maxSteps = 10
+
+// addSteps adds what a search did: its queries, or the pages that it opened.
+func (r *reading) addSteps(search call.Item) {
+	add := func(list *[]string, step string) {
+		if step != "" && len(*list) < maxSteps && !slices.Contains(*list, step) {
+			*list = append(*list, step)
+		}
+	}
+
+	action := search.Action
+	for _, query := range append([]string{action.Query}, action.Queries...) {
+		add(&r.queries, text.OneLine(query))
+	}
+	add(&r.opened, cite.PageURL(action.URL))
+	if action.Type == "open_page" {
+		for _, source := range action.Sources {
+			add(&r.opened, cite.PageURL(source.URL))
+		}
+	}
 }
 
 // document is the text of the answer. The names of at most limit sources without a URL count as
