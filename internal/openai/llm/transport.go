@@ -67,7 +67,7 @@ var quotedText = text.Regexp(`"[^"]*"`)
 func proxyError(h http.Header, sent bool) call.ProxyError {
 	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")
 	var schemes []string
-	for _, part := range strings.Split(quotedText().ReplaceAllString(challenges, ""), ",") {
+	for part := range strings.SplitSeq(quotedText().ReplaceAllString(challenges, ""), ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
 		switch {
 		case strings.EqualFold(name, "Basic"):

@@ -159,7 +159,7 @@ func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 	hidden := cite.NewHosts(r.blocked)
 	var list []cite.Citation
 	seen := map[string]int{"": -1}                       // index in list by PageKey; a source without URL and name has none
-	add := func(candidates []cite.Citation) (any bool) { // whether one is in list now
+	add := func(candidates []cite.Citation) (listed bool) { // whether one is in list now
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
 			i, known := seen[key]
@@ -169,9 +169,9 @@ func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 				list = append(list, c)
 				known = true
 			}
-			any = any || known && i >= 0
+			listed = listed || known && i >= 0
 		}
-		return any
+		return listed
 	}
 
 	cut := r.incomplete != ""

@@ -58,7 +58,7 @@ var months = sync.OnceValue(func() map[string]int {
 	numbers := map[string]int{}
 	for _, row := range rows(monthsTable) {
 		for i, names := range row[1:] {
-			for _, name := range strings.Fields(names) {
+			for name := range strings.FieldsSeq(names) {
 				numbers[strings.ToLower(name)] = i + 1
 			}
 		}
