@@ -16,6 +16,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
@@ -88,9 +89,12 @@ func parameter(e *call.Error) string {
 // isMasked reports whether a message repeats a part of a key.
 func isMasked(message string) bool {
 	return strings.Contains(message, "**") ||
-		strings.Contains(message, "sk-...") ||
+		partOfKey().MatchString(message) ||
 		strings.Contains(message, redact.Redacted)
 }
+
+// partOfKey matches a key whose middle is left out: gsk_abcd...wxyz.
+var partOfKey = text.Regexp(`[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)`)
 
 // values returns what words with $ stand for. e is the part of err that is the API's.
 func (v Advisor) values(tool string, err error, e *call.Error) map[string]string {

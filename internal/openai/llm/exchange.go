@@ -267,7 +267,8 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	quoted := says(failure, name) && x.params.questionHas(name)
+	// An error within an error (Once) may be the question, which a gateway repeats.
+	quoted := (says(failure, name) || failure.Once) && x.params.questionHas(name)
 	if !quoted { // else the API may refuse the question
 		x.toRemember = append(x.toRemember, p)
 	}

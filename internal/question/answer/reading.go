@@ -28,14 +28,14 @@ type reading struct {
 // they cite.
 type content struct {
 	texts []string
+	seen  map[string]bool // the texts
 	cites []cite.Citation
 	cut   bool // a message is incomplete
 }
 
-// add reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a refusal is a
-// paragraph. A text that another message has, too, is said once: some servers send a message twice
-// (https://github.com/pipecat-ai/pipecat/issues/4852).
-func (c *content) add(message call.Item) {
+// contentOf reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a refusal
+// is a paragraph.
+func contentOf(message call.Item) (c content) {
 	var b strings.Builder
 	for _, part := range message.Content {
 		switch {
@@ -55,10 +55,27 @@ func (c *content) add(message call.Item) {
 	}
 
 	words := strings.TrimSpace(cite.Clean(b.String()))
-	if words != "" && !slices.Contains(c.texts, words) {
-		c.texts = append(c.texts, words)
+	if words != "" {
+		c.texts = []string{words}
 	}
-	c.cut = c.cut || message.Status == "incomplete"
+	c.cut = message.Status == "incomplete"
+	return c
+}
+
+// add adds what a message says. A text that another message has, too, is said once: some servers send
+// a message twice (https://github.com/pipecat-ai/pipecat/issues/4852).
+func (c *content) add(message content) {
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	for _, words := range message.texts {
+		if !c.seen[words] {
+			c.texts = append(c.texts, words)
+			c.seen[words] = true
+		}
+	}
+	c.cites = append(c.cites, message.cites...)
+	c.cut = c.cut || message.cut
 }
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text, else
@@ -68,12 +85,13 @@ func (r *reading) add(resp *call.Response) {
 
 	for _, item := range resp.Output {
 		if item.Type == "message" {
-			said.add(item)
+			message := contentOf(item)
+			said.add(message)
 			if item.Phase != "commentary" {
-				own.add(item)
+				own.add(message)
 			}
 			if item.Phase == "final_answer" {
-				final.add(item)
+				final.add(message)
 			}
 		}
 
@@ -158,7 +176,8 @@ func (r *reading) document(limit int) (text string, doc *cite.Document) {
 func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 	hidden := cite.NewHosts(r.blocked)
 	var list []cite.Citation
-	seen := map[string]int{"": -1}                       // index in list by PageKey; a source without URL and name has none
+	// The index in list by PageKey. A source without URL and name has none.
+	seen := map[string]int{"": -1}
 	add := func(candidates []cite.Citation) (listed bool) { // whether one is in list now
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)

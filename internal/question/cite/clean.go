@@ -20,7 +20,7 @@ var (
 	queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 	// address matches the beginning of a URL up to a parameter, also one without a scheme.
-	address = text.Regexp(`https?://\S*$|(?:^|[\s"'<>()\[\]])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
+	address = text.Regexp(`https?://\S*$|(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
 )
 
 //go:embed markers.table
@@ -169,9 +169,12 @@ func untrackedLinks(s string) string {
 		if from >= wordEnd {
 			word := s[wordEnd:from]
 			isAddress = address().MatchString(word[strings.LastIndexAny(word, spaces)+1:])
-			wordEnd = len(s)
+			wordEnd = at // of what is no address
 			end := strings.IndexAny(s[at:], spaces)
-			if end >= 0 {
+			if isAddress {
+				wordEnd = len(s)
+			}
+			if isAddress && end >= 0 {
 				wordEnd = at + end
 			}
 		}

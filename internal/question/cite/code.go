@@ -85,7 +85,8 @@ func codeIn(s string) (found code) {
 			paragraph = end
 		}
 		if words != "" && !indented {
-			item := strings.IndexByte(itemStart, words[0]) >= 0
+			item := strings.IndexByte(itemStart, words[0]) >= 0 ||
+				strings.HasPrefix(words, "•") || strings.HasPrefix(words, "・")
 			list = item || list && !blank
 		}
 		blank = words == ""

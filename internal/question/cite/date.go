@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	maxDate = 500          // bytes next to a link that are searched for its date
-	never   = "9999-12-31" // later than all dates
+	maxDates = 20           // of each form in a text
+	maxDate  = 500          // bytes next to a link that are searched for its date
+	never    = "9999-12-31" // later than all dates
 )
 
 //go:embed forms.table
@@ -95,9 +96,12 @@ func datesIn(s string, path bool) (all []date) {
 		if path != (f.where == "path") {
 			continue
 		}
-		for _, at := range f.match.FindAllStringSubmatchIndex(s, -1) {
+		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
 			d := date{form: f, part: part{at[0], at[1]}}
 			d.day = f.day(s, at)
+			if s[d.start] == '/' { // before the segment of a path
+				d.start++
+			}
 			if d.day != "" && standsAlone(s, d.start, d.end) {
 				all = append(all, d)
 			}
@@ -209,20 +213,30 @@ func kindBefore(s string) (kind string, size int) {
 			start := len(end) - len(word)
 			return start >= 0 && strings.EqualFold(end[start:], word) && isWord(end, start, len(end))
 		})
-		if word != "" {
+		// "OpenAI API (2026-05-01)" is a page and its date.
+		ofTitle := words()[word] == "version" && strings.ContainsAny(s[len(end):], "(（")
+		if word != "" && !ofTitle {
 			return words()[word], len(s) - len(end) + len(word)
 		}
 	}
 	return "", 0
 }
 
+// wordEnd matches what follows a word that is about the date before it, and does not begin a title.
+var wordEnd = text.Regexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
+
 // kindAfter returns the kind of the word at the start of a text that follows a date.
 func kindAfter(s string) string {
 	s = behindDate().ReplaceAllString(s, "")
-	return words()[longest(func(word string) bool {
+	word := longest(func(word string) bool {
 		n := len(word)
 		return n <= len(s) && strings.EqualFold(s[:n], word) && isWord(s, 0, n)
-	})]
+	})
+	kind := words()[word]
+	if kind != "published" && !wordEnd().MatchString(s[len(word):]) {
+		return ""
+	}
+	return kind
 }
 
 // longest returns the longest word of dates.table that matches, or "".
@@ -296,6 +310,9 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 	return listed, inProse
 }
 
+// firstRemark matches the parentheses that follow a link.
+var firstRemark = text.Regexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
+
 // listDates returns the dates that an entry of the list gives for link k of line i: after it, or before
 // it where the dates come first, or in a line without a link that belongs to the same entry.
 func (doc *Document) listDates(i, k int, today string) (found pageDates) {
@@ -308,7 +325,14 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	if atEnd.page() == "" {
 		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
 	}
+	found.add(datesIn(firstRemark().FindString(near(after)), false), today)
+	if found.page() != "" {
+		return found // what is behind the remark is about other things
+	}
 	found.add(datesIn(near(after), false), today)
+	if found.page() != "" {
+		return found
+	}
 
 	below := i + 1
 	blank := below+1 < doc.end && strings.TrimSpace(doc.lines[below].text) == ""
@@ -340,7 +364,7 @@ var (
 	nextToLink = text.Regexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
 	// afterSource matches what follows a date that ends what is said about a link.
-	afterSource = text.Regexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|])`)
+	afterSource = text.Regexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
 
 	// remarkEnd matches the end of a remark about a link.
 	remarkEnd = text.Regexp(`[)）\]】。|]`)
