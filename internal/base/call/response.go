@@ -160,10 +160,10 @@ type Usage struct {
 	Output     int64 `json:"output_tokens"`
 	Reasoning  int64 `json:"-"`
 	Total      int64 `json:"total_tokens"`
-	Searches   int64 `json:"-"` // billable ones, of servers that count them here
+	Searches   int64 `json:"-"` // of one response: billable ones, where servers count them here
 }
 
-// Add adds v to u.
+// Add adds the tokens of v to u. Used.Searches has the searches of all responses.
 func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
@@ -171,7 +171,6 @@ func (u *Usage) Add(v Usage) {
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	u.Total += v.Total
-	u.Searches += v.Searches
 }
 
 // UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0. Some
