@@ -54,7 +54,7 @@ func (v Advisor) detail(e *call.Error) string {
 		return parameter(e)
 	case e.Kind == call.KindQuota && e.Once:
 		return "once"
-	case e.Kind == call.KindAuth && isMasked(e.Message):
+	case e.Kind == call.KindAuth && repeatsKey(e.Message):
 		return "masked"
 	case errors.Is(e, call.ErrEncoding):
 		return "encoding"
@@ -86,15 +86,14 @@ func parameter(e *call.Error) string {
 	return "tools"
 }
 
-// isMasked reports whether a message repeats a part of a key.
-func isMasked(message string) bool {
-	return strings.Contains(message, "**") ||
-		partOfKey().MatchString(message) ||
-		strings.Contains(message, redact.Redacted)
+// repeatsKey reports whether a message may repeat a key or a part of one.
+func repeatsKey(message string) bool {
+	return partOfKey().MatchString(message) || strings.Contains(message, redact.Redacted)
 }
 
-// partOfKey matches a key whose middle is left out: gsk_abcd...wxyz.
-var partOfKey = text.Regexp(`[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)`)
+// partOfKey matches what is left of a key: its ends (sk-abc***xyz, gsk_abcd...wxyz), or one of them, of
+// which the redactor does not know, as it knows the whole key only.
+var partOfKey = text.Regexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]{20,}`)
 
 // values returns what words with $ stand for. e is the part of err that is the API's.
 func (v Advisor) values(tool string, err error, e *call.Error) map[string]string {
