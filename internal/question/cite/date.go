@@ -102,7 +102,7 @@ func datesIn(s string, path bool) (all []date) {
 			if s[d.start] == '/' { // before the segment of a path
 				d.start++
 			}
-			if d.day != "" && standsAlone(s, d.start, d.end) {
+			if d.day != "" && standsAlone(s, d.part, path) {
 				all = append(all, d)
 			}
 		}
@@ -150,18 +150,22 @@ func (f form) day(s string, at []int) string {
 
 var (
 	// joinsBefore and joinsAfter match what makes a date a part of a longer number or name, such as
-	// v2026-03-01 and 2026.3.1.2.
+	// v2026-03-01 and 2026.3.1.2. In a path that is so after the v of a version only: /rev2026-03-01.
 	joinsBefore = text.Regexp(`[\p{Latin}\d]$|\d\.$`)
+	joinsInPath = text.Regexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
 	joinsAfter  = text.Regexp(`^\.?\d`)
 
 	// afterWord matches what a version follows.
 	afterWord = text.Regexp(`[\pL\pN] *$`)
 )
 
-// standsAlone reports whether the part of a text from start to end is no part of a longer number or
-// name.
-func standsAlone(s string, start, end int) bool {
-	return !joinsBefore().MatchString(s[max(0, start-4):start]) && !joinsAfter().MatchString(s[end:])
+// standsAlone reports whether a part of a text, or of a path, is no part of a longer number or name.
+func standsAlone(s string, p part, path bool) bool {
+	joins := joinsBefore
+	if path {
+		joins = joinsInPath
+	}
+	return !joins().MatchString(s[max(0, p.start-4):p.start]) && !joinsAfter().MatchString(s[p.end:])
 }
 
 // withKinds returns the dates of a text with their kinds, without those that look like versions.
@@ -233,7 +237,8 @@ func kindAfter(s string) string {
 		return n <= len(s) && strings.EqualFold(s[:n], word) && isWord(s, 0, n)
 	})
 	kind := words()[word]
-	if kind != "published" && !wordEnd().MatchString(s[len(word):]) {
+	phrase := strings.Contains(word, " ") // no title begins with one
+	if kind != "published" && !phrase && !wordEnd().MatchString(s[len(word):]) {
 		return ""
 	}
 	return kind
@@ -366,6 +371,9 @@ var (
 	// afterSource matches what follows a date that ends what is said about a link.
 	afterSource = text.Regexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
 
+	// inParentheses matches what follows a date in parentheses that began before it.
+	inParentheses = text.Regexp(`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
+
 	// remarkEnd matches the end of a remark about a link.
 	remarkEnd = text.Regexp(`[)）\]】。|]`)
 )
@@ -384,7 +392,9 @@ func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	gap := after[:first.start]
 	ofPage := besideLink().MatchString(gap)
 	if first.kind == "" {
-		ofPage = nextToLink().MatchString(gap) && afterSource().MatchString(after[first.end:])
+		rest := after[first.end:]
+		endsRemark := afterSource().MatchString(rest) || inParentheses().MatchString(rest)
+		ofPage = nextToLink().MatchString(gap) && endsRemark
 	}
 	if !ofPage {
 		return found
