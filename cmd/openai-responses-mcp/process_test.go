@@ -32,7 +32,7 @@ func TestSignalWithFullPipe(t *testing.T) {
 	io.ReadFull(c.stdout, make([]byte, 1))          // The server writes.
 
 	c.cmd.Process.Signal(syscall.SIGTERM)
-	c.stdout = http.NoBody // exit reads nothing, so that the pipe stays full
+	c.stdout = http.NoBody // exit must not empty the pipe
 	c.exit(0)
 }
 

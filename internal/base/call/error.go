@@ -21,11 +21,11 @@ type Error struct {
 	RequestID  string // X-Request-Id header
 	Attempts   int    // attempts made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
-	Lost       bool  // the API does not have a background response any more, or has no GET /responses/{id}
+	Lost       bool  // the API has lost a background response, or has no GET /responses/{id}
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	Final bool          // not retried although its kind is
-	Once  bool          // may be of this call alone, so later calls ask again: no code or status says more
+	Once  bool          // maybe of this call alone, so later calls ask the API again
 	Reset time.Duration // until a rate limit is whole again; 0: unknown
 	Body  string        // the error body, for the debug log
 }

@@ -37,7 +37,7 @@ func fields(section field) (list []field) {
 		f := field{
 			StructField: member,
 			key:         join(section.key, name),
-			variable:    cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)), // the latter as profileOf writes it
+			variable:    cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)), // see profileOf
 			value:       value,
 		}
 		list = append(list, f)

@@ -117,7 +117,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
-	eof := make(chan struct{}) // closed by the transport; then answer_result waits until its answer is there
+	eof := make(chan struct{}) // closed by the transport; then answer_result waits for its answer
 	long, err := a.longCalls(s, false, eof)
 	if err != nil {
 		return err

@@ -91,9 +91,7 @@ type Server struct {
 // New returns a Server.
 func New(o Options) *Server {
 	o.People = cmp.Or(o.People, people.New(people.Limits{}))
-	if o.Budget == nil {
-		o.Budget = budget.New(budget.Options{})
-	}
+	o.Budget = cmp.Or(o.Budget, budget.New(budget.Options{}))
 	s := &Server{
 		options: o,
 		tools:   tools(o),

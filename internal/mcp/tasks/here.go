@@ -175,8 +175,9 @@ func (t *Task) awaitOrigin(over <-chan time.Time) {
 }
 
 // isGone reports whether the API says that it does not have the response of a task, with a 404 and an
-// error object: some servers say that a response runs in the background, but do not keep it. A GET that fails says nothing, so
-// the task goes on: a client that ends long calls would certainly lose the answer.
+// error object: some servers say that a response runs in the background, but do not keep it. A GET
+// that fails says nothing, so the task goes on: a client that ends long calls would certainly lose the
+// answer.
 func (s *Tasks) isGone(ctx context.Context, t *Task) bool {
 	probe := t.probe
 	_, err := s.fetchAnswer(ctx, &probe, *t.origin.Load())

@@ -184,9 +184,9 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail returns a failure of the response that names its kind. Any other failure, a KindFailed, is kept until the
-// connection is given up, because the next event may say more: Azure sends response.failed without
-// details, and then the error.
+// fail returns a failure of the response that names its kind. Any other failure, a KindFailed, is kept
+// until the connection is given up, because the next event may say more: Azure sends response.failed
+// without details, and then the error.
 func (a *accumulator) fail(e *call.Error) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e

@@ -137,8 +137,8 @@ func (ev *streamEvent) readPlain(data string) bool {
 	return plain
 }
 
-// lastResponse returns the response of an event that ends a stream. The status of the response says how it
-// ended. A response without a status, or with one that fits any end, ended as the name of the event
+// lastResponse returns the response of an event that ends a stream. The status of the response says
+// how it ended. A response without a status, or with one that fits any end, ended as the name of the event
 // says.
 func (ev *streamEvent) lastResponse() *call.Response {
 	r := ev.Response // a copy: the next event replaces it

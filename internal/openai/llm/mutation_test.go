@@ -152,7 +152,7 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unknown, c.Searches)
 }
 
-// A call has the same outcome whether it is watched or not, and whatever the names of its events are.
+// Neither a watcher nor the names of events change the outcome of a call.
 func TestRandomStreams(t *testing.T) {
 	m := mutator{
 		odd:       oddEvents(t),

@@ -101,7 +101,8 @@ func check(r *call.Response, from rawJSON, c *call.Call) error {
 
 	data := from.json()
 	e := responseError(data, "the response has no output", c)
-	if gjson.GetBytes(data, "error").String() == "" && !gjson.GetBytes(data, "errors.0").Exists() { // else a gateway's 200 with an error
+	hasError := gjson.GetBytes(data, "error").String() != "" || gjson.GetBytes(data, "errors.0").Exists()
+	if !hasError { // else a gateway's 200
 		e.Kind = call.KindBadResponse
 	}
 	return e

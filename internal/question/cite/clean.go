@@ -20,7 +20,8 @@ var (
 	queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 	// address matches the beginning of a URL up to a parameter, also one without a scheme.
-	address = text.Regexp(`https?://\S*$|(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
+	address = text.Regexp(`https?://\S*$|` +
+		`(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
 )
 
 //go:embed markers.table
@@ -67,7 +68,7 @@ type nextMarkers struct {
 }
 
 // from returns where a marker may begin, from a byte of the text on, or the length of the text.
-func (n *nextMarkers) from(at int) int {
+func (n nextMarkers) from(at int) int {
 	first := len(n.s)
 	for i, hint := range hints() {
 		if n.next[i] < at {
@@ -108,25 +109,26 @@ func Clean(s string) string {
 // unmarked removes the markers outside code, paragraph by paragraph.
 func unmarked(s string) string {
 	found := codeIn(s)
+	next := nextMarkers{s, slices.Repeat([]int{-1}, len(hints()))}
 	var b strings.Builder
 	start, end := 0, 0 // of the paragraph
 	for line := range strings.Lines(s) {
 		end += len(line)
 		if strings.TrimSpace(line) == "" || end == len(s) {
-			found.unmark(&b, s, start, end)
+			found.unmark(&b, next, start, end)
 			start = end
 		}
 	}
 	return b.String()
 }
 
-// unmark writes a part of a text without its markers.
-func (c code) unmark(b *strings.Builder, s string, start, end int) {
+// unmark writes a paragraph of a text without its markers.
+func (c code) unmark(b *strings.Builder, next nextMarkers, start, end int) {
+	s := next.s
 	done := start // what is before it is written
-	next := nextMarkers{s[:end], slices.Repeat([]int{-1}, len(hints()))}
 	for at := start; ; {
 		at = next.from(at)
-		if at == end {
+		if at >= end {
 			break
 		}
 		m := marker().FindStringSubmatchIndex(s[at:end])

@@ -3,6 +3,7 @@ package cite
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
@@ -11,8 +12,9 @@ import (
 var fence = text.Regexp("^(?:[ \\t>]|[-*+] |\\d{1,9}[.)] )*(?:(`{3,})[^`]*|(~{3,}).*)$")
 
 const (
-	itemStart  = "-*+0123456789"   // with what an item of a list may begin
+	itemStart  = "-*+0123456789"   // with what an item of a list may begin in Markdown
 	blockStart = itemStart + ">#|" // with what a line may begin that does not continue a paragraph
+	listStart  = itemStart + "•・"  // with what an item may begin that models write
 )
 
 // code is where a text has code, as Markdown marks it: blocks with fences, indented blocks and spans.
@@ -85,9 +87,8 @@ func codeIn(s string) (found code) {
 			paragraph = end
 		}
 		if words != "" && !indented {
-			item := strings.IndexByte(itemStart, words[0]) >= 0 ||
-				strings.HasPrefix(words, "•") || strings.HasPrefix(words, "・")
-			list = item || list && !blank
+			first, _ := utf8.DecodeRuneInString(words)
+			list = strings.ContainsRune(listStart, first) || list && !blank
 		}
 		blank = words == ""
 		offset = end

@@ -131,8 +131,8 @@ func NewDocument(body string, names ...string) *Document {
 }
 
 // readList finds the end of the list, and whether it closes the text. A paragraph below the entries
-// is not a part of the list. Lines below the first one of an entry belong to it if they have only a date,
-// or if they are indented.
+// is not a part of the list. Lines below the first one of an entry belong to it if they have only a
+// date, or if they are indented.
 func (doc *Document) readList() {
 	linked := false       // a line has a link
 	dated := false        // an entry has a date
@@ -253,7 +253,8 @@ type entry struct {
 	date   bool // it is no more than a date
 }
 
-// entry returns what a line is, whatever the form of its dates. In the middle of a long line is a URL or a title.
+// entry returns what a line is, whatever the form of its dates. In the middle of a long line is a URL
+// or a title.
 func (l line) entry() (e entry) {
 	s := l.text
 	if len(s) > maxEntry {
@@ -317,16 +318,17 @@ func Links(s string, limit int) []Link {
 // "&copy=" in its query.
 var markdown = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
 
-// emphasis matches an underscore that begins emphasis.
-var emphasis = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
+var (
+	// lastUnderscore matches an underscore at the end of a word, and emphasis one that begins emphasis.
+	lastUnderscore = text.Regexp(`^_(?:$|[ \n\t)>.,;])`)
+	emphasis       = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
+)
 
 // isEndOfPage reports whether the character after a URL is an underscore that belongs to it, and does
 // not end emphasis that began before it.
 func isEndOfPage(s string, start, end int) bool {
-	rest := s[end:]
-	last := strings.HasPrefix(rest, "_") && (len(rest) == 1 || strings.ContainsAny(rest[1:2], " \n\t)>.,;"))
 	before := s[max(0, start-maxDate):start]
-	return last && !emphasis().MatchString(before)
+	return lastUnderscore().MatchString(s[end:]) && !emphasis().MatchString(before)
 }
 
 // nameIn returns where a line has one of the names, if it has any.

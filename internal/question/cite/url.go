@@ -43,8 +43,8 @@ func PageURL(raw string) string {
 // brackets escapes the characters around the text of a link in Markdown.
 var brackets = strings.NewReplacer("[", "%5B", "]", "%5D")
 
-// EscapeBrackets returns the URL of a page for a list in Markdown. Brackets in its path could be a link to
-// another page.
+// EscapeBrackets returns the URL of a page for a list in Markdown. Brackets in its path could be a
+// link to another page.
 func EscapeBrackets(page string) string {
 	return brackets.Replace(page)
 }

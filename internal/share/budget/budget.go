@@ -117,7 +117,7 @@ type bucket struct {
 	key   string
 
 	period     int64
-	need, take int64 // need must be there, else nothing is taken; take may be more, and the bucket then owes
+	need, take int64 // without need nothing is taken; take may be more, and the bucket then owes
 }
 
 // buckets returns those from which a person takes calls and tokens. They need one call or token,
