@@ -195,7 +195,7 @@ func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 
 	cut := r.incomplete != ""
 	if r.searched && doc.Closing && !cut {
-		add(cite.Public(doc.Listed()))
+		add(cite.Public(doc.Pages()))
 	}
 	cited := add(r.content.cites) || add(r.citedAny)
 	if r.searched && !cited {
@@ -207,6 +207,10 @@ func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 	add(slices.DeleteFunc(slices.Clone(r.found), cite.Citation.IsPage))
 
 	// A later mention of a page may be the one that names its title.
+	untitled := func(c cite.Citation) bool { return c.Title == "" }
+	if !slices.ContainsFunc(list, untitled) {
+		return list
+	}
 	for _, c := range slices.Concat(r.content.cites, r.citedAny, r.found) {
 		i, known := seen[cite.PageKey(c.URL)]
 		if known && i >= 0 && list[i].Title == "" {

@@ -19,8 +19,8 @@ var (
 	// queryEnd matches what follows the last parameter of a URL.
 	queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
-	// address matches the beginning of a URL up to a parameter, also one without a scheme.
-	address = text.Regexp(`https?://\S*$|` +
+	// bareAddress matches the beginning of a URL without a scheme, up to a parameter.
+	bareAddress = text.Regexp(
 		`(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
 )
 
@@ -41,12 +41,14 @@ var marker = sync.OnceValue(func() *regexp.Regexp {
 		` ?[\[(（【](?:` + one + `[,;、]?)+ ?[\])）】]|` + one)
 })
 
-// hints are what paragraphs with markers have, each once.
+// hints are what texts with markers have, each once.
 var hints = sync.OnceValue(func() (all []string) {
 	for _, row := range rows(markersTable) {
-		hint, _ := strconv.Unquote(`"` + row[0] + `"`)
-		if !slices.Contains(all, hint) {
-			all = append(all, hint)
+		list, _ := strconv.Unquote(`"` + row[0] + `"`)
+		for hint := range strings.SplitSeq(list, ",") {
+			if !slices.Contains(all, hint) {
+				all = append(all, hint)
+			}
 		}
 	}
 	return all
@@ -170,7 +172,9 @@ func untrackedLinks(s string) string {
 
 		if from >= wordEnd {
 			word := s[wordEnd:from]
-			isAddress = address().MatchString(word[strings.LastIndexAny(word, spaces)+1:])
+			word = word[strings.LastIndexAny(word, spaces)+1:]
+			isAddress = strings.Contains(word, "http://") || strings.Contains(word, "https://") ||
+				bareAddress().MatchString(word)
 			wordEnd = at // of what is no address
 			end := strings.IndexAny(s[at:], spaces)
 			if isAddress {

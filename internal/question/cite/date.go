@@ -34,6 +34,7 @@ var datesTable string
 
 // form is a row of forms.table.
 type form struct {
+	hints []string
 	where string
 	match *regexp.Regexp
 }
@@ -49,10 +50,33 @@ var forms = sync.OnceValue(func() (all []form) {
 		"{MONTH}", `(?P<M>\pL[\pL\pM]*)\.?`,
 	)
 	for _, row := range rows(formsTable) {
-		all = append(all, form{row[1], regexp.MustCompile(values.Replace(row[0]))})
+		all = append(all, form{
+			hints: strings.Split(row[0], ","),
+			where: row[2],
+			match: regexp.MustCompile(values.Replace(row[1])),
+		})
 	}
 	return all
 })
+
+// mayBeIn reports whether a text has a hint at the form: its expression takes longer. month reports
+// whether the text has the name of a month.
+func (f form) mayBeIn(s string, month func() bool) bool {
+	return slices.ContainsFunc(f.hints, func(hint string) bool {
+		return hint == "{MONTH}" && month() || strings.Contains(s, hint)
+	})
+}
+
+// hasMonth reports whether a text has the name of a month.
+func hasMonth(s string) bool {
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
+	for word := range strings.FieldsFuncSeq(s, between) {
+		if months()[strings.ToLower(word)] > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // months has the numbers of the names in months.table, in lower case.
 var months = sync.OnceValue(func() map[string]int {
@@ -92,8 +116,9 @@ func datesIn(s string, path bool) (all []date) {
 		return nil
 	}
 
+	month := sync.OnceValue(func() bool { return hasMonth(s) })
 	for _, f := range forms() {
-		if path != (f.where == "path") {
+		if path != (f.where == "path") || !f.mayBeIn(s, month) {
 			continue
 		}
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
@@ -213,10 +238,7 @@ var (
 func kindBefore(s string) (kind string, size int) {
 	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
 		end = strings.TrimRight(end, beforeDate)
-		word := longest(func(word string) bool {
-			start := len(end) - len(word)
-			return start >= 0 && strings.EqualFold(end[start:], word) && isWord(end, start, len(end))
-		})
+		word := wordBefore(end)
 		// "OpenAI API (2026-05-01)" is a page and its date.
 		ofTitle := words()[word] == "version" && strings.ContainsAny(s[len(end):], "(（")
 		if word != "" && !ofTitle {
@@ -232,10 +254,7 @@ var wordEnd = text.Regexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 // kindAfter returns the kind of the word at the start of a text that follows a date.
 func kindAfter(s string) string {
 	s = behindDate().ReplaceAllString(s, "")
-	word := longest(func(word string) bool {
-		n := len(word)
-		return n <= len(s) && strings.EqualFold(s[:n], word) && isWord(s, 0, n)
-	})
+	word := wordAfter(s)
 	kind := words()[word]
 	phrase := strings.Contains(word, " ") // no title begins with one
 	if kind != "published" && !phrase && !wordEnd().MatchString(s[len(word):]) {
@@ -244,14 +263,51 @@ func kindAfter(s string) string {
 	return kind
 }
 
-// longest returns the longest word of dates.table that matches, or "".
-func longest(matches func(string) bool) (found string) {
+// maxWord is the bytes of the longest word of dates.table.
+var maxWord = sync.OnceValue(func() (longest int) {
 	for word := range words() {
-		if len(word) > len(found) && matches(word) {
-			found = word
+		longest = max(longest, len(word))
+	}
+	return longest
+})
+
+// wordBefore returns the longest word of dates.table that a text ends with, or "".
+func wordBefore(s string) string {
+	start := max(0, len(s)-maxWord())
+	for start < len(s) && !utf8.RuneStart(s[start]) {
+		start++
+	}
+	end := lower(s[start:])
+	for i := range end {
+		word := end[i:]
+		if words()[word] != "" && isWord(s, len(s)-len(word), len(s)) {
+			return word
 		}
 	}
-	return found
+	return ""
+}
+
+// wordAfter returns the longest word of dates.table that a text begins with, or "".
+func wordAfter(s string) string {
+	end := min(len(s), maxWord())
+	for end < len(s) && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	for word := lower(s[:end]); word != ""; word = word[:len(word)-1] {
+		if words()[word] != "" && isWord(s, 0, len(word)) {
+			return word
+		}
+	}
+	return ""
+}
+
+// lower returns a text in lower case, or unchanged if that has other lengths.
+func lower(s string) string {
+	l := strings.ToLower(s)
+	if len(l) != len(s) {
+		return s
+	}
+	return l
 }
 
 // isWord reports whether a part of a text is not a part of a word. Chinese and Japanese have no spaces
@@ -323,18 +379,25 @@ var firstRemark = text.Regexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
 func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	l := doc.lines[i]
 	before, after := l.around(k)
-	lastLink := l.links[len(l.links)-1]
+	after = near(after)
+	behind := datesIn(after, false)
 
-	var atEnd pageDates
-	atEnd.add(datesIn(near(l.text[lastLink.End:]), false), today)
+	var atEnd pageDates // of the line
+	atEnd.add(behind, today)
+	if k+1 < len(l.links) {
+		lastLink := l.links[len(l.links)-1]
+		atEnd = pageDates{}
+		atEnd.add(datesIn(near(l.text[lastLink.End:]), false), today)
+	}
 	if atEnd.page() == "" {
 		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
 	}
-	found.add(datesIn(firstRemark().FindString(near(after)), false), today)
-	if found.page() != "" {
-		return found // what is behind the remark is about other things
+	remark := len(firstRemark().FindString(after))
+	inRemark := slices.DeleteFunc(slices.Clone(behind), func(d date) bool { return d.end > remark })
+	found.add(inRemark, today)
+	if found.page() == "" { // else what is behind the remark is about other things
+		found.add(behind, today)
 	}
-	found.add(datesIn(near(after), false), today)
 	if found.page() != "" {
 		return found
 	}

@@ -51,3 +51,14 @@ func TestDateBounds(t *testing.T) {
 func TestDateInURL(t *testing.T) {
 	check(t, table(t, "paths"), func(page string) string { return dateOf("A.", page) })
 }
+
+// An answer with links in its text and a dated list, and the dates of its sources.
+func BenchmarkCitations(b *testing.B) {
+	const text = "Go 1.26 came in February 2026 ([notes](https://go.dev/doc/go1.26)). Fixes come monthly " +
+		"([policy](https://go.dev/security), 2025-02-10).\n\nSources:\n" +
+		"- https://go.dev/doc/go1.26 (2025-02-10)\n- https://go.dev/security (accessed 2025-08-09)\n"
+	list := sources("https://go.dev/doc/go1.26", "https://go.dev/security")
+	for b.Loop() {
+		NewDocument(text).Citations(list, 3, today)
+	}
+}

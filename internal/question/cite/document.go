@@ -196,19 +196,30 @@ func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
+// Pages returns the pages of the list, without dates, which take longer to read.
+func (doc *Document) Pages() []Citation {
+	var list []Citation
+	for _, l := range doc.lines[doc.begin:doc.end] {
+		for _, link := range l.links {
+			if link.Page != "" {
+				list = append(list, Citation{URL: link.Page})
+			}
+		}
+	}
+	return list
+}
+
 // Listed returns the pages of the list, with the dates that it gives.
 func (doc *Document) Listed() []Citation {
-	var list []Citation
+	list := doc.Pages()
+	next := 0 // page
 	for i := doc.begin; i < doc.end; i++ {
-		l := doc.lines[i]
-		for k, link := range l.links {
+		for k, link := range doc.lines[i].links {
 			if link.Page != "" {
 				found := doc.listDates(i, k, never)
-				list = append(list, Citation{
-					URL:         link.Page,
-					PublishedAt: cmp.Or(found.page(), found.accessed),
-					Accessed:    found.page() == "" && found.accessed != "",
-				})
+				list[next].PublishedAt = cmp.Or(found.page(), found.accessed)
+				list[next].Accessed = found.page() == "" && found.accessed != ""
+				next++
 			}
 		}
 	}
@@ -231,7 +242,7 @@ func Linked(body string, cut bool) []Citation {
 	body = codeIn(body).cut(body)
 	body = image().ReplaceAllString(body, "")
 
-	pages := NewDocument(body).Listed()
+	pages := NewDocument(body).Pages()
 	for _, link := range Links(body, maxLinks) {
 		pages = append(pages, Citation{URL: link.Page})
 	}
@@ -327,6 +338,9 @@ var (
 // isEndOfPage reports whether the character after a URL is an underscore that belongs to it, and does
 // not end emphasis that began before it.
 func isEndOfPage(s string, start, end int) bool {
+	if !strings.HasPrefix(s[end:], "_") { // expressions would make each link slower
+		return false
+	}
 	before := s[max(0, start-maxDate):start]
 	return lastUnderscore().MatchString(s[end:]) && !emphasis().MatchString(before)
 }

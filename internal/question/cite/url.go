@@ -36,7 +36,9 @@ func PageURL(raw string) string {
 	end := strings.IndexAny(rest+"?", "?#")
 	rest = strings.ReplaceAll(rest[:end], `\`, "/") + rest[end:]
 	rest = escaped().ReplaceAllStringFunc(rest, url.PathEscape)
-	rest = chatTracker().ReplaceAllString(rest, tracker+"$1")
+	if strings.Contains(rest, "utm_source=chatgpt.com") {
+		rest = chatTracker().ReplaceAllString(rest, tracker+"$1")
+	}
 	return scheme + host + untracked(rest)
 }
 
