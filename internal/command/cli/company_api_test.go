@@ -341,7 +341,7 @@ func (x *exchange) create(name string, background bool) {
 // fetch answers requests about a response in the background.
 func (x *exchange) fetch(id string, cancels bool) {
 	x.get = true
-	var cancelled, failed bool
+	var missing, cancelled, failed bool
 	x.locked(func() {
 		x.job = x.jobs[id]
 		if x.job != nil && cancels && !x.ended() {
@@ -352,9 +352,10 @@ func (x *exchange) fetch(id string, cancels bool) {
 		if x.job != nil && !cancels {
 			x.job.missing--
 		}
+		missing = x.job == nil || x.job.missing >= 0 && !cancels
 	})
 	switch {
-	case x.job == nil || x.job.missing >= 0 && !cancels:
+	case missing:
 		x.refuse(404, "", "", "Response with id '"+id+"' not found.")
 	case cancelled:
 		x.object("cancelled")
