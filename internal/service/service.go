@@ -117,7 +117,7 @@ func New(o Options) (*Service, error) {
 		Redactor: o.Redactor,
 		API:      client,
 		Answerer: o.answerer(cfg, client, instructions, byTool, log),
-		Settings: settings(cfg),
+		Settings: settings(cfg, byTool),
 		Getenv:   o.Getenv,
 		Command:  command(o.Getenv),
 		Connect: func(key string) *llm.Client {
@@ -163,10 +163,7 @@ func (o Options) answerer(
 		Get:          client.Get,
 		Instructions: instructions,
 		Profiles:     byTool,
-		Rules:        answer.Rules(cfg.Policy.Rules),
-		Defaults:     answer.Defaults(cfg.Search.Defaults),
-		Search:       answer.Search(cfg.Search.WebSearch),
-		UserLocation: location(cfg),
+		Requeries:    cfg.Policy.RequeryAttempts,
 		ExtraBody:    cfg.Request.ExtraBody,
 		Stream:       cfg.Responses.Stream,
 		Memory:       cfg.Server.AnswerMemory,
@@ -177,9 +174,9 @@ func (o Options) answerer(
 }
 
 // settings are those of the tools.
-func settings(cfg *config.Config) server.Settings {
+func settings(cfg *config.Config, byTool map[string]answer.Profile) server.Settings {
 	return server.Settings{
-		Defaults:   answer.Defaults(cfg.Search.Defaults),
+		Profiles:   byTool,
 		Timeout:    cfg.Timeout(),
 		Structured: cfg.Server.StructuredContent,
 		NoMeta:     !cfg.Server.Meta,
@@ -192,17 +189,15 @@ func settings(cfg *config.Config) server.Settings {
 func profiles(cfg *config.Config) map[string]answer.Profile {
 	byTool := map[string]answer.Profile{}
 	for tool, profile := range cfg.ModelProfiles {
-		byTool[tool] = answer.Profile(*profile)
+		byTool[tool] = answer.Profile{
+			Profile:      call.Profile(profile.Settings),
+			MaxCitations: profile.MaxCitations,
+			Search:       answer.Search(profile.Search.WebSearch),
+			Defaults:     answer.Defaults(profile.Search.Defaults),
+			UserLocation: (*answer.Location)(cfg.UserLocation(tool)),
+		}
 	}
 	return byTool
-}
-
-// location is search.user_location. nil is not sent, an empty one is.
-func location(cfg *config.Config) *answer.Location {
-	if cfg.Origin("search.user_location") == "" {
-		return nil
-	}
-	return new(answer.Location(cfg.Search.UserLocation))
 }
 
 // warnings are those of loading the configuration, and what shows when it is used.

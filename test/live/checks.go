@@ -37,7 +37,7 @@ type row struct {
 }
 
 func (s *session) stream() {
-	id := s.answer(answer.Options{}, false)
+	id := s.answer(answer.Options{}, answer.Profile{})
 	received := s.received.String()
 	s.checkStream("a stream", 0)
 
@@ -56,7 +56,7 @@ func (s *session) stream() {
 // plain lets the API keep the response for a moment.
 func (s *session) plain() {
 	keep := map[string]any{"store": true}
-	id := s.answer(answer.Options{Stream: "false", ExtraBody: keep}, false)
+	id := s.answer(answer.Options{Stream: "false", ExtraBody: keep}, answer.Profile{})
 	s.checkRows(id, []row{
 		{"a response with store: true is kept", "GET /ID", "status", "completed"},
 		{
@@ -72,7 +72,9 @@ func (s *session) plain() {
 // broken has the program read a stream whose connection breaks.
 func (s *session) broken() {
 	s.cutAfter = 4
-	s.answer(answer.Options{}, true)
+	var p answer.Profile
+	p.Background = true
+	s.answer(answer.Options{}, p)
 
 	resumed := strings.Contains(s.log.String(), "starting_after=3")
 	s.check("a broken stream is resumed", resumed)
@@ -135,9 +137,9 @@ func (s *session) cancel() {
 }
 
 func (s *session) blocked() {
-	var o answer.Options
-	o.Search.BlockedDomains = []string{"go.dev"}
-	id := s.answer(o, false)
+	var p answer.Profile
+	p.Search.BlockedDomains = []string{"go.dev"}
+	id := s.answer(answer.Options{}, p)
 
 	received := s.received.String()
 	free := id != "" && !strings.Contains(received, "://go.dev/")
@@ -148,17 +150,15 @@ const query = "What is the latest version of Go? Search once and answer in one s
 
 // answer asks as the program does, checks the answer (spec §3.2 to §3.5), and returns the id of its
 // response, "" if there is none.
-func (s *session) answer(o answer.Options, background bool) string {
+func (s *session) answer(o answer.Options, p answer.Profile) string {
 	s.received.Reset()
 	client := llm.New(s.api)
 	o.Create = client.Create
 	o.Get = client.Get
 	o.Instructions, _ = policy.Load(policy.System{}, nil)
-	o.Profiles = map[string]answer.Profile{"live": {
-		Model:           s.model,
-		ReasoningEffort: "low",
-		Background:      background,
-	}}
+	p.Model = s.model
+	p.ReasoningEffort = "low"
+	o.Profiles = map[string]answer.Profile{"live": p}
 
 	a, err := answer.New(o).Ask(context.Background(), &call.Call{Tool: "live"}, answer.Question{Query: query})
 	s.check("the question is answered", err == nil)

@@ -25,6 +25,10 @@
 //	pattern  regular expression of a string
 //	takes    what is allowed, in words that follow "is not" and precede the bounds; else the type
 //	         is named in their place
+//	from     of a key of the profiles: the key that it comes from if no profile has it. It and its
+//	         members have neither variable nor default of their own
+//	profile  what a profile does to the value that it inherits: adds to a list, or stays: true
+//	         cannot become false. Other values are replaced, and mappings merged
 //	format   a check of check.go by name, such as url; "0 or", which allows 0 below the bounds; or a
 //	         rule of the schema
 package config
@@ -103,7 +107,7 @@ type Derived struct {
 }
 
 // The sections of the file. An embedded struct has the fields of a struct of the package that uses
-// them, as System, Profile, Defaults and Location have: a conversion copies it.
+// them, as System, Settings, Defaults and Location have: a conversion copies it.
 type (
 	OpenAI struct {
 		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
@@ -131,8 +135,15 @@ type (
 	// ModelProfiles are the profiles of call.Tools, by their names.
 	ModelProfiles map[string]*Profile
 
-	// Profile is a model and its settings. Empty and zero values are not sent.
+	// Profile is how a tool answers.
 	Profile struct {
+		Settings
+		MaxCitations int    `yaml:"max_citations" from:"policy.max_citations" min:"1" max:"10" doc:"Largest number of citations in an answer. What a profile leaves out comes from answer, then from policy.max_citations."`
+		Search       Search `yaml:"search" from:"search" doc:"The keys of search, for one tool. What a profile leaves out comes from answer, then from search. Mappings are merged and lists replaced, but blocked_domains add up; enforce_domains and required can only be switched on."`
+	}
+
+	// Settings are a model and its settings. Empty and zero values are not sent.
+	Settings struct {
 		Model            string `yaml:"model" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]+$" takes:"a model id" doc:"Model id."`
 		ReasoningEffort  string `yaml:"reasoning_effort" enum:"none|minimal|low|medium|high|xhigh|max" doc:"How long the model thinks. Sent to reasoning models only. Not every model supports every value."`
 		Verbosity        string `yaml:"verbosity" enum:"low|medium|high" doc:"How long the answer is. Sent to gpt-5 models and later only."`
@@ -144,14 +155,10 @@ type (
 	}
 
 	Policy struct {
-		Rules
-		Timezone string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
-		System   System `yaml:"system" doc:"The instructions that are sent with every question."`
-	}
-
-	Rules struct {
-		MaxCitations    int `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
-		RequeryAttempts int `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
+		MaxCitations    int    `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
+		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
 
 	System struct {
@@ -167,10 +174,10 @@ type (
 	}
 
 	WebSearch struct {
-		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
+		EnforceDomains bool           `yaml:"enforce_domains" profile:"stays" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
+		BlockedDomains []string       `yaml:"blocked_domains" profile:"adds" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
-		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
+		Required       bool           `yaml:"required" profile:"stays" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
 	}
 
@@ -209,9 +216,7 @@ func profileOf(tool call.Tool) reflect.StructField {
 		`Without model_profiles its effort is %[3]s and its verbosity %[4]s."`,
 		tool.Name, tool.Variable, tool.Effort, tool.Verbosity)
 	if tool == call.Tools[0] {
-		tags += fmt.Sprintf(` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`+
-			` default:"{model: gpt-5.2, reasoning_effort: %s, verbosity: %s}"`,
-			tool.Effort, tool.Verbosity)
+		tags += ` reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY"`
 	}
 	return reflect.StructField{
 		Name: tool.Name,
@@ -231,6 +236,17 @@ var ignored = map[string]string{
 	"server.transport":                 "flags choose the transport",
 }
 
+// UserLocation returns from where a tool searches. nil is not sent, an empty one is.
+func (c *Config) UserLocation(tool string) *Location {
+	const section = "search.user_location"
+	for _, profile := range []string{"", profileKey(call.DefaultTool), profileKey(tool)} {
+		if c.Origin(join(profile, section)) != "" {
+			return &c.ModelProfiles[tool].Search.UserLocation
+		}
+	}
+	return nil
+}
+
 // Timeout returns the limit of one tools/call.
 func (c *Config) Timeout() time.Duration {
 	const longest = 1 << 62 // 146 years
@@ -241,8 +257,8 @@ func (c *Config) Timeout() time.Duration {
 
 // Origin returns where the value of a key comes from: "default", the file and line
 // ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An inherited key of a profile
-// has the origin of the key of answer. It returns "" for unknown keys and for sections that the
-// file does not have.
+// has the origin of the key of answer. It returns "" for unknown keys, for sections that the file
+// does not have, and for what no profile sets, because it comes from search or policy.
 func (c *Config) Origin(key string) string {
 	return c.origins[key]
 }

@@ -237,7 +237,9 @@ func (l *loader) unknownKey(section, name string) string {
 	}
 	var inSection, all []string
 	for _, f := range l.fields {
-		all = append(all, f.key)
+		if f.from == "" { // search.context_size is nearer than that of a profile
+			all = append(all, f.key)
+		}
 		if f.key == join(section, f.Tag.Get("yaml")) {
 			inSection = append(inSection, f.key)
 		}

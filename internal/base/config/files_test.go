@@ -79,7 +79,15 @@ func TestSchema(t *testing.T) {
 	}
 
 	for _, f := range newLoader(nil).fields {
-		set(f.key, describe(f))
+		switch {
+		case f.from == "search":
+			set(f.key, map[string]any{
+				"description": f.Tag.Get("doc"),
+				"$ref":        "#/properties/search",
+			})
+		case !strings.HasPrefix(f.from, "search."):
+			set(f.key, describe(f))
+		}
 	}
 
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
@@ -150,7 +158,9 @@ func describe(f field) map[string]any {
 			bounds[bound+"imum"] = json.Number(limit)
 		}
 	}
-	description["default"] = effective(f)
+	if f.from == "" {
+		description["default"] = effective(f)
+	}
 	return description
 }
 
@@ -167,6 +177,11 @@ func TestReference(t *testing.T) {
 		// The profiles have the same keys, and variables of their own for the model.
 		repeats := strings.HasPrefix(f.key, "model_profiles.answer_")
 		switch {
+		case strings.HasPrefix(f.from, "search."):
+		case f.from == "search":
+			if !repeats {
+				tables["keys"] += fmt.Sprintf("| `%s` | as `search` | %s |\n", f.key, f.Tag.Get("doc"))
+			}
 		case f.section():
 			section = f.key
 			title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
@@ -214,8 +229,11 @@ func keyRow(f field) string {
 	}
 
 	value, _ := json.Marshal(effective(f)) // the page shows it
-	shown := strings.Trim(string(value), `"`)
-	return fmt.Sprintf("| `%s` | `%s` | %s |\n", f.key, shown, doc)
+	shown := "`" + strings.Trim(string(value), `"`) + "`"
+	if f.from != "" {
+		shown = "as `" + f.from + "`"
+	}
+	return fmt.Sprintf("| `%s` | %s | %s |\n", f.key, shown, doc)
 }
 
 // The example has every key, and its values are the defaults. The members of a section that is null

@@ -19,6 +19,8 @@ type field struct {
 	reflect.StructField
 	key      string // policy.max_citations
 	variable string // that sets the key alone, or ""
+	initial  string // the default in YAML, or ""
+	from     string // where it comes from if no profile sets it, or ""
 	value    reflect.Value
 }
 
@@ -38,7 +40,15 @@ func fields(section field) (list []field) {
 			StructField: member,
 			key:         join(section.key, name),
 			variable:    cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)), // see profileOf
+			initial:     member.Tag.Get("default"),
+			from:        member.Tag.Get("from"),
 			value:       value,
+		}
+		if section.from != "" {
+			f.from = join(section.from, name)
+		}
+		if f.from != "" {
+			f.variable, f.initial = "", ""
 		}
 		list = append(list, f)
 		if f.section() {
@@ -63,6 +73,9 @@ func fields(section field) (list []field) {
 	}
 	return list
 }
+
+// profileKey returns the key of the profile of a tool.
+func profileKey(tool string) string { return "model_profiles." + tool }
 
 // join returns the key of a name within a section, which is "" for the whole file.
 func join(section, name string) string {
@@ -117,7 +130,7 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 	set("origins", c.origins)
 
 	for _, f := range c.fields {
-		if !f.section() {
+		if !f.section() && c.origins[f.key] != "" {
 			set("effective."+f.key, effective(f))
 		}
 	}

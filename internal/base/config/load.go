@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -106,15 +107,18 @@ func newLoader(environ []string) *loader {
 	for _, tool := range call.Tools {
 		l.ModelProfiles[tool.Name] = &Profile{}
 	}
+	l.ModelProfiles[call.DefaultTool].Settings = Settings{
+		Model:           "gpt-5.2", // spec §5.3
+		ReasoningEffort: call.Tools[0].Effort,
+		Verbosity:       call.Tools[0].Verbosity,
+	}
 	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		value := f.Tag.Get("default")
-		if value != "" { // most keys have none, and a parser each would delay the start
-			_ = yaml.Unmarshal([]byte(value), f.value.Addr().Interface()) // it is valid
+		if f.initial != "" { // most keys have none, and a parser each would delay the start
+			_ = yaml.Unmarshal([]byte(f.initial), f.value.Addr().Interface()) // it is valid
 		}
-		if !f.section() {
-			l.Keys = append(l.Keys, f.key)
+		if !f.section() && f.from == "" {
 			l.origins[f.key] = "default"
 		}
 	}
@@ -201,7 +205,7 @@ func (l *loader) setWhole(f field, value string) bool {
 
 func (l *loader) fromFlags(f Flags) {
 	if f.Model != nil {
-		key := "model_profiles." + cmp.Or(f.Tool, call.DefaultTool) + ".model"
+		key := join(profileKey(cmp.Or(f.Tool, call.DefaultTool)), "model")
 		l.byKey[key].value.SetString(*f.Model)
 		l.accept(key, "--model")
 		l.usedFlags = append(l.usedFlags, "--model")
@@ -239,29 +243,106 @@ func (l *loader) debug(source, value string) {
 // logPath matches the path of a log file.
 var logPath = text.Regexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
-// inherit completes the profiles of the other tools from answer, key by key (spec §3.0). Without
-// model_profiles in the file their effort and verbosity are those of the tools, unless a variable
-// sets those of answer.
+// inherit completes the profiles key by key (spec §3.0): that of answer from policy and search, and
+// then the others from answer. Without model_profiles in the file the effort and the verbosity of
+// the others are those of the tools, unless a variable sets those of answer.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
-	for _, tool := range call.Tools[1:] {
+	for _, tool := range call.Tools {
 		builtin := map[string]string{
 			"reasoning_effort": tool.Effort,
 			"verbosity":        tool.Verbosity,
 		}
-		for _, f := range fields(l.byKey["model_profiles."+tool.Name]) {
-			name := f.Tag.Get("yaml")
-			from := l.byKey["model_profiles."+call.DefaultTool+"."+name]
-			origin := l.origins[from.key]
+		for _, f := range l.fields {
+			name, ofTool := strings.CutPrefix(f.key, profileKey(tool.Name)+".")
+			from := l.byKey[join(profileKey(call.DefaultTool), name)]
+			if from.key == f.key {
+				from = l.byKey[f.from]
+			}
 
+			origin := l.origins[f.key]
 			switch {
-			case l.origins[f.key] != "default":
-			case builtin[name] != "" && origin == "default" && !inFile:
+			case !ofTool || from.key == "" || f.section():
+			case origin != "" && origin != "default":
+				l.mergeKey(f, from)
+			case builtin[name] != "" && l.origins[from.key] == "default" && !inFile:
 				f.value.SetString(builtin[name])
 			default:
 				f.value.Set(from.value)
-				l.origins[f.key] = origin
+				if from.key != f.from && l.origins[from.key] != "" {
+					l.origins[f.key] = l.origins[from.key]
+				}
 			}
+		}
+	}
+	for _, f := range l.fields {
+		if !f.section() && l.origins[f.key] != "" {
+			l.Keys = append(l.Keys, f.key)
+		}
+	}
+}
+
+// mergeKey merges the value of a key that a profile sets with the one that it would inherit.
+func (l *loader) mergeKey(f, from field) {
+	switch inherited := from.value.Interface().(type) {
+	case map[string]any:
+		own, _ := reflect.TypeAssert[map[string]any](f.value)
+		f.value.Set(reflect.ValueOf(l.merged(f.key, l.origins[f.key], inherited, own)))
+	case []string:
+		if f.Tag.Get("profile") == "adds" {
+			f.value.Set(reflect.AppendSlice(reflect.ValueOf(slices.Clone(inherited)), f.value))
+		}
+	case bool:
+		if f.Tag.Get("profile") == "stays" && inherited && !f.value.Bool() {
+			f.value.SetBool(true)
+			l.warn(l.origins[f.key], f.key, "ignored: "+from.key+" is true")
+		}
+	}
+}
+
+// merged returns inherited with the members of own. A profile does not lift what a mapping that it
+// inherits forbids: blocked domains add up, and allowed ones are among the inherited ones.
+func (l *loader) merged(key, source string, inherited, own map[string]any) map[string]any {
+	all := map[string]any{}
+	maps.Copy(all, inherited)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		value := own[name]
+		before, wasMapping := all[name].(map[string]any)
+		mapping, isMapping := value.(map[string]any)
+		hosts, wasList := all[name].([]any)
+		list, isList := value.([]any)
+		key := join(key, name)
+
+		switch {
+		case value == nil && all[name] != nil: // as a null elsewhere in the file
+		case wasMapping && isMapping:
+			all[name] = l.merged(key, source, before, mapping)
+		case wasMapping:
+			l.report(source, key, "not a mapping, as the one that it inherits")
+		case wasList && !isList:
+			l.report(source, key, "not a list, as the one that it inherits")
+		case name == "blocked_domains":
+			all[name] = slices.Concat(hosts, list)
+		case name == "allowed_domains" && wasList:
+			l.checkWithin(key, source, hosts, list)
+			fallthrough
+		default:
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// checkWithin checks that domains are among those that are allowed, or below one of them.
+func (l *loader) checkWithin(key, source string, allowed, domains []any) {
+	if len(domains) == 0 { // which would allow all
+		l.report(source, key, "an empty list cannot replace the one that it inherits")
+	}
+	for _, domain := range domains {
+		name := fmt.Sprint(domain)
+		inside := func(host any) bool { return strings.HasSuffix("."+name, "."+fmt.Sprint(host)) }
+		if !slices.ContainsFunc(allowed, inside) {
+			l.report(source, key, strconv.Quote(name)+" is not among the domains that it inherits")
 		}
 	}
 }
@@ -271,7 +352,7 @@ func (l *loader) inherit() {
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
-	first := map[string]string{} // the tool, by settings
+	first := map[string]string{} // the tool, by all that its answers depend on
 	for _, tool := range call.Tools {
 		leftOut := tool.Name != call.DefaultTool && l.origins[key+"."+tool.Name] == ""
 		if leftOut && l.origins[key] != "" {
@@ -281,8 +362,9 @@ func (l *loader) warnAlike() {
 		p := l.ModelProfiles[tool.Name]
 		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
 			p.Model, p.ReasoningEffort, p.Verbosity)
-		like := first[settings]
-		first[settings] = cmp.Or(like, tool.Name)
+		all := fmt.Sprint(settings, p.MaxCitations, p.Search)
+		like := first[all]
+		first[all] = cmp.Or(like, tool.Name)
 		if like != "" {
 			l.warn(source, key, tool.Name+" is like "+like+": "+settings+
 				"; what it leaves out comes from answer")

@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 			i := slices.IndexFunc(c.fields, func(f field) bool { return f.key == key })
 
 			got := fmt.Sprintf("%v %s", c.fields[i].value, c.Origin(key))
-			compare.Equal(t, key, filepath.ToSlash(got), row[4])
+			compare.Equal(t, key, strings.TrimSpace(filepath.ToSlash(got)), row[4])
 		})
 	}
 }

@@ -49,9 +49,22 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 	}
 	sessions := map[string]string{} // without a value, by the other keys and the question
 
-	for _, key := range cfg.Keys {
+	keys := slices.Clone(cfg.Keys)
+	for _, tool := range call.Tools {
+		for _, key := range cfg.Keys {
+			if strings.HasPrefix(key, "search.") || key == "policy.max_citations" {
+				name := strings.TrimPrefix(key, "policy.")
+				keys = append(keys, "model_profiles."+tool.Name+"."+name)
+			}
+		}
+	}
+	for _, key := range keys {
 		t.Run(key, func(t *testing.T) {
 			s, listed := all[profile.ReplaceAllString(key, "model_profiles.TOOL.")]
+			if !listed {
+				s, listed = all[profile.ReplaceAllString(key, "")]
+				s.Others = all["model_profiles.TOOL.model"].Others
+			}
 			if !listed {
 				t.Fatal("testdata/settings.yaml has no value of it that changes what the program does")
 			}

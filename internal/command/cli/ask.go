@@ -136,10 +136,10 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	defer s.Close()
-	if f.question.Check(s.Settings.Defaults) != nil { // there is only this error
+	if f.question.Check(s.Profiles[tool.Name].Defaults) != nil { // there is only this error
 		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
-	blocked := s.Answerer.Blocked(f.question.ExcludeDomains)
+	blocked := s.Profiles[tool.Name].Search.Blocked(f.question.ExcludeDomains)
 	screen.Configure(blocked, s.Config.Server.Debug)
 
 	ans, err := f.askOnce(ctx, s, screen)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
@@ -82,11 +83,11 @@ func debugCheck(server config.Server, err error) Check {
 
 // locationCheck says from where the API searches, which decides the results.
 func locationCheck(cfg *config.Config) Check {
-	if cfg.Origin("search.user_location") == "" {
+	at := cfg.UserLocation(call.DefaultTool)
+	if at == nil {
 		return pass("search.user_location is not set: the API searches as if from the United States")
 	}
 
-	at := cfg.Search.UserLocation
 	places := []string{
 		at.City,
 		at.Region,

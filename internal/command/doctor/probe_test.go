@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
@@ -51,7 +52,7 @@ func TestProbe(t *testing.T) {
 					Proxy:   "HTTPS_PROXY",
 					BaseURL: advice.Setting{Value: "https://api.example/v1", From: "Y"},
 				},
-				Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
+				Profiles: map[string]answer.Profile{"answer": {Profile: call.Profile{Model: "x"}}},
 				Getenv:   func(string) string { return "" },
 			}
 			checks := Run(ctx, Options{

@@ -92,7 +92,7 @@ func (s *Server) call(
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 
-	q, err := answer.Parse(args, s.options.Settings.Defaults)
+	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
 	s.logCall(name, args, q.Query)
 	var taken *budget.Taken // runInSlot settles it
 	if err == nil {

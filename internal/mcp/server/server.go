@@ -51,11 +51,11 @@ type Options struct {
 
 // Settings are those of the configuration.
 type Settings struct {
-	Defaults   answer.Defaults // shown in the schemas
-	Timeout    time.Duration   // of a call, the wait for others included
-	Structured bool            // add structuredContent; some clients then drop content
-	NoMeta     bool            // leave out _meta; some clients show it to models
-	Debug      bool            // add status, type, name and request_id to errors (spec §8.2)
+	Profiles   map[string]answer.Profile // by tool; the schemas show their defaults
+	Timeout    time.Duration             // of a call, the wait for others included
+	Structured bool                      // add structuredContent; some clients then drop content
+	NoMeta     bool                      // leave out _meta; some clients show it to models
+	Debug      bool                      // add status, type, name and request_id to errors (spec §8.2)
 
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.

@@ -44,7 +44,7 @@ func tools(o Options) (all []*mcp.Tool) {
 			Name:        t.Name,
 			Title:       t.Title,
 			Description: t.Description,
-			InputSchema: schema(t.Name, o.Settings.Defaults),
+			InputSchema: schema(t.Name, o.Settings.Profiles[t.Name].Defaults),
 		})
 	}
 	output := outputSchema

@@ -23,8 +23,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// Profile is the model of a tool and its parameters.
-type Profile = call.Profile
+// Profile is how a tool answers: its model and what its search is like.
+type Profile struct {
+	call.Profile
+	MaxCitations int // 0: 3
+	Search       Search
+	Defaults     Defaults
+	UserLocation *Location // nil: not sent
+}
 
 // Options configures an Answerer.
 type Options struct {
@@ -36,22 +42,13 @@ type Options struct {
 
 	Instructions string             // sent unchanged
 	Profiles     map[string]Profile // by tool name, with inheritance resolved
-	Rules
-	Defaults     Defaults
-	Search       Search
-	UserLocation *Location      // nil: not sent
-	ExtraBody    map[string]any // merged into the request body
-	Stream       string         // "false": plain calls; else streams
-	Memory       bool           // answers are remembered for Question.FollowUpTo
-	OnePerson    bool           // calls of a person without an ID are all of one person
-	Location     *time.Location // of all dates; nil: UTC
-	Logger       *slog.Logger   // nil: discard
-}
-
-// Rules are rules for answers.
-type Rules struct {
-	MaxCitations    int // 0: 3
-	RequeryAttempts int // further requests for an answer without text or sources
+	Requeries    int                // further requests for an answer without text or sources
+	ExtraBody    map[string]any     // merged into the request body
+	Stream       string             // "false": plain calls; else streams
+	Memory       bool               // answers are remembered for Question.FollowUpTo
+	OnePerson    bool               // calls of a person without an ID are all of one person
+	Location     *time.Location     // of all dates; nil: UTC
+	Logger       *slog.Logger       // nil: discard
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -62,7 +59,6 @@ type Answerer struct {
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
-	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Answerer{o: o}
@@ -120,8 +116,9 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // the events of the call.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
+	p := a.o.Profiles[c.Tool]
 	req := a.request(ctx, c.Tool, q)
-	r := &reading{blocked: a.Blocked(q.ExcludeDomains)}
+	r := &reading{blocked: p.Search.Blocked(q.ExcludeDomains)}
 	earlier, followUp := a.earlier(c, q, r.blocked)
 	req.Input = append(earlier, req.Input...)
 	err := a.converse(ctx, c, req, r)
@@ -137,7 +134,7 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		Status:   status,
 		Streamed: r.last.Streamed,
 	})
-	ans, err := a.compose(c, r, req.Model, began)
+	ans, err := a.compose(c, r, p, began)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +151,7 @@ func (a *Answerer) date(t time.Time) string {
 }
 
 // logRequest writes the debug lines of spec §8.1.
-func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
+func (a *Answerer) logRequest(ctx context.Context, profile string, p call.Profile) {
 	can := call.CapabilityOf(p.Model)
 	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
 	verbosity := onOff(can.Verbosity && p.Verbosity != "")

@@ -33,8 +33,8 @@ type Origin struct {
 // asked again, and that its times are those of the API. The error may be one of this file; after
 // ErrRunning the next Fetch may have the answer.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
-	model := a.o.Profiles[from.Tool].Model
-	resp, err := a.o.Get(ctx, c, from.Response, model, searchSources)
+	p := a.o.Profiles[from.Tool]
+	resp, err := a.o.Get(ctx, c, from.Response, p.Model, searchSources)
 	e, ofAPI := errors.AsType[*call.Error](err)
 	switch {
 	case ofAPI && e.Lost:
@@ -49,9 +49,9 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answe
 		return nil, resp.Failure
 	}
 
-	r := &reading{blocked: a.Blocked(strings.Fields(from.Excluded))}
+	r := &reading{blocked: p.Search.Blocked(strings.Fields(from.Excluded))}
 	r.add(resp)
-	ans, err := a.compose(c, r, model, from.Created)
+	ans, err := a.compose(c, r, p, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

@@ -12,15 +12,16 @@ import (
 // compose makes the answer of what the responses to a question say. The time when it was asked is
 // that of the access to pages without a date. The error is of call.KindNoText.
 func (a *Answerer) compose(
-	c *call.Call, r *reading, model string, began time.Time,
+	c *call.Call, r *reading, p Profile, began time.Time,
 ) (*Answer, error) {
-	text, doc := r.document(a.o.MaxCitations)
+	most := cmp.Or(p.MaxCitations, 3) // spec §5.3
+	text, doc := r.document(most)
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
 	sources := r.sources(text, doc)
-	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
+	citations := doc.Citations(sources, most, a.date(began))
 
 	if r.incomplete != "" {
 		inCode := strings.Count(text, "```")%2 == 1
@@ -40,7 +41,7 @@ func (a *Answerer) compose(
 		Text:       text,
 		UsedSearch: r.searched,
 		Citations:  citations,
-		Model:      model,
+		Model:      p.Model,
 		Sources:    sources,
 		Meta: Meta{
 			Usage:         c.Usage,

@@ -14,7 +14,7 @@ const (
 		"Write the whole answer again and cite the pages that it rests on."
 )
 
-// converse sends the request and, up to RequeryAttempts times, asks again in the same conversation.
+// converse sends the request and, up to Requeries times, asks again in the same conversation.
 // The API stores nothing: the whole output goes back, reasoning included. r reads the responses.
 func (a *Answerer) converse(
 	ctx context.Context, c *call.Call, req call.Request, r *reading,
@@ -31,7 +31,7 @@ func (a *Answerer) converse(
 		}
 
 		r.add(resp)
-		if attempt >= a.o.RequeryAttempts {
+		if attempt >= a.o.Requeries {
 			return nil
 		}
 

@@ -47,17 +47,19 @@ func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 		MaxRetries: 1,
 	})
 	return New(Options{
-		Create:   client.Create,
-		Get:      client.Get,
-		Profiles: map[string]Profile{"answer": {Model: "gpt-5.2"}},
-		Rules:    Rules{RequeryAttempts: requeries},
-		Search: Search{
-			BlockedDomains: []string{"bad.example"},
-			Extra: map[string]any{
-				"filters": map[string]any{"blocked_domains": []any{"worse.example"}},
+		Create: client.Create,
+		Get:    client.Get,
+		Profiles: map[string]Profile{"answer": {
+			Profile: call.Profile{Model: "gpt-5.2"},
+			Search: Search{
+				BlockedDomains: []string{"bad.example"},
+				Extra: map[string]any{
+					"filters": map[string]any{"blocked_domains": []any{"worse.example"}},
+				},
 			},
-		},
-		Location: time.FixedZone("Asia/Tokyo", 9*60*60),
+		}},
+		Requeries: requeries,
+		Location:  time.FixedZone("Asia/Tokyo", 9*60*60),
 	}), a
 }
 

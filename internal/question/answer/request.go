@@ -42,32 +42,32 @@ var searchSources = []string{"web_search_call.action.sources"}
 // request builds the request for q with the profile of that name. The llm client adds what is the
 // same for all requests, and leaves out what the model does not take. An empty list of domains keeps
 // the configured one: a call must not lift EnforceDomains.
-func (a *Answerer) request(ctx context.Context, profile string, q Question) call.Request {
-	p := a.o.Profiles[profile]
-	a.logRequest(ctx, profile, p)
+func (a *Answerer) request(ctx context.Context, tool string, q Question) call.Request {
+	p := a.o.Profiles[tool]
+	a.logRequest(ctx, tool, p.Profile)
 	if len(q.Domains) == 0 {
-		q.Domains = a.o.Defaults.Domains
+		q.Domains = p.Defaults.Domains
 	}
 
 	r := call.Request{
-		Profile:      p,
+		Profile:      p.Profile,
 		Instructions: a.o.Instructions,
-		Input:        []json.RawMessage{call.UserMessage(a.input(q))},
-		Tools:        []map[string]any{a.tool(q)},
+		Input:        []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
+		Tools:        []map[string]any{p.webSearch(q)},
 		Include:      searchSources,
 		Extra:        a.o.ExtraBody,
 		Plain:        a.o.Stream == "false",
 	}
-	if a.o.Search.Required {
+	if p.Search.Required {
 		r.ToolChoice = "required"
 	}
 	return r
 }
 
 // input is the query and a line of hints, which the policy explains.
-func (a *Answerer) input(q Question) string {
-	days := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays)
-	results := cmp.Or(q.MaxResults, new(float64(a.o.Defaults.MaxResults)))
+func (a *Answerer) input(d Defaults, q Question) string {
+	days := cmp.Or(q.RecencyDays, &d.RecencyDays)
+	results := cmp.Or(q.MaxResults, new(float64(d.MaxResults)))
 	hints := "[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
 
 	if len(q.Domains) > 0 {
@@ -111,17 +111,16 @@ func namesIn(list any) (names []string) {
 
 // Blocked returns the domains that are neither searched nor cited: those of the configuration, and
 // those that a question excludes.
-func (a *Answerer) Blocked(excluded []string) []string {
-	s := a.o.Search
+func (s Search) Blocked(excluded []string) []string {
 	filters, _ := s.Extra["filters"].(map[string]any)
 	further := namesIn(filters["blocked_domains"])
 	return slices.Concat(s.BlockedDomains, excluded, further)
 }
 
-// tool returns the web search tool for a question, which has the default domains if it had none
+// webSearch returns the web search tool for a question, which has the default domains if it had none
 // (https://platform.openai.com/docs/guides/tools-web-search).
-func (a *Answerer) tool(q Question) map[string]any {
-	s := a.o.Search
+func (p Profile) webSearch(q Question) map[string]any {
+	s := p.Search
 	t := map[string]any{}
 	maps.Copy(t, s.Extra)
 	t["type"] = "web_search"
@@ -134,7 +133,7 @@ func (a *Answerer) tool(q Question) map[string]any {
 		allowed := namesIn(filters["allowed_domains"])
 		filters["allowed_domains"] = within(q.Domains, allowed)
 	}
-	blocked := a.Blocked(q.ExcludeDomains)
+	blocked := s.Blocked(q.ExcludeDomains)
 	if len(blocked) > 0 {
 		filters["blocked_domains"] = blocked
 	}
@@ -145,7 +144,7 @@ func (a *Answerer) tool(q Question) map[string]any {
 	if s.ContextSize != "" {
 		t["search_context_size"] = s.ContextSize
 	}
-	location := a.o.UserLocation
+	location := p.UserLocation
 	if q.Country != "" {
 		location = &Location{Country: q.Country} // city, region and zone are those of another country
 	}

@@ -182,7 +182,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Access:     Access{Loopback: true},
 		Waiting:    func() int { return 0 },
 		StaleFiles: func() int { return 0 },
-		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
+		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Profile: call.Profile{Model: "gpt-5.2"}}}),
 		Log:        slog.New(slog.NewTextHandler(&s.log, nil)),
 		Lines:      &logging.Limiter{},
 	}
