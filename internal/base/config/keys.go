@@ -28,8 +28,8 @@ func (f field) section() bool {
 	return f.Type.Kind() == reflect.Struct || f.Type == reflect.TypeFor[ModelProfiles]()
 }
 
-// fields lists the keys of a section in the order of the structs, sections before their members.
-func fields(section field) (list []field) {
+// appendFields adds the keys of a section in the order of the structs, sections before their members.
+func appendFields(list []field, section field) []field {
 	add := func(member reflect.StructField, value reflect.Value) {
 		name := member.Tag.Get("yaml")
 		if name == "" {
@@ -52,7 +52,7 @@ func fields(section field) (list []field) {
 		}
 		list = append(list, f)
 		if f.section() {
-			list = append(list, fields(f)...)
+			list = appendFields(list, f)
 		}
 	}
 
@@ -67,7 +67,7 @@ func fields(section field) (list []field) {
 		if member.Anonymous && value.Kind() == reflect.Struct { // its members are the section's
 			part := section
 			part.value = value
-			list = append(list, fields(part)...)
+			list = appendFields(list, part)
 		}
 		add(member, value)
 	}

@@ -112,7 +112,8 @@ func newLoader(environ []string) *loader {
 		ReasoningEffort: call.Tools[0].Effort,
 		Verbosity:       call.Tools[0].Verbosity,
 	}
-	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
+	root := field{value: reflect.ValueOf(l.Config).Elem()}
+	l.fields = appendFields(make([]field, 0, 128), root)
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
 		if f.initial != "" { // most keys have none, and a parser each would delay the start
@@ -253,8 +254,12 @@ func (l *loader) inherit() {
 			"reasoning_effort": tool.Effort,
 			"verbosity":        tool.Verbosity,
 		}
+		prefix := profileKey(tool.Name) + "."
 		for _, f := range l.fields {
-			name, ofTool := strings.CutPrefix(f.key, profileKey(tool.Name)+".")
+			name, ofTool := strings.CutPrefix(f.key, prefix)
+			if !ofTool || f.section() {
+				continue
+			}
 			from := l.byKey[join(profileKey(call.DefaultTool), name)]
 			if from.key == f.key {
 				from = l.byKey[f.from]
@@ -262,7 +267,7 @@ func (l *loader) inherit() {
 
 			origin := l.origins[f.key]
 			switch {
-			case !ofTool || from.key == "" || f.section():
+			case from.key == "":
 			case origin != "" && origin != "default":
 				l.mergeKey(f, from)
 			case builtin[name] != "" && l.origins[from.key] == "default" && !inFile:
