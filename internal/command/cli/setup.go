@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +27,7 @@ type setupFlags struct {
 	via    string // "": the default of the client
 	url    string
 	oauth  bool
+	show   bool
 }
 
 // setupCommand prints the configuration of a client on stdout and notes on stderr. It prints no
@@ -54,6 +57,8 @@ npx or a binary names none.`,
 		"`URL` of the server, such as https://mcp.example.com/mcp")
 	c.Flags().BoolVar(&f.oauth, "oauth", false,
 		"with --via http: the client signs in instead of sending a token")
+	c.Flags().BoolVar(&f.show, "show", false,
+		"print what a server on stdio does for the client by its name, and no entry")
 	f.common.addConfig(c)
 	return c
 }
@@ -78,6 +83,9 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 			"openai-responses-mcp setup lists the clients")
 		return usageError(hint, "unknown client %q", name)
 	}
+	if f.show {
+		return f.showNeeds(c)
+	}
 	via := cmp.Or(f.via, standardVia(c))
 	err := f.check(c, via)
 	if err != nil {
@@ -92,6 +100,20 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 	if err == nil {
 		f.app.setupNotes(c, s)
 	}
+	return err
+}
+
+// showNeeds prints the settings of a client that says its name.
+func (f *setupFlags) showNeeds(c clients.Client) error {
+	lines := c.Name + " gets what the configuration says.\n"
+	if c.Info != "" {
+		lines = fmt.Sprintf("%s says that it is %s. Over stdio the server then has these settings, "+
+			"unless the file or a variable sets them:\n", c.Name, c.Info)
+		for _, variable := range slices.Sorted(maps.Keys(c.Sets)) {
+			lines += variable + "=" + c.Sets[variable] + "\n"
+		}
+	}
+	_, err := io.WriteString(f.app.stdout, lines)
 	return err
 }
 

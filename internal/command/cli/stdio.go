@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
@@ -134,6 +136,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Explain:   s.Advisor.Explain,
 		Settings:  s.Settings,
 		LongCalls: long,
+		Needs:     a.needs(s),
 		Budget:    quotas,
 		Redactor:  s.Redactor,
 		Log:       s.Log,
@@ -168,6 +171,27 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return nil
 	}
 	return err
+}
+
+// needs returns what the client of a name needs, as package clients has it. The configuration wins.
+func (a *app) needs(s *service.Service) func(client string) server.Needs {
+	isDefault := func(key string) bool { return s.Config.Origin(key) == "default" }
+
+	return func(client string) (n server.Needs) {
+		sets := clients.Needs(client)
+		if isDefault("server.answer_within_ms") {
+			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // "": 0
+			n.Within = time.Duration(ms) * time.Millisecond
+		}
+		if isDefault("server.tool_errors") {
+			n.ToolErrors = sets["TOOL_ERRORS"]
+		}
+		if n != (server.Needs{}) {
+			a.note("for %s answer_within_ms is %d and tool_errors is %s, unless you set them",
+				client, n.Within.Milliseconds(), cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors))
+		}
+		return n
+	}
 }
 
 // longCalls returns which calls of a transport go on without their requests.

@@ -9,6 +9,7 @@
 package clients
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"strings"
@@ -37,6 +38,10 @@ type Client struct {
 
 	Sets map[string]string // variables with fixed values, such as ANSWER_WITHIN_MS
 
+	// Info is the name that the client says in clientInfo. A server on stdio then has what Sets says,
+	// also without these variables. "": it is not known, or nothing is needed.
+	Info string
+
 	Add       string // template of the client's own command for Local, or ""
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
 	Omits     string // what Add leaves out of the entry, or ""
@@ -58,6 +63,20 @@ func load() (file struct {
 }) {
 	_ = yaml.Unmarshal(table, &file)
 	return file
+}
+
+// Needs returns the Sets of the client that says this name in clientInfo, or nil. Reading the table
+// takes some milliseconds of the start, so that is done only if it has the name.
+func Needs(name string) map[string]string {
+	if !bytes.Contains(table, []byte("\n  info: "+name+"\n")) {
+		return nil
+	}
+	for _, c := range All() {
+		if c.Info == name {
+			return c.Sets
+		}
+	}
+	return nil
 }
 
 // Web reports whether the client is a website. It starts no program, and connects to servers from

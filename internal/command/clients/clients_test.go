@@ -45,6 +45,17 @@ func TestTable(t *testing.T) {
 	hints := file.Server
 	for _, c := range file.Clients {
 		hints = append(hints, c.Hints...)
+		if c.Info != "" {
+			compare.Equal(t, c.Info, Needs(c.Info), c.Sets)
+			for variable := range c.Sets {
+				if !slices.Contains([]string{"ANSWER_WITHIN_MS", "TOOL_ERRORS"}, variable) {
+					t.Errorf("%s: a server cannot do %s for a client", c.ID, variable)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"", "mcp", "codex", "codex-mcp-client ", "CODEX-MCP-CLIENT"} {
+		compare.Equal(t, name, len(Needs(name)), 0)
 	}
 	for _, hint := range hints {
 		if !slices.Contains(known, hint.When) {

@@ -51,11 +51,21 @@ var traceparentGrammar = text.Regexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$
 // clientInfo returns the name and version of a client, and "" for a client of 2025-06-18 over HTTP,
 // which tells them only in initialize: another server may have answered that.
 func clientInfo(req mcp.Request) string {
+	info := implementation(req)
+	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
+}
+
+// implementation returns what the client of a request says about itself, at best.
+func implementation(req mcp.Request) mcp.Implementation {
+	params, _ := req.GetParams().(*mcp.InitializeParams)
+	if params != nil && params.ClientInfo != nil { // the session has it after the result
+		return *params.ClientInfo
+	}
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
 	if info == nil {
-		return ""
+		return mcp.Implementation{}
 	}
-	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
+	return *info
 }
 
 // personOf returns the person whose token a request has; nil: an anonymous caller.
@@ -73,7 +83,7 @@ func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
-	known := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
+	known := slices.ContainsFunc(s.shown.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.LongCalls.API != nil {
 		known = true // another server may have sealed the id
 	}

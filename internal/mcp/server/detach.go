@@ -51,11 +51,12 @@ func (s *Server) ask(
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
 	long := s.options.LongCalls
-	if long.Shared && long.Within > 0 {
-		c.WaitUntil = time.Now().Add(long.Within)
+	within := s.shown.Load().Within
+	if long.Shared && within > 0 {
+		c.WaitUntil = time.Now().Add(within)
 	}
 
-	t := s.tasks.Prepare(c, q.ExcludeDomains, s.isPolled(req.Params), isWatched(req))
+	t := s.tasks.Prepare(c, q.ExcludeDomains, s.isPolled(req.Params), isWatched(req), within)
 	if !t.Polled {
 		defer watch(ctx, req, t.Progress)() // before the result is sent
 	}

@@ -20,6 +20,16 @@ const within = 25 * time.Second
 
 func late(o *Options) { o.LongCalls.Within = within }
 
+// lateClient is late for the client of the tests alone.
+func lateClient(o *Options) {
+	o.Needs = func(client string) (n Needs) {
+		if client == "x" {
+			n.Within = within
+		}
+		return n
+	}
+}
+
 // ask calls answer, and returns the result with the JSON object of its text.
 func (p *peer) ask(query string) (result, object gjson.Result) {
 	p.Helper()
@@ -40,12 +50,17 @@ func (p *peer) await(id string) (result, object gjson.Result) {
 // would have returned. Each working result has another id, all of them stay, and the call is
 // observed once.
 func TestLate(t *testing.T) {
-	for _, tt := range []struct{ query, want string }{
-		{"why", `\"answer\":\"why\"`},
-		{"fail late", `"isError":true`},
+	for _, tt := range []struct {
+		name, query, want string
+		late              func(*Options)
+	}{
+		{"an answer", "why", `\"answer\":\"why\"`, late},
+		{"an error", "fail late", `"isError":true`, late},
+		{"for this client", "why", `\"answer\":\"why\"`, lateClient},
 	} {
-		t.Run(tt.query, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			inSession(t, func(p *peer) {
+				p.initialize()
 				began := time.Now()
 				r, working := p.ask(tt.query)
 				id := working.Get("id").Str
@@ -70,7 +85,7 @@ func TestLate(t *testing.T) {
 				compare.Equal(p, "calls observed", len(*p.calls), 1)
 				time.Sleep(limit + time.Hour)
 				p.wantUnknown(id)
-			}, late)
+			}, tt.late)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,9 @@ type Options struct {
 	Settings  Settings
 	LongCalls LongCalls
 
+	// Needs returns what the client of a name needs (clientInfo of MCP); nil: the clients differ.
+	Needs func(client string) Needs
+
 	People   *people.Registry // bounds the calls that run; nil: those of one person
 	Budget   *budget.Budget   // bounds the calls and tokens of a time; nil: it does not
 	Redactor *redact.Redactor // removes secrets from errors
@@ -60,6 +64,12 @@ type Settings struct {
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
 	ToolErrors string
+}
+
+// Needs is what a client needs in place of the configuration. A zero value changes nothing.
+type Needs struct {
+	Within     time.Duration // of LongCalls
+	ToolErrors string        // of Settings
 }
 
 // Ended says how a call of a tool ended.
@@ -84,27 +94,59 @@ const (
 // Server answers tool calls.
 type Server struct {
 	options Options
-	tools   []*mcp.Tool
 	tasks   *tasks.Tasks
+
+	// shown has the needs of the client once adapt has set adapted.
+	shown   atomic.Pointer[shown]
+	adapt   sync.Once
+	adapted atomic.Bool
+}
+
+// shown is what depends on the client.
+type shown struct {
+	Needs
+	tools        []*mcp.Tool
+	instructions string
 }
 
 // New returns a Server.
 func New(o Options) *Server {
 	o.People = cmp.Or(o.People, people.New(people.Limits{}))
 	o.Budget = cmp.Or(o.Budget, budget.New(budget.Options{}))
-	s := &Server{
-		options: o,
-		tools:   tools(o),
-	}
-
+	s := &Server{options: o}
+	s.show(Needs{})
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Settings.Timeout,
-		Within:  o.LongCalls.Within,
 		API:     o.LongCalls.API,
 		Recover: s.recoverCall,
 		EOF:     o.LongCalls.EOF,
 	})
 	return s
+}
+
+// show changes what is shown to what a client needs.
+func (s *Server) show(n Needs) {
+	n.Within = cmp.Or(n.Within, s.options.LongCalls.Within)
+	n.ToolErrors = cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors)
+	s.shown.Store(&shown{
+		Needs:        n,
+		tools:        tools(s.options.Settings, n.Within),
+		instructions: instructionsFor(n.Within),
+	})
+}
+
+// adaptTo shows what the client of a request needs, if the request is the first one that names it.
+func (s *Server) adaptTo(req mcp.Request) {
+	if s.options.Needs == nil || s.adapted.Load() {
+		return
+	}
+	name := implementation(req).Name
+	if name != "" {
+		s.adapt.Do(func() {
+			s.show(s.options.Needs(name))
+			s.adapted.Store(true)
+		})
+	}
 }
 
 // Close ends the detached calls that run here. Responses in the background of the API go on.
@@ -123,7 +165,6 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 
 	m := mcp.NewServer(program(), &mcp.ServerOptions{
 		Logger:       log,
-		Instructions: s.options.instructions(),
 		Capabilities: serverCapabilities,
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
@@ -184,6 +225,7 @@ var Methods = rpc.Methods{
 func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		s.adaptTo(req)
 		switch method {
 		case "initialize":
 			res, err := next(ctx, method, req)
@@ -191,11 +233,18 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			if err != nil && first {
 				return s.initialize(), nil
 			}
+			if r, ok := res.(*mcp.InitializeResult); ok && err == nil {
+				r.Instructions = s.shown.Load().instructions
+			}
 			return res, err
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
-			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.LongCalls.Polled {
+			d, ok := res.(*mcp.DiscoverResult)
+			if ok && err == nil {
+				d.Instructions = s.shown.Load().instructions
+			}
+			if ok && err == nil && s.options.LongCalls.Polled {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err
@@ -203,7 +252,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 		case "tools/list":
 			res, err := next(ctx, method, req)
 			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-				list.Tools = s.tools
+				list.Tools = s.shown.Load().tools
 				list.TTLMs = 3_600_000 // an hour: they change only when the server restarts
 			}
 			return res, err
@@ -225,7 +274,7 @@ func (s *Server) initialize() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
 		ProtocolVersion: legacy,
 		Capabilities:    serverCapabilities,
-		Instructions:    s.options.instructions(),
+		Instructions:    s.shown.Load().instructions,
 		ServerInfo:      program(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -29,26 +30,26 @@ func uses() []string {
 	return all
 }
 
-// instructions are those for a server with o.
-func (o Options) instructions() string {
-	if o.LongCalls.Within > 0 {
+// instructionsFor are those of a server with LongCalls.Within.
+func instructionsFor(within time.Duration) string {
+	if within > 0 {
 		return instructions + lateInstructions
 	}
 	return instructions
 }
 
 // tools returns the tools as tools/list shows them, in the order of their names.
-func tools(o Options) (all []*mcp.Tool) {
+func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
 	for _, t := range call.Tools {
 		all = append(all, &mcp.Tool{
 			Name:        t.Name,
 			Title:       t.Title,
 			Description: t.Description,
-			InputSchema: schema(t.Name, o.Settings.Profiles[t.Name].Defaults),
+			InputSchema: schema(t.Name, s.Profiles[t.Name].Defaults),
 		})
 	}
 	output := outputSchema
-	if o.LongCalls.Within > 0 {
+	if within > 0 {
 		all = append(all, &mcp.Tool{
 			Name:  answerResult,
 			Title: "Wait for an answer",
@@ -64,7 +65,7 @@ func tools(o Options) (all []*mcp.Tool) {
 			ReadOnlyHint:  true,
 			OpenWorldHint: new(true),
 		}
-		if o.Settings.Structured {
+		if s.Structured {
 			t.OutputSchema = json.RawMessage(output)
 		}
 	}

@@ -19,8 +19,7 @@ var update = flag.Bool("update", false, "write the arguments of the tools into t
 
 // The SDK, which does not see the tools in a server, accepts them: it panics at a wrong schema.
 func TestTools(t *testing.T) {
-	o := Options{LongCalls: LongCalls{Within: time.Second}, Settings: Settings{Structured: true}}
-	for _, tool := range tools(o) {
+	for _, tool := range tools(Settings{Structured: true}, time.Second) {
 		mcp.NewServer(program(), nil).AddTool(tool, nil)
 	}
 }
@@ -34,7 +33,7 @@ func TestReadme(t *testing.T) {
 		}
 		text := string(b)
 
-		for _, tool := range tools(Options{LongCalls: LongCalls{Within: time.Second}}) {
+		for _, tool := range tools(Settings{}, time.Second) {
 			t.Run(file+" "+tool.Name, func(t *testing.T) {
 				schema := string(tool.InputSchema.(json.RawMessage))
 				listed := gjson.Get(schema, "properties|@keys").String()

@@ -16,14 +16,18 @@ import (
 const nameTime = 2 * time.Second
 
 // Prepare returns the task of a call, for Run. Its client polls the task, watches it, or does
-// neither. excluded goes into a sealed id, for the answer of another process.
+// neither. excluded goes into a sealed id, for the answer of another process. A task that is not
+// polled can be detached after within; 0: never.
 //
 // A task that is watched or may be detached gets the events of its call. Any other call has no Sink:
 // no event is made of its deltas.
-func (s *Tasks) Prepare(c *call.Call, excluded []string, polled, watched bool) *Task {
+func (s *Tasks) Prepare(
+	c *call.Call, excluded []string, polled, watched bool, within time.Duration,
+) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = polled
-	t.detachable = polled || s.o.Within > 0
+	t.within = within
+	t.detachable = polled || within > 0
 	if !t.detachable && !watched {
 		return t
 	}
@@ -124,7 +128,7 @@ func (s *Tasks) Detach(t *Task, shared bool) bool {
 // for nameTime at most. Any other task can after Within, unless it has ended.
 func (s *Tasks) canGoOnHere(t *Task) bool {
 	if !t.Polled {
-		s.Wait(t.ctx, t, nil, s.o.Within)
+		s.Wait(t.ctx, t, nil, t.within)
 		return !t.hasEnded()
 	}
 	if s.o.API != nil {
@@ -140,9 +144,9 @@ func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 	if t.Polled {
 		return s.isAtAPI(t)
 	}
-	late, cancel := context.WithTimeout(t.ctx, s.o.Within)
+	late, cancel := context.WithTimeout(t.ctx, t.within)
 	defer cancel()
-	s.Wait(late, t, nil, s.o.Within/2)
+	s.Wait(late, t, nil, t.within/2)
 
 	if t.origin.Load() == nil {
 		<-late.Done()

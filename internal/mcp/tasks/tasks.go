@@ -48,7 +48,6 @@ const (
 // Options configures Tasks.
 type Options struct {
 	Timeout time.Duration // of a call
-	Within  time.Duration // after which a task that is not polled can be detached; 0: never
 
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
@@ -122,6 +121,7 @@ type Task struct {
 
 	// Of a call that runs in this process and can be detached.
 	detachable bool
+	within     time.Duration           // after which it can be detached; 0 and not polled: never
 	probe      call.Call               // the call as it began, for a GET while run changes the call
 	ctx        context.Context         // until the call has ended
 	stop       context.CancelCauseFunc // ends the call

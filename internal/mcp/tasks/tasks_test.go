@@ -31,7 +31,7 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Prepare(c, nil, true, false)
+			task := first.Prepare(c, nil, true, false, 0)
 			first.Run(t.Context(), task, run)
 			compare.Equal(t, "detached", first.Detach(task, false), true)
 
@@ -56,7 +56,7 @@ func TestDetach(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Timeout: time.Hour})
 				request, leave := context.WithCancel(t.Context())
-				task := s.Prepare(&call.Call{}, nil, true, false)
+				task := s.Prepare(&call.Call{}, nil, true, false, 0)
 				s.Run(request, task, func(ctx context.Context) (*answer.Answer, error) {
 					<-ctx.Done()
 					return nil, context.Cause(ctx)
@@ -91,7 +91,7 @@ func TestAskEnds(t *testing.T) {
 		})
 		began := time.Now()
 		c := &call.Call{}
-		task := s.Prepare(c, nil, true, false)
+		task := s.Prepare(c, nil, true, false, 0)
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.Created{ID: "resp_1"})
 			time.Sleep(time.Second)
