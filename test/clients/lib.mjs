@@ -1,4 +1,4 @@
-// What run.mjs and http.mjs share: the server, and the tests of a client over any transport.
+// What run.mjs, http.mjs and bridges.mjs share: the server, and the tests of a client over any transport.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
