@@ -259,7 +259,9 @@ type rule struct {
 }
 
 // rules are kindNames in their order, compiled at the first error: most processes have none.
-var rules = sync.OnceValue(func() (all []*rule) {
+var rules = sync.OnceValue(compile)
+
+func compile() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
 	}
@@ -272,7 +274,7 @@ var rules = sync.OnceValue(func() (all []*rule) {
 		})
 	}
 	return all
-})
+}
 
 // isCode reports whether a code or a type is one of the rule.
 func (r *rule) isCode(name string) bool {
