@@ -51,6 +51,8 @@ var kindNames = []kindName{
 			`usage_limit_reached`,               // https://github.com/router-for-me/CLIProxyAPI/issues/1666
 			`quota_exceeded`,                    // https://github.com/tashfeenahmed/freellmapi/issues/1158
 			`exceeded_current_quota_error`,      // https://github.com/MoonshotAI/kimi-code/pull/1857
+			`Arrearage`,                         // https://github.com/alibaba/spring-ai-alibaba/issues/1146
+			`AccountOverdueError`,               // https://github.com/coze-dev/coze-studio/issues/2195
 		},
 	},
 	{
@@ -206,6 +208,7 @@ var kindNames = []kindName{
 		words: []string{
 			`(incorrect|invalid) api key`, // xAI: https://github.com/continuedev/continue/issues/10778
 			`api key not valid`,           // Gemini: https://github.com/continuedev/continue/issues/10290
+			`api key expired`,             // Gemini: https://github.com/continuedev/continue/issues/11336
 		},
 	},
 	{
@@ -219,7 +222,8 @@ var kindNames = []kindName{
 		kind: &call.KindModel,
 		at:   []int{404},
 		words: []string{
-			`.*model.*`, // Ollama: model 'x' not found, try pulling it first
+			`.*model.*`,                             // Ollama: model 'x' not found, try pulling it first
+			`no endpoints found (for|that support)`, // OpenRouter: https://github.com/Kilo-Org/kilocode/issues/9006
 		},
 	},
 	{

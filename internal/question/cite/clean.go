@@ -211,12 +211,13 @@ func untracked(s string) string {
 // untrack removes the parameter between two texts with the separator that goes with it: the one after
 // it, or the one before the last parameter.
 func untrack(before, after string) (string, string) {
-	separated := strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&")
+	front := strings.TrimSuffix(before, "amp;") // of "&amp;"
+	separated := strings.HasSuffix(front, "&") || strings.HasSuffix(before, "?")
 	switch {
 	case separated && strings.HasPrefix(after, "&"):
-		return before, after[1:]
+		return before, strings.TrimPrefix(after[1:], "amp;")
 	case separated && queryEnd().MatchString(after):
-		return before[:len(before)-1], after
+		return front[:len(front)-1], after
 	}
 	return before + tracker, after
 }

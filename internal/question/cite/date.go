@@ -149,7 +149,10 @@ func datesIn(s string, path bool) (all []date) {
 		return inside
 	})
 	if path {
-		return all
+		return slices.DeleteFunc(all, func(d date) bool {
+			segment, _, _ := strings.Cut(s[d.end:], "/")
+			return words()[strings.TrimPrefix(segment, "-")] == "version" // 2026-05-01-preview
+		})
 	}
 	return withKinds(s, all)
 }
