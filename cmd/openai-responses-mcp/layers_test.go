@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,8 @@ var layers = []layer{
 	{"ask", "", func(t *testing.T, env []string) asker {
 		return func(id, query string) string {
 			var out, errors bytes.Buffer
-			cmd := program(t.TempDir(), append(env, "OPENAI_MAX_RETRIES=1", "ask", "--events", query)...)
+			words := slices.Concat(env, []string{"OPENAI_MAX_RETRIES=1", "ask", "--events", query})
+			cmd := program(t.TempDir(), words...)
 			cmd.Stdout = &out
 			cmd.Stderr = &errors
 			if cmd.Run() != nil {

@@ -53,6 +53,7 @@ var kindNames = []kindName{
 			`exceeded_current_quota_error`,      // https://github.com/MoonshotAI/kimi-code/pull/1857
 			`Arrearage`,                         // https://github.com/alibaba/spring-ai-alibaba/issues/1146
 			`AccountOverdueError`,               // https://github.com/coze-dev/coze-studio/issues/2195
+			`insufficient_user_quota`,           // https://docs.aihubmix.com/en/FAQs/HTTP-Codes
 		},
 	},
 	{
@@ -197,6 +198,7 @@ var kindNames = []kindName{
 			`exceeded your current quota`,                      // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
 			`ExceededBudget|budget has been exceeded`,          // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
 			`insufficient (account |ai )?(balance|credits?)\b`, // Moonshot: https://github.com/continuedev/continue/issues/11443
+			`balance is insufficient`,                          // SiliconFlow: https://err.dmxapi.cn/detail.php?id=1150
 			`prepayment credits are depleted`,                  // Gemini: https://github.com/dyad-sh/dyad/issues/3626
 		},
 	},
