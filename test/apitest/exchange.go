@@ -38,6 +38,10 @@ func (x *exchange) answer(about string) {
 		x.complete = x.fail(x.w, x.r, about)
 		return
 	}
+	if x.http != nil {
+		x.complete = x.send(x.w)
+		return
+	}
 
 	path := x.r.URL.EscapedPath() // JSON needs no other escapes
 	_, model, _ := strings.Cut(path, "/models/")

@@ -1,12 +1,14 @@
 package apitest
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -36,6 +38,7 @@ type step struct {
 	blames  string   // the parameter that the error names; "": the refused one
 	tokens  string   // of the input; "": as a model would use
 	file    []byte   // the finished response, instead of what the model says
+	http    []byte   // the whole HTTP response, or nil
 	edits   []string // names of edits
 }
 
@@ -47,6 +50,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	ok, search, uncited, empty            what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
+//	http=PATH                             an HTTP response, whatever is asked for
 //	tokens=N                              used for the input, and none for the output
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
@@ -119,6 +123,8 @@ func parse(word string) (st step, err error) {
 			st.tokens = value
 		case "file":
 			st.file, err = os.ReadFile(value)
+		case "http":
+			st.http, err = os.ReadFile(value)
 		default:
 			switch {
 			case slices.Contains(turns, name):
@@ -226,6 +232,18 @@ func (st step) fail(w http.ResponseWriter, r *http.Request, about string) (compl
 	}
 	w.WriteHeader(int(fault.Get("status").Int()))
 	_, _ = io.WriteString(w, body) // the context tells if the client has left
+	return true
+}
+
+// send answers with the HTTP response of the step.
+func (st step) send(w http.ResponseWriter) (complete bool) {
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(st.http)), nil)
+	if err != nil {
+		panic(err) // the test is wrong
+	}
+	maps.Copy(w.Header(), resp.Header)
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(w, resp.Body) // the context tells if the client has left
 	return true
 }
 

@@ -94,7 +94,7 @@ func TestConnection(t *testing.T) {
 		},
 		&call.Error{Kind: call.KindBadResponse, Message: "the server sends Content-Encoding br",
 			Status: 200, Err: call.ErrEncoding}: {
-			"the answer cannot be read: the server sends Content-Encoding br",
+			"the server sends Content-Encoding br",
 			"let the server behind openai.base_url (OPENAI_BASE_URL), or a proxy before it, " +
 				"send gzip or nothing",
 		},

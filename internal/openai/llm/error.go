@@ -98,6 +98,10 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 	e.Kind = statusKind(e, e.Status, c)
 	setWait(e, resp.Header, c)
 
+	// 408 and 409 may say that the request has been taken.
+	busy := e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
+	e.Final = busy && resp.Header.Get("X-Should-Retry") == "false"
+
 	location, err := resp.Location()
 	switch {
 	case err == nil && e.Status < 400:

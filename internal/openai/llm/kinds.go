@@ -51,6 +51,9 @@ var kindNames = []kindName{
 			`usage_limit_reached`,               // https://github.com/router-for-me/CLIProxyAPI/issues/1666
 			`quota_exceeded`,                    // https://github.com/tashfeenahmed/freellmapi/issues/1158
 			`exceeded_current_quota_error`,      // https://github.com/MoonshotAI/kimi-code/pull/1857
+			`Arrearage`,                         // https://github.com/alibaba/spring-ai-alibaba/issues/1146
+			`AccountOverdueError`,               // https://github.com/coze-dev/coze-studio/issues/2195
+			`insufficient_user_quota`,           // https://docs.aihubmix.com/en/FAQs/HTTP-Codes
 		},
 	},
 	{
@@ -195,6 +198,7 @@ var kindNames = []kindName{
 			`exceeded your current quota`,                      // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
 			`ExceededBudget|budget has been exceeded`,          // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
 			`insufficient (account |ai )?(balance|credits?)\b`, // Moonshot: https://github.com/continuedev/continue/issues/11443
+			`balance is insufficient`,                          // SiliconFlow: https://err.dmxapi.cn/detail.php?id=1150
 			`prepayment credits are depleted`,                  // Gemini: https://github.com/dyad-sh/dyad/issues/3626
 		},
 	},
@@ -206,6 +210,7 @@ var kindNames = []kindName{
 		words: []string{
 			`(incorrect|invalid) api key`, // xAI: https://github.com/continuedev/continue/issues/10778
 			`api key not valid`,           // Gemini: https://github.com/continuedev/continue/issues/10290
+			`api key expired`,             // Gemini: https://github.com/continuedev/continue/issues/11336
 		},
 	},
 	{
@@ -219,7 +224,8 @@ var kindNames = []kindName{
 		kind: &call.KindModel,
 		at:   []int{404},
 		words: []string{
-			`.*model.*`, // Ollama: model 'x' not found, try pulling it first
+			`.*model.*`,                             // Ollama: model 'x' not found, try pulling it first
+			`no endpoints found (for|that support)`, // OpenRouter: https://github.com/Kilo-Org/kilocode/issues/9006
 		},
 	},
 	{
@@ -259,7 +265,9 @@ type rule struct {
 }
 
 // rules are kindNames in their order, compiled at the first error: most processes have none.
-var rules = sync.OnceValue(func() (all []*rule) {
+var rules = sync.OnceValue(compile)
+
+func compile() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
 	}
@@ -272,7 +280,7 @@ var rules = sync.OnceValue(func() (all []*rule) {
 		})
 	}
 	return all
-})
+}
 
 // isCode reports whether a code or a type is one of the rule.
 func (r *rule) isCode(name string) bool {

@@ -138,13 +138,18 @@ func TestParameterOfProvider(t *testing.T) {
 	}
 }
 
-// A wait after 408 and 409 is that of any server that fails.
+// A wait after 408 and 409 is that of any server that fails. The server may say that there is none.
 func TestAskedAgain(t *testing.T) {
 	for _, status := range []int{408, 409} {
 		bubble(t, fmt.Sprint(status), func(t *testing.T) {
 			cl, api := newClient(1, answer(status, "", "Retry-After", "7"), succeed)
 			wantSuccess(t, createError(t, cl))
 			wantEqual(t, "wait", api.at[1].Sub(api.at[0]), 7*time.Second)
+		})
+		bubble(t, fmt.Sprint(status, ", not to be asked again"), func(t *testing.T) {
+			cl, api := newClient(1, answer(status, "", "X-Should-Retry", "false"), succeed)
+			wantKind(t, createError(t, cl), call.KindServer)
+			api.wantRequests(t, 1)
 		})
 	}
 }

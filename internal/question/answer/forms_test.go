@@ -12,7 +12,7 @@ import (
 )
 
 // annotation matches PAGE of forms.table.
-var annotation = regexp.MustCompile(`PAGE\((\d),?(\w*)\)`)
+var annotation = regexp.MustCompile(`PAGE\((\d),?([^)]*)\)`)
 
 // Servers write searches, titles and usage in many forms. The answer, its progress and the number of
 // searches are the same.

@@ -33,7 +33,7 @@ type Citation struct {
 
 // number matches what some servers have in place of a title: the number of a source
 // ("[[1]](https://a.example)").
-var number = text.Regexp(`^\d{1,2}$`)
+var number = text.Regexp(`^\[?\d{1,2}\]?$`)
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {

@@ -29,7 +29,9 @@ var markersTable string
 
 // marker matches a marker with the space that goes with it, and brackets that hold nothing else. The
 // submatch is a part of a path that looks like a marker.
-var marker = sync.OnceValue(func() *regexp.Regexp {
+var marker = sync.OnceValue(readMarker)
+
+func readMarker() *regexp.Regexp {
 	sides := map[string][]string{}
 	for _, row := range rows(markersTable) {
 		sides[row[1]] = append(sides[row[1]], row[2])
@@ -39,10 +41,12 @@ var marker = sync.OnceValue(func() *regexp.Regexp {
 		"(?:" + strings.Join(sides["before"], "|") + ") ?)"
 	return regexp.MustCompile(`(?m)((?:/citeturn\w*)+[/?#])|` +
 		` ?[\[(（【](?:` + one + `[,;、]?)+ ?[\])）】]|` + one)
-})
+}
 
 // hints are what texts with markers have, each once.
-var hints = sync.OnceValue(func() (all []string) {
+var hints = sync.OnceValue(readHints)
+
+func readHints() (all []string) {
 	for _, row := range rows(markersTable) {
 		list, _ := strconv.Unquote(`"` + row[0] + `"`)
 		for hint := range strings.SplitSeq(list, ",") {
@@ -52,7 +56,7 @@ var hints = sync.OnceValue(func() (all []string) {
 		}
 	}
 	return all
-})
+}
 
 // mayHaveMarkers reports whether a text has a hint.
 func mayHaveMarkers(s string) bool {
@@ -207,12 +211,13 @@ func untracked(s string) string {
 // untrack removes the parameter between two texts with the separator that goes with it: the one after
 // it, or the one before the last parameter.
 func untrack(before, after string) (string, string) {
-	separated := strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&")
+	front := strings.TrimSuffix(before, "amp;") // of "&amp;"
+	separated := strings.HasSuffix(front, "&") || strings.HasSuffix(before, "?")
 	switch {
 	case separated && strings.HasPrefix(after, "&"):
-		return before, after[1:]
+		return before, strings.TrimPrefix(after[1:], "amp;")
 	case separated && queryEnd().MatchString(after):
-		return before[:len(before)-1], after
+		return front[:len(front)-1], after
 	}
 	return before + tracker, after
 }

@@ -40,7 +40,9 @@ type form struct {
 }
 
 // forms are those of forms.table.
-var forms = sync.OnceValue(func() (all []form) {
+var forms = sync.OnceValue(readForms)
+
+func readForms() (all []form) {
 	values := strings.NewReplacer(
 		"{Y}", `(?P<Y>(?:19|20)\d\d)`,
 		"{M}", `(?P<M>\d{1,2})`,
@@ -57,7 +59,7 @@ var forms = sync.OnceValue(func() (all []form) {
 		})
 	}
 	return all
-})
+}
 
 // mayBeIn reports whether a text has a hint at the form: its expression takes longer. month reports
 // whether the text has the name of a month.
@@ -79,7 +81,9 @@ func hasMonth(s string) bool {
 }
 
 // months has the numbers of the names in months.table, in lower case.
-var months = sync.OnceValue(func() map[string]int {
+var months = sync.OnceValue(readMonths)
+
+func readMonths() map[string]int {
 	numbers := map[string]int{}
 	for _, row := range rows(monthsTable) {
 		for i, names := range row[1:] {
@@ -89,10 +93,12 @@ var months = sync.OnceValue(func() map[string]int {
 		}
 	}
 	return numbers
-})
+}
 
 // words has the kinds of the words in dates.table.
-var words = sync.OnceValue(func() map[string]string {
+var words = sync.OnceValue(readWords)
+
+func readWords() map[string]string {
 	kinds := map[string]string{}
 	for _, row := range rows(datesTable) {
 		for word := range strings.SplitSeq(row[1], ", ") {
@@ -100,7 +106,7 @@ var words = sync.OnceValue(func() map[string]string {
 		}
 	}
 	return kinds
-})
+}
 
 // date is a date in a text.
 type date struct {
@@ -143,7 +149,10 @@ func datesIn(s string, path bool) (all []date) {
 		return inside
 	})
 	if path {
-		return all
+		return slices.DeleteFunc(all, func(d date) bool {
+			segment, _, _ := strings.Cut(s[d.end:], "/")
+			return words()[strings.TrimPrefix(segment, "-")] == "version" // 2026-05-01-preview
+		})
 	}
 	return withKinds(s, all)
 }

@@ -19,11 +19,14 @@ func dateOf(text, page string) string {
 	return strings.Join(dates, ", ")
 }
 
-func TestDates(t *testing.T) {
+// dateIn returns the date that a text of dates.table gives.
+func dateIn(text string) string {
 	const prose = "See ([a](https://a.example/x), 2025-01-01).\n\n"
-	check(t, table(t, "dates"), func(text string) string {
-		return dateOf(strings.ReplaceAll(text, "PROSE ", prose), "https://a.example/x")
-	})
+	return dateOf(strings.ReplaceAll(text, "PROSE ", prose), "https://a.example/x")
+}
+
+func TestDates(t *testing.T) {
+	check(t, table(t, "dates"), dateIn)
 }
 
 // Names and URLs of other forms are the sources that the list means.
@@ -48,8 +51,11 @@ func TestDateBounds(t *testing.T) {
 	}
 }
 
+// dateOfPath returns the date of a page that no list names.
+func dateOfPath(page string) string { return dateOf("A.", page) }
+
 func TestDateInURL(t *testing.T) {
-	check(t, table(t, "paths"), func(page string) string { return dateOf("A.", page) })
+	check(t, table(t, "paths"), dateOfPath)
 }
 
 // An answer with links in its text and a dated list, and the dates of its sources.

@@ -1,0 +1,50 @@
+package llm
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// Each code, each type and all words of kindNames have an example in testdata, which has another result
+// without them.
+func TestEachName(t *testing.T) {
+	want := examples(t)
+	for i := range kindNames {
+		for _, names := range []*[]string{&kindNames[i].codes, &kindNames[i].words} {
+			whole := *names
+			for k, name := range whole {
+				t.Run(name, func(t *testing.T) {
+					t.Cleanup(func() {
+						*names = whole
+						rules = sync.OnceValue(compile)
+					})
+					*names = slices.Delete(slices.Clone(whole), k, k+1)
+					rules = sync.OnceValue(compile)
+					if maps.Equal(examples(t), want) {
+						t.Error("no example in testdata needs it")
+					}
+				})
+			}
+		}
+	}
+}
+
+// examples returns the kinds of the errors in named.table, by name, with and without their statuses.
+func examples(t *testing.T) map[string]string {
+	kinds := map[string]string{}
+	for name, row := range table(t, "named") {
+		status, _ := strconv.Atoi(row[0])
+		e := apiError([]byte(row[3]), "")
+		kinds[name] = statusKind(e, status, &call.Call{}).Label()
+		kind := named(e, 0, &call.Call{})
+		if kind != nil {
+			kinds[name+", without its status"] = kind.Label()
+		}
+	}
+	return kinds
+}
