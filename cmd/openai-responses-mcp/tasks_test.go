@@ -429,7 +429,7 @@ func TestServeCallsPerHour(t *testing.T) {
 		{alice, " ", "answer: invalid arguments: query must not be empty"},
 		{alice, "x", `{"answer":`},
 		{bob, "x", `{"answer":`},
-		{alice, "x", "answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"},
+		{alice, "x", "answer failed: used 1 of 1 calls an hour; the next call at "},
 	} {
 		m, _ := r.tool(tt.token, "answer", "query", tt.query)
 		if got := m.Get("result.content.0.text").Str; !strings.HasPrefix(got, tt.want) {

@@ -12,6 +12,8 @@ func (s *Service) BudgetOptions(user string) budget.Options {
 	return budget.Options{
 		CallsPerHour: s.Config.Server.CallsPerHour,
 		TokensPerDay: s.Config.Server.TokensPerDay,
+		Timeout:      s.Config.Timeout(),
+		Location:     s.Config.Location,
 		User:         user,
 	}
 }

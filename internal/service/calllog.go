@@ -89,6 +89,9 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 		return float64(d.Milliseconds()) / 1000
 	}
 	usage := c.Usage
+	if c.Guessed > 0 { // of requests whose tokens the API has not told
+		log = log.With("guessed_tokens", c.Guessed)
+	}
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,

@@ -9,6 +9,7 @@ type Tool struct {
 	Flag        string // of the command ask; "" for the tool that it uses without a flag
 	Variable    string // with the model of the profile
 	Pollable    bool   // clients may poll a call, as a task
+	Tokens      int64  // that a call usually takes; a limit reserves them while it runs
 
 	// The profile where the configuration file has none.
 	Effort, Verbosity string
@@ -25,6 +26,7 @@ var Tools = []Tool{
 		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
 		For:         "most questions",
 		Variable:    "MODEL_ANSWER",
+		Tokens:      60_000,
 		Effort:      "medium",
 		Verbosity:   "medium",
 	},
@@ -36,6 +38,7 @@ var Tools = []Tool{
 		Flag:        "detailed",
 		Variable:    "MODEL_DETAILED",
 		Pollable:    true,
+		Tokens:      300_000,
 		Effort:      "high",
 		Verbosity:   "high",
 	},
@@ -46,9 +49,20 @@ var Tools = []Tool{
 		For:         "simple lookups",
 		Flag:        "quick",
 		Variable:    "MODEL_QUICK",
+		Tokens:      10_000,
 		Effort:      "low",
 		Verbosity:   "low",
 	},
+}
+
+// TokensOf returns how many tokens a call of a tool usually takes.
+func TokensOf(name string) int64 {
+	for _, tool := range Tools {
+		if tool.Name == name {
+			return tool.Tokens
+		}
+	}
+	return Tools[0].Tokens
 }
 
 // OfTools returns what of says about each tool, in the order of Tools.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
 	"sync"
@@ -114,9 +115,16 @@ func (h *host) Addr() net.Addr { return &net.TCPAddr{Port: 8080} }
 // valkey is the store of the limits. It does what take.lua does.
 type valkey struct {
 	mu     sync.Mutex
-	full   map[string]int64 // when a bucket is full again, by key
-	late   time.Duration    // before each reply
+	stored map[string]quota
+	late   time.Duration // before each reply
 	noRoom bool
+}
+
+// quota is a bucket in the store. It forgets no reservation of a call that does not end.
+type quota struct {
+	used     float64
+	reserved int64
+	at       time.Time
 }
 
 func (v *valkey) serve(ln net.Listener) {
@@ -160,27 +168,39 @@ func (v *valkey) take(words [][]byte) string {
 	if v.noRoom {
 		return "-OOM command not allowed when used memory > 'maxmemory'\r\n"
 	}
-	var n, refused int
-	var wait int64
-	n, _ = strconv.Atoi(string(words[0]))
-	keys, values := words[1:1+n], make([]int64, 3*n) // period, need and what is taken
-	for i, word := range words[1+n:] {
-		values[i], _ = strconv.ParseInt(string(word), 10, 64)
+	n, _ := strconv.Atoi(string(words[0]))
+	keys := words[1 : 1+n]
+	var values []float64 // period, limit, need, use, reserve and minute
+	for _, word := range words[1+n:] {
+		value, _ := strconv.ParseFloat(string(word), 64)
+		values = append(values, value)
 	}
-	now := time.Now().UnixMicro()
-	missing := make([]int64, n)
+
+	now := time.Now()
+	found := make([]quota, n)
+	refused, wait, used := 0, -1.0, 0.0
 	for i, key := range keys {
-		period := values[3*i]
-		missing[i] = min(max(v.full[string(key)]-now, 0), 2*period)
-		over := missing[i] + values[3*i+1] - period
-		if over > wait {
-			refused, wait = i+1, over
+		c := values[6*i:]
+		q := v.stored[string(key)]
+		refilled := float64(now.Sub(q.at).Microseconds()) * c[1] / c[0]
+		q.used = max(q.used-refilled, 0)
+		missing := q.used + c[2] - c[1]
+		time := max(math.Ceil(missing*c[0]/c[1]), 0)
+		if missing+float64(q.reserved) > 0 && time > wait {
+			refused, wait, used = i+1, time, math.Ceil(q.used)
+		}
+		found[i] = q
+	}
+	if refused > 0 {
+		return fmt.Sprintf("*4\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n", refused, wait, used)
+	}
+	for i, key := range keys {
+		c := values[6*i:]
+		v.stored[string(key)] = quota{
+			used:     max(found[i].used+c[3], 0),
+			reserved: max(found[i].reserved+int64(c[4]), 0),
+			at:       now,
 		}
 	}
-	for i, key := range keys {
-		if refused == 0 {
-			v.full[string(key)] = now + min(max(missing[i]+values[3*i+2], 0), 2*values[3*i])
-		}
-	}
-	return fmt.Sprintf("*2\r\n:%d\r\n:%d\r\n", refused, wait)
+	return "*4\r\n:0\r\n:0\r\n:0\r\n:1\r\n"
 }

@@ -244,7 +244,7 @@ func (w *world) checkWait(broken report) {
 
 func (w *world) checkFailed(broken report) {
 	for _, q := range w.questions {
-		quota := strings.Contains(q.text, "limit of") && w.limit > 0
+		quota := strings.Contains(q.text, "tokens a day") && w.limit > 0
 		rate := w.setting.rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
 		late := strings.Contains(q.text, "timed out after") && w.mayWait(q.crowd) > callTime
 		limited := w.setting.rate > 0 && q.last().waiting
@@ -266,8 +266,9 @@ func (w *world) checkOthers(broken report) {
 		if few && len(q.refused) > 0 && q.person != w.denied && !w.happened("a replica drains") {
 			broken("%s, one of %d clients, is refused: %.200s", q.name, q.clients, q.refused[0])
 		}
-		used := int64(q.clients*q.asks) * (q.tokens + int64(q.deltas) + 20_000)
-		if strings.Contains(q.text, "limit of") && used < w.limit {
+		used := int64(q.clients*q.asks) * (q.tokens + int64(q.deltas) + 300_000)
+		isLimited := strings.Contains(q.text, "tokens a day")
+		if isLimited && used < w.limit {
 			broken("%s is refused, its person uses at most %d tokens: %.200s", q.name, used, q.text)
 		}
 	}
@@ -347,7 +348,7 @@ func (w *world) checkLimit(broken report) {
 		if w.happened("the store") {
 			limits = int64(len(w.replicas))
 		}
-		const calls = 8 + 16 // tasks that run, and requests that wait; each has reserved 20,000 tokens
+		const calls = 8 + 16 // tasks that run, and requests that wait; each has reserved tokens
 		bound := limits*w.limit + int64(calls*len(w.replicas))*each[person]
 		if w.limit > 0 && n > bound {
 			broken("%s has used %d tokens, at most %d", person, n, bound)

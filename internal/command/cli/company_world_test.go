@@ -155,7 +155,7 @@ func newWorld(t *testing.T, c setting) *world {
 		gauges: map[string]float64{},
 	}
 	w.network.hosts = map[string]*host{}
-	w.store.full = map[string]int64{}
+	w.store.stored = map[string]quota{}
 	for _, name := range names {
 		w.tokens[name] = "token-of-" + name + "-0123456789"
 	}

@@ -138,7 +138,7 @@ func (s *Server) runInSlot(
 	defer func() {
 		unsent := a == nil && c.Attempts == 0
 		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
-		taken.Settle(c.Used, !free)
+		c.Guessed = taken.Settle(c.Used, !free)
 		s.observe(c, began, a, err)
 	}()
 	defer s.recoverCall(c.Tool, &err)

@@ -57,6 +57,6 @@ func TestLimitedTask(t *testing.T) {
 			p.wantTask(id, `"status":"working"`)
 		}
 		p.want(p.call(withTasks, "why"), `"isError":true`,
-			`"answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"`)
+			`"answer failed: used 1 of 1 calls an hour; the next call at 01:00 (UTC), in 1 h 0 min"`)
 	}, func(o *Options) { o.Budget = callsPerHour(1) })
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -274,6 +275,12 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 	}
 	b.open = false
 	a.call.Send(call.BlockStop{Index: b.Index})
+}
+
+// hasBegun reports whether a search, another tool or text has come.
+func (a *accumulator) hasBegun() bool {
+	isWork := func(b *block) bool { return b.Kind != call.BlockThinking }
+	return slices.ContainsFunc(a.order, isWork)
 }
 
 // stopBlocks stops the blocks that are still open.

@@ -161,6 +161,9 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer func() { // also after a panic
 		if mayCost && x.call.Usage == reported {
 			x.call.Unknown++
+			if acc.hasBegun() {
+				x.call.Begun++
+			}
 		}
 	}()
 	var resp *http.Response

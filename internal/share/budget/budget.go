@@ -6,9 +6,9 @@
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
 //
-// A limit is a quota: a bucket for each person that refills evenly in its period. What is taken is
-// measured in the time in which it refills: a call of 4 an hour takes 15 minutes. A bucket may owe
-// one period.
+// A limit is a quota: a bucket for each person that refills evenly in its period. While a call runs,
+// the tokens that its tool usually takes are reserved; at its end it uses what the API says. A call that
+// has not ended by its time limit, because its process was killed, uses what is reserved. A bucket may owe seven periods.
 package budget
 
 import (
@@ -26,8 +26,10 @@ type Options struct {
 	TokensPerDay      int // of one person
 	TokensPerDayOfAll int // of all people
 
-	User  string // the ID of the person who has none
-	Store *Store // nil: the limits are those of this process
+	Timeout  time.Duration  // of a call
+	Location *time.Location // of the times in errors; nil: UTC
+	User     string         // the ID of the person who has none
+	Store    *Store         // nil: the limits are those of this process
 }
 
 // Budget counts what people use. It is safe for concurrent use.
@@ -38,116 +40,165 @@ type Budget struct {
 
 // New returns a Budget.
 func New(o Options) *Budget {
+	o.Location = cmp.Or(o.Location, time.UTC)
 	return &Budget{
 		Options: o,
 		local:   newLocal(time.Now),
 	}
 }
 
-// typical is how many tokens a call takes before it is sent: a guess, which its end corrects.
-const typical = 20_000
+// unbegun is how many tokens a request counts of which nothing is known, and of which neither a search
+// nor text has come: those of a question.
+const unbegun = 10_000
 
 // Taken is what a call has taken, until Settle corrects it.
 type Taken struct {
 	budget *Budget
 	person string
-	tokens int64
-	stored outcome // whether the store has it, too
+	tokens int64 // that are reserved
+	local  int64 // the minute until which they are, in this process
+	store  int64 // and in the store
+	stored outcome
 }
 
-// Take takes a call from what its person may use, and the tokens of a typical call. A lower limit is
-// taken whole; the next call may start when one token has refilled. The error is of
-// call.KindLimited; then nothing is taken.
+// Take takes a call from what its person may use, and reserves the tokens that its tool usually takes.
+// One token must be free. The error is of call.KindLimited; then nothing is taken.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget: b,
 		person: c.Person.ID,
-		tokens: typical,
+		tokens: call.TokensOf(c.Tool),
 	}
-	for _, most := range []int{b.TokensPerDay, b.TokensPerDayOfAll} {
-		if most > 0 {
-			taken.tokens = min(taken.tokens, int64(most))
-		}
+	ask := change{
+		calls:   1,
+		reserve: taken.tokens,
+		minute:  -int64(min(b.Timeout, 24*time.Hour)/time.Minute) - 1,
 	}
-
-	buckets := b.buckets(taken.person, 1, taken.tokens, false)
-	refused, wait, stored := b.Store.take(buckets) // refused is the number of a bucket, or 0
+	buckets := b.buckets(taken.person, ask)
+	r, stored := b.Store.take(buckets)
 	taken.stored = stored
+	taken.store = r.minute
 	switch {
 	case stored != storeDone:
-		refused, wait = b.local.take(buckets)
-	case refused == 0: // the buckets of this process take it, too: they decide if the store fails
-		b.local.take(b.buckets(taken.person, 1, taken.tokens, true))
+		r = b.local.take(buckets)
+		taken.local = r.minute
+	case r.refused == 0: // the buckets of this process take it, too: they decide if the store fails
+		ask.anyway = true
+		taken.local = b.local.take(b.buckets(taken.person, ask)).minute
 	}
-	if refused == 0 {
+	if r.refused == 0 {
 		return taken, nil
 	}
 
-	c.Limit = buckets[refused-1].limit
-	return nil, call.KindLimited.Errorf("limit of %s reached; a call is possible in %d min",
-		buckets[refused-1].words, (wait+minute-1)/minute)
+	refused := buckets[r.refused-1]
+	c.Limit = refused.name
+	return nil, b.refusal(refused, r)
 }
 
-// Settle corrects what a call has taken when it has ended, by the tokens that it has used. Requests
-// whose tokens are unknown count as typical ones. Unless it counts, the call is given back, too.
-func (t *Taken) Settle(used call.Used, counts bool) {
-	var calls int64
-	if counts {
-		calls = 1
+// refusal is the error of a bucket that refuses a call.
+func (b *Budget) refusal(refused bucket, r reply) error {
+	if r.wait == 0 {
+		return call.KindLimited.Errorf("limit of %d %s: %d are used, and calls that are running may "+
+			"take the rest; ask again in a minute", refused.limit, refused.words, r.used)
 	}
-	tokens := used.Usage.Input + used.Usage.Output + int64(used.Unknown)*t.tokens
+	wait := time.Duration(r.wait) * time.Microsecond
+	at := time.Now().Add(wait + time.Minute - 1).In(b.Location)
+	format := "15:04"
+	if wait > 12*time.Hour {
+		format = time.DateOnly + " 15:04"
+	}
+	minutes := int64((wait + time.Minute - 1) / time.Minute)
+	in := fmt.Sprintf("%d min", minutes)
+	if minutes >= 60 {
+		in = fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+	}
+	return call.KindLimited.Errorf("used %d of %d %s; the next call at %s (%s), in %s",
+		r.used, refused.limit, refused.words, at.Format(format), b.Location, in)
+}
+
+// Settle notes what a call has used when it has ended, and frees what it had reserved. It returns how
+// many of the tokens are a guess: those of requests of which the API has told nothing. Unless it
+// counts, the call is given back, too.
+func (t *Taken) Settle(used call.Used, counts bool) (guessed int64) {
+	guessed = int64(used.Unknown-used.Begun)*unbegun + int64(used.Begun)*t.tokens
+	end := change{
+		tokens:  used.Usage.Input + used.Usage.Output + guessed,
+		reserve: -t.tokens,
+		minute:  t.local,
+		anyway:  true,
+	}
+	if !counts {
+		end.calls = -1
+	}
 	b := t.budget
-	correction := b.buckets(t.person, calls-1, tokens-t.tokens, true)
-	b.local.take(correction)
+	b.local.take(b.buckets(t.person, end))
+
+	end.minute = t.store
 	switch t.stored {
 	case storeUnsure: // the script may have run: nothing is given back, or taken twice
-		correction = b.buckets(t.person, 0, max(0, tokens-t.tokens), true)
+		end = change{tokens: max(0, end.tokens-t.tokens), minute: -1, anyway: true}
 	case storeUnused: // the store does not know of the call
-		correction = b.buckets(t.person, calls, tokens, true)
+		end.reserve = 0
+		end.calls++
 	}
-	b.Store.take(correction)
+	b.Store.take(b.buckets(t.person, end))
+	return guessed
 }
 
 const minute = 60_000_000 // microseconds
 
-// bucket is one that a call takes from. Times are in microseconds.
-type bucket struct {
-	limit string // its name for metrics and logs
-	words string // that say what it is
-	key   string
-
-	period     int64
-	need, take int64 // without need nothing is taken; take may be more, and the bucket then owes
+// change is what a call changes in the buckets of its person.
+type change struct {
+	calls, tokens int64 // that are used
+	reserve       int64 // tokens, negative at the end of a call
+	minute        int64 // until which they are reserved; see take.lua
+	anyway        bool  // also if too few are free
 }
 
-// buckets returns those from which a person takes calls and tokens. They need one call or token,
-// unless these are taken in any case.
-func (b *Budget) buckets(id string, calls, tokens int64, anyway bool) (list []bucket) {
+// bucket is a change of one.
+type bucket struct {
+	name  string // of the limit, for metrics and logs
+	words string // what the units are
+	key   string
+
+	period, limit              int64 // microseconds, and units in that time
+	need, use, reserve, minute int64 // see take.lua
+}
+
+// reply is that of take.lua.
+type reply struct{ refused, wait, used, minute int64 }
+
+// buckets returns those that a change is about.
+func (b *Budget) buckets(id string, c change) (list []bucket) {
 	person := fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(id, b.User))))
 	const day = 24 * 60 * minute
-	for _, l := range []struct {
-		bucket
-		most, n int64 // in the period, and now
-	}{
-		{bucket{limit: "hour", words: "calls an hour", key: person, period: 60 * minute},
-			int64(b.CallsPerHour), calls},
-		{bucket{limit: "day", words: "tokens a day", key: person, period: day},
-			int64(b.TokensPerDay), tokens},
-		{bucket{limit: "all", words: "tokens a day of all people", period: day},
-			int64(b.TokensPerDayOfAll), tokens},
+	for _, l := range []bucket{
+		{
+			name: "hour", words: "calls an hour", key: person,
+			period: 60 * minute, limit: int64(b.CallsPerHour),
+			use: c.calls,
+		},
+		{
+			name: "day", words: "tokens a day", key: person,
+			period: day, limit: int64(b.TokensPerDay),
+			use: c.tokens, reserve: c.reserve,
+		},
+		{
+			name: "all", words: "tokens a day of all people",
+			period: day, limit: int64(b.TokensPerDayOfAll),
+			use: c.tokens, reserve: c.reserve,
+		},
 	} {
-		unit := float64(l.period) / float64(l.most)
-		l.take = int64(min(float64(l.n)*unit, float64(2*l.period))) // more makes no difference
-		if l.most == 0 || l.take == 0 {
+		if l.limit == 0 || l.use == 0 && l.reserve == 0 {
 			continue
 		}
-		l.need = int64(unit)
-		if anyway {
-			l.need = -4 * l.period // less than any bucket has: it is empty, and owes a period, at most
+		l.need = 1
+		if c.anyway {
+			l.need = -1 << 50 // less than any bucket has
 		}
-		l.words = fmt.Sprint(l.most, " ", l.words)
-		l.key = l.limit + ":" + l.key
-		list = append(list, l.bucket)
+		l.minute = c.minute
+		l.key = l.name + ":" + l.key
+		list = append(list, l)
 	}
 	return list
 }

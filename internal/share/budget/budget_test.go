@@ -42,20 +42,26 @@ func TestSettle(t *testing.T) {
 			Sent    bool
 			Tokens  int64
 			Unknown int
+			Begun   int
 			Want    string
-			Missing int64
+			Used    int64
 		}](t, "settle") {
 			time.Sleep(tt.After)
 			taken, err := take(b, "token:alice")
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
-				usage := call.Usage{Output: tt.Tokens}
-				taken.Settle(call.Used{Usage: usage, Unknown: tt.Unknown}, tt.Sent)
+				used := call.Used{
+					Usage:   call.Usage{Output: tt.Tokens},
+					Unknown: tt.Unknown,
+					Begun:   tt.Begun,
+				}
+				guessed := taken.Settle(used, tt.Sent)
+				compare.Equal(t, tt.What+": a guess", guessed > 0, tt.Unknown > 0)
 			}
-			buckets := b.buckets("token:alice", 1, 1, false)
-			missing := b.local.full[buckets[0].key] - time.Now().UnixMicro()
-			tokens := float64(missing) * 100_000 / float64(day.Microseconds())
-			compare.Equal(t, tt.What+": tokens", int64(max(0, tokens)+0.5), tt.Missing)
+			bucket := b.buckets("token:alice", change{tokens: 1})[0]
+			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
+			compare.Equal(t, tt.What+": tokens", int64(s.used), tt.Used)
+			compare.Equal(t, tt.What+": reserved", running, 0)
 		}
 	})
 }
@@ -88,7 +94,7 @@ func TestMoney(t *testing.T) {
 	const limit = 500_000
 	const days = 10
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: limit})
+		b := New(Options{TokensPerDay: limit, Timeout: time.Hour})
 		began := time.Now()
 		var used [10]int64
 		for i := range used {
@@ -118,17 +124,19 @@ func TestMoney(t *testing.T) {
 	})
 }
 
-// A limit that is lower than a typical call is taken whole.
+// A limit that is lower than what a tool usually takes lets one call run at a time.
 func TestLowLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{TokensPerDay: 1})
 		taken, first := take(b, "token:alice")
 		compare.Equal(t, "the first call", first, "")
-		for range 2 {
-			_, err := take(b, "token:alice")
-			compare.Contains(t, "error", err, "limit of 1 tokens a day reached")
-			settle(taken, 3000)
-		}
+		_, second := take(b, "token:alice")
+		compare.Equal(t, "the second call", second, "limit of 1 tokens a day: 0 are used, and calls that "+
+			"are running may take the rest; ask again in a minute")
+		settle(taken, 3000)
+		_, third := take(b, "token:alice")
+		compare.Equal(t, "the third call", third,
+			"used 8 of 1 tokens a day; the next call at 2000-01-09 00:00 (UTC), in 192 h 0 min")
 	})
 }
 
@@ -160,6 +168,40 @@ func TestForgets(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		_, _ = take(b, "token:alice")
-		compare.Equal(t, "buckets", len(b.local.full), 1)
+		compare.Equal(t, "buckets", len(b.local.buckets), 1)
+	})
+}
+
+// A call that does not end, because its process is killed, uses what it has reserved.
+func TestKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 100_000, Timeout: 5 * time.Minute})
+		_, _ = take(b, "token:alice")
+		_, _ = take(b, "token:alice")
+		_, running := take(b, "token:alice")
+		compare.Contains(t, "while they run", running, "ask again in a minute")
+		time.Sleep(7 * time.Minute)
+		_, err := take(b, "token:alice")
+		compare.Contains(t, "afterwards", err, "used 119514 of 100000 tokens a day; ")
+	})
+}
+
+// A limit that is raised holds from the next call on, and so does one that is lowered.
+func TestChangedLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 200_000})
+		taken, _ := take(b, "token:alice")
+		settle(taken, 600_000)
+		for _, tt := range []struct {
+			limit  int
+			passes bool
+		}{{200_000, false}, {5_000_000, true}, {300_000, false}} {
+			b.TokensPerDay = tt.limit
+			taken, err := take(b, "token:alice")
+			compare.Equal(t, fmt.Sprint(tt.limit), err == "", tt.passes)
+			if err == "" {
+				settle(taken, 0)
+			}
+		}
 	})
 }

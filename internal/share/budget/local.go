@@ -2,6 +2,7 @@ package budget
 
 import (
 	"maps"
+	"math"
 	"sync"
 	"time"
 )
@@ -10,38 +11,98 @@ import (
 type local struct {
 	clock func() time.Time
 
-	mu   sync.Mutex       // guards full
-	full map[string]int64 // when a bucket is full, by its key; one that is not there is full
+	mu      sync.Mutex // guards buckets
+	buckets map[string]state
+}
+
+// state is what a bucket holds. Units that are used refill from the time at on.
+type state struct {
+	used     float64
+	at       int64           // microseconds since 1970
+	reserved map[int64]int64 // units, by the minute since 1970 at whose end they count as used
+	end      int64           // when the bucket is full, in microseconds since 1970
 }
 
 // newLocal returns a local whose buckets are full.
 func newLocal(clock func() time.Time) *local {
 	return &local{
-		clock: clock,
-		full:  map[string]int64{},
+		clock:   clock,
+		buckets: map[string]state{},
 	}
 }
 
-// take takes from buckets. The results are those of take.lua.
-func (l *local) take(buckets []bucket) (refused int, wait int64) {
+// take changes buckets.
+func (l *local) take(changes []bucket) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future
-	maps.DeleteFunc(l.full, func(_ string, full int64) bool { return full <= now })
+	maps.DeleteFunc(l.buckets, func(_ string, s state) bool { return s.end <= now })
 
-	missing := make([]int64, len(buckets))
-	for i, b := range buckets {
-		missing[i] = min(max(l.full[b.key]-now, 0), 2*b.period)
-		over := missing[i] + b.need - b.period // the time until what is needed has refilled
-		if over > wait {
-			refused = i + 1
-			wait = over
+	states := make([]state, len(changes))
+	r := reply{wait: -1}
+	for i, b := range changes {
+		s, running := l.buckets[b.key].until(now, b)
+		missing := s.used + float64(b.need) - float64(b.limit)
+		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limit))), 0)
+		if missing+float64(running) > 0 && wait > r.wait {
+			r = reply{
+				refused: int64(i + 1),
+				wait:    wait,
+				used:    int64(math.Ceil(s.used)),
+			}
+		}
+		states[i] = s
+	}
+	if r.refused > 0 {
+		return r
+	}
+
+	r = reply{}
+	for i, b := range changes {
+		r.minute = b.minute
+		if b.minute < 0 {
+			r.minute = int64(math.Ceil(float64(now)/minute)) - b.minute
+		}
+		l.buckets[b.key] = states[i].change(now, b, r.minute)
+	}
+	return r
+}
+
+// until returns the state at a time, in a map of its own, and how much is reserved for calls that run.
+func (s state) until(now int64, b bucket) (next state, running int64) {
+	next.reserved = map[int64]int64{}
+	over := int64(0)
+	for last, units := range s.reserved {
+		if last*minute <= now { // the call has not ended
+			over += units
+			continue
+		}
+		next.reserved[last] = units
+		running += units
+	}
+	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period)
+	next.used = bounded(s.used+float64(over)-refilled, b)
+	return next, running
+}
+
+// change returns the state after a change.
+func (s state) change(now int64, b bucket, last int64) state {
+	s.at = now
+	s.used = bounded(s.used+float64(b.use), b)
+	s.reserved[last] = max(s.reserved[last]+b.reserve, 0)
+	units := s.used
+	free := now
+	for last, reserved := range s.reserved {
+		if reserved > 0 {
+			units += float64(reserved)
+			free = max(free, last*minute)
 		}
 	}
-	if refused == 0 {
-		for i, b := range buckets {
-			l.full[b.key] = now + min(max(missing[i]+b.take, 0), 2*b.period)
-		}
-	}
-	return refused, wait
+	s.end = free + int64(math.Ceil(bounded(units, b)*float64(b.period)/float64(b.limit)))
+	return s
+}
+
+// bounded bounds the units that are used: a debt is forgiven beyond seven periods.
+func bounded(used float64, b bucket) float64 {
+	return min(max(used, 0), 8*float64(b.limit))
 }

@@ -9,8 +9,8 @@ import (
 // maxReply bounds a reply, in bytes.
 const maxReply = 4096
 
-// numbers is the line before the two of take.lua.
-const numbers = "*2\r"
+// numbers is the line before the four of take.lua.
+const numbers = "*4\r"
 
 // replies is a connection that ends at a reply that the store cannot give. redigo allocates what a
 // length says before that much has come, and nests arrays as deep as the stream does. AUTH,

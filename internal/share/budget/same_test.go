@@ -14,17 +14,23 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// random returns one to three buckets of few people, and what is taken from them.
-func random(r *rand.Rand) (list []bucket) {
+// random returns changes of up to three buckets of few people, at so many minutes since 1970.
+func random(r *rand.Rand, minutes int64) (list []bucket) {
 	b := New(Options{CallsPerHour: 7, TokensPerDay: 500_000, TokensPerDayOfAll: 900_000})
-	calls := r.Int64N(7)
-	tokens := r.Int64N(500_000)
-	forced := r.IntN(3) == 0
-	if forced {
-		calls = r.Int64N(30) - 7
-		tokens = r.Int64N(2_000_000) - 500_000
+	c := change{
+		calls:   r.Int64N(3),
+		tokens:  r.Int64N(100_000),
+		reserve: r.Int64N(300_000),
+		minute:  -r.Int64N(10) - 1,
+		anyway:  r.IntN(3) == 0,
 	}
-	list = b.buckets(fmt.Sprint(r.IntN(3)), calls, tokens, forced)
+	if c.anyway {
+		c.calls -= r.Int64N(4)
+		c.tokens += r.Int64N(2_000_000) - 500_000
+		c.reserve *= -1
+		c.minute = minutes + r.Int64N(10)
+	}
+	list = b.buckets(fmt.Sprint(r.IntN(3)), c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }
@@ -47,22 +53,21 @@ func TestSame(t *testing.T) {
 	passed := 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
-		buckets := random(r)
+		buckets := random(r, now/minute)
 		if len(buckets) == 0 {
 			continue
 		}
-		refused, wait := local.take(buckets)
+		want := local.take(buckets)
 		args := append(arguments(buckets), now/1e6, now%1e6)
 		got, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		want := []int64{int64(refused), wait}
-		if !slices.Equal(got, want) {
+		if !slices.Equal(got, []int64{want.refused, want.wait, want.used, want.minute}) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)
 		}
-		if refused == 0 {
+		if want.refused == 0 {
 			passed++
 		}
 	}
@@ -71,7 +76,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// What a key should not hold is a full bucket, or one that is full after at most two periods.
+// What a key should not hold is a full bucket, or one that owes no more than seven periods.
 func TestWrongValues(t *testing.T) {
 	server := redistest.New(t)
 	s := newReplica(t, "redis://"+server.Address, Options{}).Store
@@ -82,13 +87,15 @@ func TestWrongValues(t *testing.T) {
 		t.Run(tt.Value, func(t *testing.T) {
 			b := New(Options{CallsPerHour: 4, Store: s})
 			server.Do("FLUSHALL")
-			server.Do(tt.Command, namespace+b.buckets("token:alice", 1, 0, false)[0].key, tt.Value)
+			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
+			server.Do(tt.Command, namespace+b.buckets("token:alice", change{calls: 1})[0].key, value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {
-				want = "limit of 4 calls an hour reached; a call is possible in 75 min"
+				want = "used 32 of 4 calls an hour; the next call at "
 			}
-			compare.Equal(t, "error", err, want)
+			compare.Contains(t, "error", err, want)
+			compare.Equal(t, "refuses", err != "", tt.Refuses)
 		})
 	}
 	compare.Equal(t, "fails", s.Failing(), 0)

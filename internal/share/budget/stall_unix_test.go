@@ -30,5 +30,5 @@ func TestStall(t *testing.T) {
 	_, third := take(other.Budget, "alice")
 	compare.Equal(t, "the third call", third, "")
 	_, fourth := take(other.Budget, "alice")
-	compare.Contains(t, "the fourth call", fourth, "limit of 3 calls an hour reached")
+	compare.Contains(t, "the fourth call", fourth, "used 3 of 3 calls an hour")
 }

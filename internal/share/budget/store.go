@@ -22,7 +22,7 @@ import (
 const (
 	// namespace begins all keys. The braces keep them in one slot of a cluster; the number is the
 	// version of what they hold.
-	namespace = "{openai-responses-mcp}:1:"
+	namespace = "{openai-responses-mcp}:2:"
 
 	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
 	probeTime = time.Second            // between two probes of a store that fails
@@ -151,11 +151,11 @@ func (s *Store) Failing() int {
 // Probe probes the store, if there is one, until ctx ends: once, and every second while it fails. A
 // probe writes: a store that is full or read-only answers others.
 func (s *Store) Probe(ctx context.Context) {
-	probe := []bucket{{key: "probe", period: 1e6, take: 1}}
+	probe := []bucket{{key: "probe", period: 1e6, limit: 1, use: 1, minute: -1}}
 	first := true
 	for ; s != nil; first = false {
 		if first || s.Failing() == 1 {
-			_, _, o := s.use(probe)
+			_, o := s.use(probe)
 			if o == storeDone && s.failing.CompareAndSwap(1, 0) {
 				s.log.Info("the store of the limits works again")
 			}
@@ -169,16 +169,16 @@ func (s *Store) Probe(ctx context.Context) {
 }
 
 // take is use, if there is a store that works and something to take.
-func (s *Store) take(buckets []bucket) (refused int, wait int64, o outcome) {
+func (s *Store) take(buckets []bucket) (r reply, o outcome) {
 	if s == nil || s.Failing() == 1 || len(buckets) == 0 {
-		return 0, 0, storeUnused
+		return reply{}, storeUnused
 	}
 	return s.use(buckets)
 }
 
 // use runs take.lua. After an error the store fails, and all connections end: the server behind
 // them may have become read-only. That is not so if the URL has changed meanwhile.
-func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
+func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
 	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
@@ -190,12 +190,15 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 	connected := conn.Err() == nil
 	value, err := takeScript.DoContext(ctx, conn, arguments(buckets)...)
 	_, refuses := errors.AsType[redis.Error](err)
-	reply, err := redis.Int64s(value, err)
+	n, err := redis.Int64s(value, err)
+	if err == nil && len(n) == 4 {
+		r = reply{n[0], n[1], n[2], n[3]}
+	}
 	switch {
-	case err == nil && canGive(reply, buckets):
-		return int(reply[0]), reply[1], storeDone
+	case err == nil && r.isOf(buckets):
+		return r, storeDone
 	case err == nil:
-		err = fmt.Errorf("reading reply %v: the script cannot give it", reply)
+		err = fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 
 	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
@@ -203,21 +206,18 @@ func (s *Store) use(buckets []bucket) (refused int, wait int64, o outcome) {
 			"err", err)
 	}
 	if connected && !refuses {
-		return 0, 0, storeUnsure
+		return reply{}, storeUnsure
 	}
-	return 0, 0, storeUnused
+	return reply{}, storeUnused
 }
 
-// canGive reports whether a reply can be that of take.lua.
-func canGive(reply []int64, buckets []bucket) bool {
-	if len(reply) != 2 {
-		return false
+// isOf reports whether a reply can be that of take.lua for these buckets.
+func (r reply) isOf(buckets []bucket) bool {
+	if r.refused <= 0 || r.refused > int64(len(buckets)) {
+		return r.refused == 0 && r.wait == 0 && r.used == 0 && r.minute > 0
 	}
-	refused, wait := reply[0], reply[1]
-	if refused <= 0 || refused > int64(len(buckets)) {
-		return refused == 0 && wait == 0
-	}
-	return wait > 0 && wait <= 2*buckets[refused-1].period
+	b := buckets[r.refused-1]
+	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limit
 }
 
 // arguments are those of take.lua, the number of keys first.
@@ -226,7 +226,7 @@ func arguments(buckets []bucket) []any {
 	var values []any
 	for _, b := range buckets {
 		keys = append(keys, namespace+b.key)
-		values = append(values, b.period, b.need, b.take)
+		values = append(values, b.period, b.limit, b.need, b.use, b.reserve, b.minute)
 	}
 	return append(keys, values...)
 }

@@ -1,43 +1,93 @@
--- Takes units from buckets: from all of them, or from none if one has less than it needs.
+-- Uses units of buckets, and reserves some for calls that run: in all buckets, or in none if one has
+-- less than it needs.
 --
--- KEYS are the buckets. A key holds the time at which its bucket is full again, in microseconds of
--- the clock of this server; a bucket without a key is full. ARGV has three whole numbers for each
--- bucket, in microseconds of refilling: the period, in which an empty bucket becomes full; what the
--- bucket needs; and what is taken, which is negative if it is given back.
+-- KEYS are the buckets. A key holds how many units are used, when that was so, in microseconds of the
+-- clock of this server, and what is reserved until the end of a minute since 1970:
 --
--- It returns the number of the bucket that refuses for the longest time and that time, or 0 and 0.
+--	1200.5 1795852800000000 29930880:20000 29930882:40000
+--
+-- Used units refill evenly, and what is still reserved after its minute is used. A bucket without a key is
+-- full. ARGV has six numbers for each bucket:
+--
+--	period   in which a limit refills, in microseconds
+--	limit    units in a period
+--	need     units that must be free, else nothing is changed
+--	use      units that are used, negative if they are given back
+--	reserve  units for a call that runs, negative at its end
+--	minute   until which they are reserved; if negative, so many minutes from now
+--
+-- It returns the number of the bucket that refuses for the longest time, that time, or 0 if only
+-- calls that run are in the way, and the units that are used; or three 0, if none refuses. The fourth
+-- number is the minute.
+local maxUsed = 8 -- periods: a debt of seven
+local day = 86400000000
+
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
 
-local missing, refused, wait = {}, 0, 0
+local buckets, refused, wait, used = {}, 0, -1, 0
 for i, key in ipairs(KEYS) do
 	local value = redis.pcall('GET', key)
 	if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
 		return value
 	end
-	local full = tonumber(value)
-	if full == nil or full ~= full then -- not a number
-		full = now
+	local b = { used = 0, reserved = {} }
+	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'minute' }) do
+		b[name] = tonumber(ARGV[6 * (i - 1) + j])
 	end
 
-	local period = tonumber(ARGV[3 * i - 2])
-	missing[i] = math.min(math.max(full - now, 0), 2 * period)
-	local over = missing[i] + ARGV[3 * i - 1] - period
-	if over > wait then
-		refused, wait = i, over
+	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)(.*)$')
+	number, at = tonumber(number), tonumber(at)
+	local running, over = 0, 0
+	if number ~= nil and number == number and at < now + b.period then -- else it is wrong
+		for minute, units in string.gmatch(rest, ' (%d+):(%d+)') do
+			local left = tonumber(minute) * 60000000 - now
+			if left <= 0 then -- the call has not ended: its process has
+				over = over + tonumber(units)
+			elseif left < 2 * day then
+				b.reserved[tonumber(minute)] = tonumber(units)
+				running = running + tonumber(units)
+			end
+		end
+		local refilled = math.max(now - at, 0) * b.limit / b.period
+		b.used = math.min(math.max(number + over - refilled, 0), maxUsed * b.limit)
 	end
+
+	local missing = b.used + b.need - b.limit
+	local time = math.max(math.ceil(missing * b.period / b.limit), 0)
+	if missing + running > 0 and time > wait then
+		refused, wait, used = i, time, b.used
+	end
+	buckets[i] = b
 end
 if refused > 0 then
-	return {refused, wait}
+	return { refused, wait, math.ceil(used), 0 }
 end
 
+local minute = 0
 for i, key in ipairs(KEYS) do
-	local period = tonumber(ARGV[3 * i - 2])
-	local left = math.min(math.max(missing[i] + ARGV[3 * i], 0), 2 * period)
+	local b = buckets[i]
+	b.used = math.min(math.max(b.used + b.use, 0), maxUsed * b.limit)
+	minute = b.minute
+	if minute < 0 then
+		minute = math.ceil(now / 60000000) - minute
+	end
+	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
+
+	local value = string.format('%.17g %.0f', b.used, now)
+	local units, last = b.used, 0
+	for minute, reserved in pairs(b.reserved) do
+		if reserved > 0 then
+			value = value .. string.format(' %.0f:%.0f', minute, reserved)
+			units = units + reserved
+			last = math.max(last, minute * 60000000 - now)
+		end
+	end
+	local left = math.ceil(last + math.min(units, maxUsed * b.limit) * b.period / b.limit)
 	if left > 0 then
-		redis.call('SET', key, string.format('%.0f', now + left), 'PX', math.ceil(left / 1000))
+		redis.call('SET', key, value, 'PX', math.ceil(left / 1000))
 	else
 		redis.call('DEL', key)
 	end
 end
-return {0, 0}
+return { 0, 0, 0, minute }

@@ -61,7 +61,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
 	m.limited = m.declare("limited_calls_total", "counter", "Calls that a quota refused.")
 	m.rejected = m.declare("rejected_requests_total", "counter", "Requests that were refused.")
-	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted.")
+	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted, or of the kind guessed.")
 	m.searches = m.declare("searches_total", "counter", "Web searches of the API.")
 	m.retries = m.declare("retries_total", "counter",
 		"Requests to the API that were sent again.")
@@ -172,6 +172,9 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	}
 	tokens("output", usage.Output)
 	tokens("reasoning", usage.Reasoning)
+	if c.Guessed > 0 {
+		tokens("guessed", c.Guessed)
+	}
 	m.searches.add(float64(c.Searches), "%s", priced)
 
 	tool := fmt.Sprintf("tool=%q", c.Tool)
