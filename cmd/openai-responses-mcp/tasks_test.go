@@ -59,7 +59,7 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 func newReplica(t *testing.T, env []string, args string) *replica {
 	words := slices.Concat(env, strings.Fields(args))
 	r := &replica{
-		client: start(t, program(home(t, inBackground), words...)),
+		client: start(t, program(home(t, inBackground+"prices: {gpt-5: {input: 1, output: 10}}\n"), words...)),
 		header: http.Header{},
 	}
 	if strings.HasPrefix(args, overHTTP) {
@@ -344,7 +344,7 @@ func TestSafetyIdentifier(t *testing.T) {
 
 // calls are the lines of a call that is answered and of one that fails.
 var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-01 tool=answer ` +
-	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok request_id=req_\w+ attempts=1 ` +
+	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok cost_usd=0\.0042 request_id=req_\w+ attempts=1 ` +
 	`seconds=\d+(\.\d{1,3})? api_seconds=\d+(\.\d{1,3})? ` +
 	`input_tokens=1200 cached_tokens=0 output_tokens=300 reasoning_tokens=64 searches=0\n` +
 	`.* outcome=error kind=quota status=429 code=insufficient_quota hint="check plan, credit`)

@@ -92,6 +92,10 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 	if c.Guessed > 0 { // of requests whose tokens the API has not told
 		log = log.With("guessed_tokens", c.Guessed)
 	}
+	price := s.Profiles[c.Tool].Price
+	if price != nil {
+		log = log.With("cost_usd", call.MicroUSD(price.Cost(usage, c.Searches)))
+	}
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,

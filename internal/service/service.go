@@ -194,6 +194,7 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 			MaxCitations: profile.MaxCitations,
 			Search:       answer.Search(profile.Search.WebSearch),
 			Defaults:     answer.Defaults(profile.Search.Defaults),
+			Price:        cfg.PriceOf(profile.Model),
 			UserLocation: (*answer.Location)(cfg.UserLocation(tool)),
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -23,6 +24,8 @@ func check(f field) (problems []string) {
 	switch v := f.value.Interface().(type) {
 	case map[string]string:
 		return checkHeaders(v)
+	case Prices:
+		return checkPrices(v)
 	case map[string]any:
 		_, err := json.Marshal(v)
 		if err != nil {
@@ -44,6 +47,32 @@ func check(f field) (problems []string) {
 
 	if !valid {
 		problems = append(problems, notAllowed(f, f.value.Interface()))
+	}
+	return problems
+}
+
+// paid is what a model is paid for. The first two have a price where another one has.
+var paid = []string{"input", "output", "cached_input", "search"}
+
+// checkPrices returns what is wrong with prices.
+func checkPrices(prices Prices) (problems []string) {
+	for _, model := range slices.Sorted(maps.Keys(prices)) {
+		price := prices[model]
+		for _, name := range slices.Sorted(maps.Keys(price)) {
+			switch {
+			case !slices.Contains(paid, name):
+				problems = append(problems, fmt.Sprintf("%s: %q is not one of %s",
+					model, name, strings.Join(paid, ", ")))
+			case !(0 <= price[name] && price[name] <= 1e6):
+				problems = append(problems, fmt.Sprintf("%s: %s: %v is not a number in 0..1000000",
+					model, name, price[name]))
+			}
+		}
+		for _, name := range paid[:2] {
+			if _, found := price[name]; !found {
+				problems = append(problems, model+" has no price of "+name)
+			}
+		}
 	}
 	return problems
 }

@@ -36,6 +36,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -51,6 +52,7 @@ type Config struct {
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`
+	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics: a model id, or how it begins, and input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
 
 	LineMode bool       // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
 	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print the secrets in it
@@ -131,6 +133,9 @@ type (
 		Stream string `yaml:"stream" default:"auto" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses."`
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
+
+	// Prices are those of models, by the beginning of their ids, and by what is paid for.
+	Prices map[string]map[string]float64
 
 	// ModelProfiles are the profiles of call.Tools, by their names.
 	ModelProfiles map[string]*Profile
@@ -245,6 +250,31 @@ func (c *Config) UserLocation(tool string) *Location {
 		}
 	}
 	return nil
+}
+
+// PriceOf returns the price of a model: that of the longest beginning of its id, or nil.
+func (c *Config) PriceOf(model string) *call.Price {
+	longest := ""
+	for name := range c.Prices {
+		if strings.HasPrefix(model, name) && len(name) >= len(longest) {
+			longest = name
+		}
+	}
+	price, found := c.Prices[longest]
+	if !found {
+		return nil
+	}
+
+	cached, set := price["cached_input"]
+	if !set {
+		cached = price["input"]
+	}
+	return &call.Price{
+		Input:  price["input"],
+		Cached: cached,
+		Output: price["output"],
+		Search: price["search"],
+	}
 }
 
 // Timeout returns the limit of one tools/call.

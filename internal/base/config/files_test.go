@@ -149,6 +149,18 @@ func describe(f field) map[string]any {
 		description["propertyNames"] = map[string]any{"pattern": headerName().String()}
 		scalars := []string{"string", "number", "boolean", "null"}
 		description["additionalProperties"] = map[string]any{"type": scalars}
+	case "prices":
+		number := map[string]any{"type": "number", "minimum": 0, "maximum": 1e6}
+		numbers := map[string]any{}
+		for _, name := range paid {
+			numbers[name] = number
+		}
+		description["additionalProperties"] = map[string]any{
+			"type":                 "object",
+			"properties":           numbers,
+			"required":             paid[:2],
+			"additionalProperties": false,
+		}
 	case "hosts":
 		description["items"] = map[string]any{"type": "string", "minLength": 1}
 	}
@@ -178,6 +190,8 @@ func TestReference(t *testing.T) {
 		repeats := strings.HasPrefix(f.key, "model_profiles.answer_")
 		switch {
 		case strings.HasPrefix(f.from, "search."):
+		case f.key == "prices":
+			tables["keys"] += "\n### prices\n" + head + keyRow(f)
 		case f.from == "search":
 			if !repeats {
 				tables["keys"] += fmt.Sprintf("| `%s` | as `search` | %s |\n", f.key, f.Tag.Get("doc"))

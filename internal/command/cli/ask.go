@@ -262,6 +262,10 @@ func usageLine(m answer.Meta) string {
 	if u.CacheWrite > 0 {
 		cache += fmt.Sprintf(", %d written to the cache", u.CacheWrite)
 	}
-	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s",
-		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
+	cost := ""
+	if m.Cost != nil {
+		cost = fmt.Sprintf(", %.4f USD", *m.Cost)
+	}
+	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s%s",
+		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds(), cost)
 }

@@ -114,6 +114,9 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	if accessed != nil {
 		meta["accessed"] = accessed
 	}
+	if m.Cost != nil {
+		meta["cost_usd"] = call.MicroUSD(*m.Cost)
+	}
 	if m.FollowUp != "" {
 		meta["follow_up"] = m.FollowUp
 	}

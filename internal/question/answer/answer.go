@@ -29,7 +29,8 @@ type Profile struct {
 	MaxCitations int // 0: 3
 	Search       Search
 	Defaults     Defaults
-	UserLocation *Location // nil: not sent
+	UserLocation *Location   // nil: not sent
+	Price        *call.Price // of the model; nil: not known
 }
 
 // Options configures an Answerer.
@@ -88,6 +89,7 @@ type Meta struct {
 	Queries       []string      // of the searches, the first ones
 	Opened        []string      // URLs of pages that the model opened, the first ones
 	FollowUp      string        // what the model got of Question.FollowUpTo: "answer", "question" or ""
+	Cost          *float64      // in USD; nil: the model has no price
 	Retries       int           // of all requests
 	Elapsed       time.Duration // from question to answer
 }

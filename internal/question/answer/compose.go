@@ -37,6 +37,10 @@ func (a *Answerer) compose(
 		}
 	}
 
+	var cost *float64
+	if p.Price != nil {
+		cost = new(p.Price.Cost(c.Usage, c.Searches))
+	}
 	return &Answer{
 		Text:       text,
 		UsedSearch: r.searched,
@@ -52,6 +56,7 @@ func (a *Answerer) compose(
 			Searches:      c.Searches,
 			Queries:       r.queries,
 			Opened:        r.opened,
+			Cost:          cost,
 			Retries:       r.retries,
 			Elapsed:       time.Since(began),
 		},

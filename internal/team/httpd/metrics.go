@@ -29,8 +29,8 @@ type Metrics struct {
 
 	families []*family // in the order of the page
 
-	calls, errors, limited, rejected, tokens, searches, retries *family // counters
-	callTime, apiTime, waitTime                                 *family // histograms
+	calls, errors, limited, rejected, tokens, searches, cost, retries *family // counters
+	callTime, apiTime, waitTime                                       *family // histograms
 
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names in the metrics
@@ -63,6 +63,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.rejected = m.declare("rejected_requests_total", "counter", "Requests that were refused.")
 	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted, or of the kind guessed.")
 	m.searches = m.declare("searches_total", "counter", "Web searches of the API.")
+	m.cost = m.declare("cost_usd_total", "counter", "Cost of calls whose model has a price.")
 	m.retries = m.declare("retries_total", "counter",
 		"Requests to the API that were sent again.")
 	m.callTime = m.declare("call_seconds", "histogram", "Time of calls, their waits included.")
@@ -176,6 +177,10 @@ func (m *Metrics) count(n float64, c server.Ended) {
 		tokens("guessed", c.Guessed)
 	}
 	m.searches.add(float64(c.Searches), "%s", priced)
+	price := m.profiles[c.Tool].Price
+	if price != nil {
+		m.cost.add(price.Cost(usage, c.Searches), "%s", priced)
+	}
 
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)

@@ -17,10 +17,11 @@ import (
 
 // page returns /metrics after n calls of different people.
 func page(t *testing.T, n int) (page string) {
-	m := NewMetrics(map[string]answer.Profile{"answer": {}})
+	m := NewMetrics(map[string]answer.Profile{"answer": {Price: &call.Price{Output: 14}}})
 	for i := range n {
 		person := call.Person{Name: fmt.Sprint("user-", i)}
 		c := &call.Call{Tool: "answer", Person: person}
+		c.Usage.Output = 1000
 		m.Observe(server.Ended{Call: c, Outcome: "ok"})
 	}
 
@@ -56,7 +57,7 @@ func TestFirstPage(t *testing.T) {
 			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
-	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 19)
+	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 20)
 }
 
 // The metrics have 1,000 names, and one for all others.
@@ -66,8 +67,12 @@ func TestManyClients(t *testing.T) {
 	if n := strings.Count(got, prefix+"calls_total{"); n != 2001 { // also 0 errors
 		t.Errorf("%d series of calls, want 2001", n)
 	}
-	const others = prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`
-	compare.Contains(t, "the page", got, others)
+	for _, others := range []string{
+		prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`,
+		prefix + `cost_usd_total{tool="answer",client="other",model=""} 1.4`,
+	} {
+		compare.Contains(t, "the page", got, others)
+	}
 	if strings.Contains(got, "cache_write") {
 		t.Error("the page has tokens that were written to the cache, want none")
 	}

@@ -1,0 +1,24 @@
+package call
+
+import "math"
+
+// Price is what a model costs, in USD.
+type Price struct {
+	Input  float64 // for a million tokens
+	Cached float64 // for a million tokens of the input that were cached
+	Output float64 // for a million tokens
+	Search float64 // for 1,000 searches
+}
+
+// MicroUSD rounds an amount to a millionth.
+func MicroUSD(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
+
+// Cost returns what tokens and searches cost, in USD. A service tier and tokens that are written to the
+// cache may have other prices at the API.
+func (p Price) Cost(u Usage, searches int) float64 {
+	tokens := float64(u.Input-u.Cached)*p.Input +
+		float64(u.Cached)*p.Cached +
+		float64(u.Output)*p.Output
+
+	return tokens/1e6 + float64(searches)*p.Search/1e3
+}

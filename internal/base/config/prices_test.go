@@ -1,0 +1,37 @@
+package config
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// What 2,000 tokens of input, half of them cached, 1,000 of output and 3 searches cost. The price is
+// that of the longest beginning of the model's id.
+func TestPrices(t *testing.T) {
+	c := mustLoad(t, write(t, `prices:
+  gpt-5: {input: 1, output: 10}
+  gpt-5.2: {input: 2, cached_input: 0.2, output: 14, search: 10}
+  o3: {input: 0, output: 0}
+`))
+	usage := call.Usage{Input: 2000, Cached: 1000, Output: 1000}
+	for model, want := range map[string]string{
+		"gpt-5.2":            "0.0462", // 0.002 + 0.0002 + 0.014 + 0.03
+		"gpt-5.2-2026-01-31": "0.0462",
+		"gpt-5-mini":         "0.0120",
+		"o3":                 "0.0000",
+		"gpt-4.1":            "no price",
+		"openai/gpt-5.2":     "no price",
+	} {
+		t.Run(model, func(t *testing.T) {
+			got := "no price"
+			price := c.PriceOf(model)
+			if price != nil {
+				got = fmt.Sprintf("%.4f", price.Cost(usage, 3))
+			}
+			compare.Equal(t, "cost", got, want)
+		})
+	}
+}
