@@ -10,6 +10,7 @@
 //	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
+//	cancel.go    calls that end because of another request
 //	metrics.go   /metrics
 //
 // TLS belongs to the gateway in front.
@@ -85,6 +86,7 @@ type instance struct {
 	ctx      context.Context // done when the server shuts down
 	calls    context.Context // done when the calls in flight are cancelled
 	draining atomic.Bool     // the notice time is over: no call is accepted
+	running  running
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -242,8 +244,9 @@ func (s *instance) ready() error {
 // and then still send their error.
 func (s *instance) mcp() http.Handler {
 	get := func(r *http.Request) *mcp.Server {
-		ctx, cancel := context.WithCancel(s.calls)
-		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
+		request := r.Context() // net/http ends it with the response
+		ctx, cancel := context.WithCancelCause(s.calls)
+		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 		return s.Server.MCP(ctx)
 	}
 	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
@@ -259,7 +262,10 @@ func (s *instance) mcp() http.Handler {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
-		responseOf(w).keepOpen()
+		res := responseOf(w)
+		r, end := s.withSession(res, r)
+		defer end()
+		res.keepOpen()
 		handler.ServeHTTP(w, r)
 	})
 }

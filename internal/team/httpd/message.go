@@ -36,6 +36,7 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		if m.Method == "initialize" {
 			negotiate(r.Header, m.Params)
 		}
+		responseOf(w).message = m
 		return false
 	}
 

@@ -25,7 +25,7 @@ func (r *response) comment() {
 		return // a write is waiting for the client; it sets the timer at its end
 	}
 	defer r.mu.Unlock()
-	if r.silent == nil { // the handler has returned
+	if r.silent == nil || r.cancelled.Load() { // the handler has returned, or soon will
 		return
 	}
 
