@@ -57,6 +57,20 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// A cancelled call whose response would be JSON has none, also after a minute.
+func TestCancelledJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, ask{"42", time.Hour})
+		c := s.send(strings.Replace(callOf("7", ""), ", text/event-stream", "", 1))
+		time.Sleep(time.Minute)
+
+		s.request(cancellation("7", ""), 202)
+		res, body := s.receive(c, 202)
+		compare.Equal(t, "body", body, "")
+		compare.Equal(t, "content type", res.Header.Get("Content-Type"), "")
+	})
+}
+
 // The debug log has a line for each cancellation, also of a call that another replica may run.
 func TestCancelledLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

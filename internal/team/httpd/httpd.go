@@ -249,11 +249,16 @@ func (s *instance) mcp() http.Handler {
 		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 		return s.Server.MCP(ctx)
 	}
-	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Stateless:                    true,
-		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // requireHost checks the Host header
-	})
+	handler := func(plain bool) http.Handler {
+		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 plain,
+			PropagateRequestCancellation: true,
+			DisableLocalhostProtection:   true, // requireHost checks the Host header
+		})
+	}
+	plain := handler(true)
+	streamed := handler(false)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
@@ -265,7 +270,11 @@ func (s *instance) mcp() http.Handler {
 		res := responseOf(w)
 		r, end := s.withSession(res, r)
 		defer end()
+		if !acceptsStream(r.Header) {
+			plain.ServeHTTP(w, r)
+			return
+		}
 		res.keepOpen()
-		handler.ServeHTTP(w, r)
+		streamed.ServeHTTP(w, r)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -65,6 +66,29 @@ func negotiate(header http.Header, params []byte) {
 	if err == nil && version.Type == gjson.Null { // or there is none
 		header.Del(versionHeader)
 	}
+}
+
+// acceptsStream reports whether a client takes an event stream. The SDK wants clients to accept JSON, too,
+// but some say one of the two, or nothing: header then gets both.
+func acceptsStream(header http.Header) bool {
+	plain, stream := false, false
+	list := strings.Join(header.Values("Accept"), ",")
+	for entry := range strings.SplitSeq(list, ",") {
+		name, _, _ := strings.Cut(entry, ";")
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "application/json", "application/*":
+			plain = true
+		case "text/event-stream", "text/*":
+			stream = true
+		case "*/*":
+			return true
+		}
+	}
+
+	if plain || stream || list == "" {
+		header.Set("Accept", "application/json, text/event-stream")
+	}
+	return stream
 }
 
 // validID reports whether an id, which is JSON, comes back as it is.

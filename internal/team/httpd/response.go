@@ -83,7 +83,7 @@ type response struct {
 	mu      sync.Mutex // guards the fields below
 	w       http.ResponseWriter
 	control *http.ResponseController
-	silent  *time.Timer // sends the next comment; nil before keepOpen and after end
+	silent  *time.Timer // sends the next comment; nil before keepOpen, after end, and of plain JSON
 	begun   bool        // the header is out
 }
 
@@ -124,6 +124,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if rejected || r.instance.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
+	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime)) // a call may have been silent for longer
 	r.w.WriteHeader(status)
 }
 
@@ -184,7 +185,17 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 func (r *response) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.beginLocked(http.StatusOK, r.header)
+	status := http.StatusOK
+	header := r.header
+	switch {
+	case !r.cancelled.Load():
+	case r.silent != nil:
+		header = streamHeader()
+	default: // the response would have been one of JSON
+		status = http.StatusAccepted
+		header = http.Header{}
+	}
+	r.beginLocked(status, header)
 	if r.silent != nil {
 		r.silent.Stop()
 		r.silent = nil
