@@ -136,19 +136,39 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 			Description: "there is more than one Authorization header",
 		}
 	}
-	fields := strings.Fields(r.Header.Get("Authorization"))
-	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") {
-		return person, errors.New("no bearer token")
+	token, err := bearer(strings.Fields(r.Header.Get("Authorization")))
+	if err != nil {
+		return person, err
 	}
 
 	err = auth.ErrInvalidToken
 	if a.Tokens != nil {
-		person, err = a.Tokens.Authenticate(fields[1])
+		person, err = a.Tokens.Authenticate(token)
 	}
 	if err != nil && a.Resource != nil { // which says more of why, and who lacks only a scope
-		person, err = a.Resource.Verify(r.Context(), fields[1])
+		person, err = a.Resource.Verify(r.Context(), token)
+	}
+	if err != nil && strings.HasPrefix(token, "${") {
+		err = &oauth.Error{
+			Status:      http.StatusUnauthorized,
+			Description: "the token is a variable, such as ${NAME}, that the client has not replaced",
+		}
 	}
 	return person, err
+}
+
+// bearer returns the token among the fields of an Authorization header.
+func bearer(fields []string) (token string, err error) {
+	named := func(s string) bool { return strings.EqualFold(s, "bearer") }
+	switch {
+	case len(fields) > 1 && named(fields[0]) && named(fields[1]):
+		return "", errors.New("the Authorization header says Bearer twice")
+	case len(fields) == 2 && named(fields[0]):
+		return fields[1], nil
+	case len(fields) == 1 && !named(fields[0]):
+		return "", errors.New("the Authorization header has no Bearer before the token")
+	}
+	return "", errors.New("no bearer token")
 }
 
 // refuse answers a request without an accepted token (RFC 6750 section 3).

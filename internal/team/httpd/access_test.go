@@ -80,6 +80,25 @@ func TestEachAuthenticator(t *testing.T) {
 	}
 }
 
+// The text and the log say what is wrong with an Authorization header, without the token.
+func TestAuthorization(t *testing.T) {
+	for _, row := range compare.Table(t, "authorization", 3) {
+		for name, access := range map[string]func(*Options){"tokens": standard, "sign-in": signInAlone} {
+			inBubble(t, row[0]+" "+name, func(t *testing.T) {
+				s := serve(t, slow, access)
+				synctest.Wait()
+				res, body := s.request(strings.Replace(message, "Bearer "+secret, row[1], 1), 401)
+				compare.Equal(t, "text", body, row[2]+"\n")
+				s.end()
+				s.logged(`reason="`+row[2]+`"`, 1)
+
+				all := fmt.Sprint(body, res.Header, &s.log)
+				compare.Equal(t, "the token is shown", strings.Contains(all, "x7Kq"), false)
+			})
+		}
+	}
+}
+
 // The line of a refused Host or Origin has both, each as one short line.
 func TestForbidden(t *testing.T) {
 	odd := strings.NewReplacer("HIDDEN", "\u202e", "TAB", "\t")
