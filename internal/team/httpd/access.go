@@ -29,12 +29,16 @@ type Access struct {
 
 	Denied *Denied // nil: none
 
-	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
-	// loopback address; otherwise all names when requests need a token, and IP addresses and
-	// names without a dot when they do not. In any case that of the public URL of Resource is
-	// accepted.
+	// Hosts are the accepted Host headers, in the form of HostName. Empty, on an address other than
+	// loopback: all names when requests need a token, and IP addresses and names without a dot when
+	// they do not. In any case that of the public URL of Resource is accepted, and on a loopback
+	// address loopback names, and dockerHost when requests need a token.
 	Hosts []string
 }
+
+// dockerHost is the name that containers have for the loopback address of their machine. Who controls
+// the DNS of a browser can serve a page under it: a token is what such a page lacks.
+const dockerHost = "host.docker.internal"
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
 func (a Access) Authenticates() bool {
@@ -60,7 +64,9 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
-			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
+			const refusal = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it"
+			host := text.Label(HostName(r.Host))
+			http.Error(w, fmt.Sprintf(refusal, host), http.StatusForbidden)
 			return
 		}
 
@@ -73,10 +79,10 @@ func (a Access) acceptsHost(header string) bool {
 	switch {
 	case a.Resource != nil && host == HostName(a.Resource.Host()):
 		return true
-	case len(a.Hosts) > 0:
+	case a.Loopback && (text.IsLoopback(host) || host == dockerHost && a.Authenticates()):
+		return true
+	case a.Loopback || len(a.Hosts) > 0:
 		return slices.Contains(a.Hosts, host)
-	case a.Loopback:
-		return text.IsLoopback(host)
 	case a.Authenticates():
 		return true
 	}

@@ -99,6 +99,20 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
+// The response names the Host that is refused, and the flag that allows it.
+func TestRefusedHost(t *testing.T) {
+	for host, want := range map[string]string{
+		"host.docker.internal:8080": "host.docker.internal",
+		"[fd00::1]:8080":            "fd00::1",
+		strings.Repeat("e", 200):    strings.Repeat("e", 99) + "…",
+	} {
+		inBubble(t, host, func(t *testing.T) {
+			const text = `the Host header "%s" is not allowed; serve --allowed-host %[1]s allows it`
+			serve(t, slow, loopback).request(to(host, message), 403, fmt.Sprintf(text, want))
+		})
+	}
+}
+
 // The line of a refused Host or Origin has both, each as one short line.
 func TestForbidden(t *testing.T) {
 	odd := strings.NewReplacer("HIDDEN", "\u202e", "TAB", "\t")
