@@ -99,6 +99,30 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
+// A URL without the path of MCP gets its path. /metrics stays what it is.
+func TestNotFound(t *testing.T) {
+	for _, tt := range []struct {
+		line, set, want string
+		status          int
+	}{
+		{"POST /", "standard", "404 page not found: this server has MCP at /mcp\n", 404},
+		{"POST /sse", "standard", "404 page not found: this server has MCP at /mcp\n", 404},
+		{"GET /", "path of a team", "404 page not found: this server has MCP at /team/mcp\n", 404},
+		{"POST /metrics", "standard", "Method Not Allowed\n", 405},
+		{"GET /x", "loopback, at /", "Method Not Allowed\n", 405},
+	} {
+		inBubble(t, tt.line+" "+tt.set, func(t *testing.T) {
+			s := serve(t, slow, settings[tt.set])
+			res, body := s.request(requestOf(tt.line, "localhost", ""), tt.status)
+			compare.Equal(t, "text", body, tt.want)
+			compare.Equal(t, "Allow", res.Header.Get("Allow"), map[string]string{
+				"POST /metrics": "GET, HEAD",
+				"GET /x":        "POST",
+			}[tt.line])
+		})
+	}
+}
+
 // The response names the Host that is refused, and the flag that allows it.
 func TestRefusedHost(t *testing.T) {
 	for host, want := range map[string]string{

@@ -200,6 +200,15 @@ func (s *instance) handler() http.Handler {
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {
 		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
+		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		})
+	}
+	if s.Path != "/" {
+		guarded.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "404 page not found: this server has MCP at "+s.Path, http.StatusNotFound)
+		})
 	}
 	if resource := s.Access.Resource; resource != nil {
 		metadata := resource.Metadata(s.Path)
