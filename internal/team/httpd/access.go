@@ -36,8 +36,8 @@ type Access struct {
 	Hosts []string
 }
 
-// dockerHost is the name that containers have for the loopback address of their machine. Who controls
-// the DNS of a browser can serve a page under it: a token is what such a page lacks.
+// dockerHost is the name that containers have for the loopback address of their machine. Who
+// controls the DNS of a browser can serve a page under it, but the page has no token.
 const dockerHost = "host.docker.internal"
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
@@ -64,9 +64,9 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
-			const refusal = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it"
+			const format = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it"
 			host := text.Label(HostName(r.Host))
-			http.Error(w, fmt.Sprintf(refusal, host), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf(format, host), http.StatusForbidden)
 			return
 		}
 
@@ -157,7 +157,7 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if err != nil && strings.HasPrefix(token, "${") {
 		err = &oauth.Error{
 			Status:      http.StatusUnauthorized,
-			Description: "the token is a variable, such as ${NAME}, that the client has not replaced",
+			Description: "the token is a variable, as ${NAME}, that the client has not replaced",
 		}
 	}
 	return person, err

@@ -83,8 +83,11 @@ func TestEachAuthenticator(t *testing.T) {
 // The text and the log say what is wrong with an Authorization header, without the token.
 func TestAuthorization(t *testing.T) {
 	for _, row := range compare.Table(t, "authorization", 3) {
-		for name, access := range map[string]func(*Options){"tokens": standard, "sign-in": signInAlone} {
-			inBubble(t, row[0]+" "+name, func(t *testing.T) {
+		for way, access := range map[string]func(*Options){
+			"tokens":  standard,
+			"sign-in": signInAlone,
+		} {
+			inBubble(t, row[0]+" "+way, func(t *testing.T) {
 				s := serve(t, slow, access)
 				synctest.Wait()
 				res, body := s.request(strings.Replace(message, "Bearer "+secret, row[1], 1), 401)

@@ -46,28 +46,25 @@ func keyOf(r *response, id gjson.Result) callKey {
 	}
 }
 
-// add makes a call known until remove is called.
-func (c *running) add(key callKey, r *response) (remove func()) {
+// add makes a call known until remove.
+func (c *running) add(key callKey, r *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.calls == nil {
-		c.calls = map[callKey][]*response{}
-	}
 	c.calls[key] = append(c.calls[key], r)
+}
 
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.calls[key] = slices.DeleteFunc(c.calls[key], func(other *response) bool { return other == r })
-		if len(c.calls[key]) == 0 {
-			delete(c.calls, key)
-		}
+func (c *running) remove(key callKey, r *response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[key] = slices.DeleteFunc(c.calls[key], func(other *response) bool { return other == r })
+	if len(c.calls[key]) == 0 {
+		delete(c.calls, key)
 	}
 }
 
-// find returns the calls that a key means. A session has one client, so all its calls with an id are
-// meant. Without a session the client may be any of the person, so it must be one call; and anonymous
-// callers are not one person.
+// find returns the calls that a key means. All calls of a session are of one client. Without a
+// session they are of any client of the person, so there must be one call; and anonymous callers
+// are many people.
 func (c *running) find(key callKey) []*response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,31 +80,29 @@ func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.Stateless
 }
 
-// withSession prepares a request with a message for the SDK: initialize gets an id of a session, a
-// cancellation ends its calls, and a call can be cancelled until end.
-func (s *instance) withSession(res *response, r *http.Request) (_ *http.Request, end func()) {
-	m := res.message
-	if m == nil || !isLegacy(r) {
-		return r, func() {}
-	}
-
-	switch m.Method {
-	case "initialize":
-		res.Header().Set(sessionHeader, rand.Text()) // 130 bits: one that is guessed cancels nothing
-
-	case cancelled:
-		s.cancel(res, m)
-
-	case "tools/call":
-		ctx, cancel := context.WithCancelCause(r.Context())
-		res.cancelCall = cancel
-		remove := s.running.add(keyOf(res, m.ID), res)
-		return r.WithContext(ctx), func() {
-			remove()
-			cancel(nil)
+// withSession gives initialize the id of a session. A cancellation ends its calls, and a call can
+// be cancelled while it runs.
+func (s *instance) withSession(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res := responseOf(w)
+		m := res.message
+		switch {
+		case m == nil || !isLegacy(r):
+		case m.Method == "initialize":
+			res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
+		case m.Method == cancelled:
+			s.cancel(res, m)
+		case m.Method == "tools/call":
+			ctx, cancel := context.WithCancelCause(r.Context())
+			defer cancel(nil)
+			r = r.WithContext(ctx)
+			res.cancelCall = cancel
+			key := keyOf(res, m.ID)
+			s.running.add(key, res)
+			defer s.running.remove(key, res)
 		}
-	}
-	return r, func() {}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // cancel ends the calls that a cancellation means, if this process runs them.

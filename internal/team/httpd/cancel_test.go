@@ -116,8 +116,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// A client that uses an id twice in its session means both calls. Without a session they may be those
-// of two clients, and go on.
+// A client that uses an id twice in its session means both calls. Without a session they may be
+// those of two clients, and go on.
 func TestCancelledTwice(t *testing.T) {
 	for header, want := range map[string]int{session("s"): 2, "": 0} {
 		inBubble(t, header, func(t *testing.T) {
@@ -160,7 +160,8 @@ func TestCancelledBeyondLimits(t *testing.T) {
 			s.request(strings.Replace(text, "POST", "PUT", 1), 429)
 			s.request(cancellation("7", session("s")+"Mcp-Protocol-Version: 2026-07-28\r\n"), 429)
 			s.request(cancellation(strings.Repeat(" ", maxCancelled)+"7", session("s")), 429)
-			s.request(strings.Replace(text, "Content-Length: 1", "Content-Length: 2", 1), 429) // its end is missing
+			half := strings.Replace(text, "Content-Length: 1", "Content-Length: 2", 1)
+			s.request(half, 429)
 			s.metrics("requests_in_flight 16")
 
 			s.request(cancellation("1", session("s")), 202)

@@ -86,7 +86,7 @@ type instance struct {
 	ctx      context.Context // done when the server shuts down
 	calls    context.Context // done when the calls in flight are cancelled
 	draining atomic.Bool     // the notice time is over: no call is accepted
-	running  running
+	running  running         // calls that a notification can cancel
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -103,6 +103,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		listener: newListener(ln),
 		ctx:      ctx,
 		calls:    calls,
+		running:  running{calls: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
@@ -269,21 +270,18 @@ func (s *instance) mcp() http.Handler {
 	plain := handler(true)
 	streamed := handler(false)
 
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.withSession(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
 		// two do not differ for tools.
 		if r.Header.Get(versionHeader) == "2025-11-25" {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
-		res := responseOf(w)
-		r, end := s.withSession(res, r)
-		defer end()
 		if !acceptsStream(r.Header) {
 			plain.ServeHTTP(w, r)
 			return
 		}
-		res.keepOpen()
+		responseOf(w).keepOpen()
 		streamed.ServeHTTP(w, r)
-	})
+	}))
 }

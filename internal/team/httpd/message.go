@@ -68,24 +68,15 @@ func negotiate(header http.Header, params []byte) {
 	}
 }
 
-// acceptsStream reports whether a client takes an event stream. The SDK wants clients to accept JSON, too,
-// but some say one of the two, or nothing: header then gets both.
+// acceptsStream reports whether a client takes an event stream. The SDK wants clients to accept
+// JSON, too, but some name one of the two, or nothing: header then gets both.
 func acceptsStream(header http.Header) bool {
-	plain, stream := false, false
-	list := strings.Join(header.Values("Accept"), ",")
-	for entry := range strings.SplitSeq(list, ",") {
-		name, _, _ := strings.Cut(entry, ";")
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "application/json", "application/*":
-			plain = true
-		case "text/event-stream", "text/*":
-			stream = true
-		case "*/*":
-			return true
-		}
-	}
+	list := strings.ToLower(strings.Join(header.Values("Accept"), ","))
+	has := func(kind string) bool { return strings.Contains(list, kind) }
+	stream := has("text/event-stream") || has("text/*") || has("*/*")
+	plain := has("application/json") || has("application/*") || list == ""
 
-	if plain || stream || list == "" {
+	if stream || plain {
 		header.Set("Accept", "application/json, text/event-stream")
 	}
 	return stream

@@ -124,7 +124,8 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if rejected || r.instance.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
-	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime)) // a call may have been silent for longer
+	// A call may have been silent for longer.
+	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
 	r.w.WriteHeader(status)
 }
 

@@ -65,9 +65,9 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	return nil
 }
 
-// audience returns what a token is for. Access tokens of AWS Cognito have no aud: their client stands for
-// it, but only where the operator lists audiences, and so may list clients
-// (https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-access-token.html).
+// audience returns what a token is for. Access tokens of AWS Cognito have no aud ("Understanding
+// the access token" of its documentation). Their client stands for it where the operator has listed
+// audiences, and so may have listed the client.
 func (r *Resource) audience(c claims) []string {
 	_, named := c.all["aud"]
 	client, _ := c.all["client_id"].(string)
@@ -96,9 +96,9 @@ func (r *Resource) checkScopes(c claims) error {
 }
 
 // ofAccessToken reports whether a token is an access token. typ is its header of that name (RFC
-// 9068 section 2.1). An ID token of AWS Cognito has the claim token_use: id. Any other ID token, a logout token or a security event shows by one of the other
-// claims what it is. Keycloak before version 25 puts nonce into access tokens too, which have the
-// claim typ: Bearer.
+// 9068 section 2.1). An ID token, a logout token or a security event shows by one of the other
+// claims what it is, an ID token of AWS Cognito by token_use. Keycloak before version 25 puts nonce
+// into access tokens too, which have the claim typ: Bearer.
 func (c claims) ofAccessToken(typ any) bool {
 	if c.all["token_use"] == "id" {
 		return false

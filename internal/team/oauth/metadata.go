@@ -96,22 +96,19 @@ func (i *issuer) discover(ctx context.Context) error {
 		places = append(places, inserted)
 	}
 
-	var problem error
+	var err error
 	for _, place := range places {
-		err := i.get(ctx, place, &metadata)
-		if err == nil {
-			problem = nil
+		problem := i.get(ctx, place, &metadata)
+		if !isElsewhere(problem) {
+			err = problem
 			break
 		}
-		if problem == nil || errors.Is(problem, statusError(http.StatusNotFound)) {
-			problem = err
-		}
-		if !isElsewhere(err) {
-			break
+		if err == nil || errors.Is(err, statusError(http.StatusNotFound)) {
+			err = problem
 		}
 	}
-	if problem != nil {
-		return problem
+	if err != nil {
+		return err
 	}
 
 	if metadata.Issuer != i.url {
@@ -131,8 +128,8 @@ func (i *issuer) discover(ctx context.Context) error {
 // path is not there, is not for us, or has a web page.
 func isElsewhere(err error) bool {
 	status, _ := errors.AsType[statusError](err)
-	switch int(status) {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
+	switch status {
+	case 401, 403, 404, 405:
 		return true
 	}
 	return errors.As(err, new(*json.SyntaxError))

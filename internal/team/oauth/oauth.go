@@ -98,16 +98,16 @@ func New(o Options) (*Resource, error) {
 	return r, nil
 }
 
-// withSlash returns audiences with both forms of the public URL if it is one of them and has no path:
-// with a slash at its end it is the same (RFC 3986 section 6.2.3).
+// withSlash returns audiences with both forms of the public URL if it is one of them and has no
+// path: with a slash at its end it is the same (RFC 3986 section 6.2.3).
 func withSlash(audiences []string, public string) []string {
-	bare := strings.TrimSuffix(public, "/")
-	_, place, _ := strings.Cut(bare, "://")
-	either := slices.Contains(audiences, bare) || slices.Contains(audiences, bare+"/")
-	if strings.Contains(place, "/") || !either {
-		return audiences
+	root := strings.TrimSuffix(public, "/")
+	forms := []string{root, root + "/"}
+	isForm := func(audience string) bool { return slices.Contains(forms, audience) }
+	if strings.Count(root, "/") == 2 && slices.ContainsFunc(audiences, isForm) {
+		return slices.Concat(audiences, forms)
 	}
-	return slices.Concat(audiences, []string{bare, bare + "/"})
+	return audiences
 }
 
 // check reports the first malformed option.
