@@ -156,8 +156,9 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	}
 	if err != nil && strings.HasPrefix(token, "${") {
 		err = &oauth.Error{
-			Status:      http.StatusUnauthorized,
-			Description: "the token is a variable, as ${NAME}, that the client has not replaced",
+			Status: http.StatusUnauthorized,
+			Description: "the token is a variable, such as ${NAME}, " +
+				"that the client has not replaced",
 		}
 	}
 	return person, err
