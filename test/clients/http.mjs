@@ -6,6 +6,9 @@
 // conformance.yaml lists the scenarios that do not apply.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
@@ -16,16 +19,25 @@ import { finish, test } from '../runner.mjs';
 import { WEATHER, binary, env, home, sdk1, sdk2, session } from './lib.mjs';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const server = spawn(binary, ['serve', '--http', '127.0.0.1:0', '--offline'], { env, stdio: ['ignore', 'inherit', 'pipe'] });
 let log = '';
-const url = await new Promise((found, lost) => {
-  server.once('exit', () => lost(new Error(log)));
-  server.stderr.on('data', (chunk) => {
-    log += chunk;
-    const address = /serving MCP on (\S+)/.exec(log);
-    if (address) found(address[1]);
+
+// serve starts a server, whose URL it returns.
+async function serve(more, ...args) {
+  const server = spawn(binary, ['serve', '--http', '127.0.0.1:0', ...args], { env: { ...env, ...more }, stdio: ['ignore', 'inherit', 'pipe'] });
+  const url = await new Promise((found, lost) => {
+    server.once('exit', () => lost(new Error(log)));
+    let own = '';
+    server.stderr.on('data', (chunk) => {
+      log += chunk;
+      own += chunk;
+      const address = /serving MCP on (\S+)/.exec(own);
+      if (address) found(address[1]);
+    });
   });
-});
+  return { server, url };
+}
+
+const { server, url } = await serve({}, '--offline');
 
 // The content of an answer over stdio.
 const question = { name: 'answer', arguments: { query: WEATHER } };
@@ -44,6 +56,31 @@ for (const [name, Transport, version, s] of [
   await test(`${name}: the same content as over stdio`, async () => assert.deepEqual((await s.call(question)).content, content));
   await s.client.close();
 }
+
+// An API that answers no question, and a server in front of it.
+const requests = [];
+const api = createServer((_, response) => requests.shift()({ closed: once(response, 'close') })).listen(0, '127.0.0.1');
+await once(api, 'listening');
+const silent = await serve({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${api.address().port}/v1` });
+for (const [name, Transport, s] of [
+  ['SDK 1', Http1, sdk1()],
+  ['SDK 2, legacy', Http2, sdk2('legacy')],
+  ['SDK 2, stateless', Http2, sdk2({ pin: '2026-07-28' })],
+]) {
+  await s.client.connect(new Transport(new URL(silent.url)));
+  await test(`${name}: a stop ends the request to the API`, async () => {
+    const stop = new AbortController();
+    const asked = new Promise((received) => requests.push(received));
+    const rejected = assert.rejects(s.call(question, { signal: stop.signal }));
+    const { closed } = await asked;
+    stop.abort('no longer needed');
+    await rejected;
+    assert.ok(await Promise.race([closed.then(() => true), setTimeout(1000, false)]), 'it goes on');
+  });
+  await s.client.close();
+}
+silent.server.kill();
+api.close();
 
 for (const scope of [['--requirements', '2026-07-28'], ['--spec-version', '2025-06-18']]) {
   await test(`conformance ${scope.join(' ')}`, () => {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -39,6 +40,7 @@ type client struct {
 	habits
 	number int // of the last message
 	http   http.Client
+	server string // of a client that stops: its one server
 	stdin  io.Writer
 	stdout chan string // lines
 }
@@ -48,7 +50,12 @@ func newClient(w *world, who *crowd, r *rand.Rand) *client {
 	c.http.Transport = &http.Transport{
 		DisableKeepAlives: c.fresh,
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return w.network.dialer("")(ctx, network, w.route(r))
+			to := w.route(r)
+			if c.stops {
+				c.server = cmp.Or(c.server, to)
+				to = c.server
+			}
+			return w.network.dialer("")(ctx, network, to)
 		},
 	}
 	return c
@@ -141,11 +148,19 @@ func (c *client) send(ctx context.Context, method, params, name, trace string) r
 		return c.sendLine(ctx, message)
 	}
 
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp",
-		strings.NewReader(message))
-	req.Header.Set("Authorization", "Bearer "+c.bearer(c.crowd))
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
+	if c.stops {
+		cancellation := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+			`"params":{"requestId":%d}}`, c.number)
+		defer context.AfterFunc(ctx, func() {
+			time.Sleep(time.Millisecond) // what arrives before its call cancels nothing
+			resp, err := c.http.Do(c.post(c.t.Context(), cancellation))
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+		})()
+		ctx = context.WithoutCancel(ctx)
+	}
+	req := c.post(ctx, message)
 	if c.tasks {
 		req.Header.Set("Mcp-Protocol-Version", "2026-07-28")
 		req.Header.Set("Mcp-Method", method)
@@ -179,6 +194,17 @@ func (c *client) send(ctx context.Context, method, params, name, trace string) r
 		r.err = nil
 	}
 	return r
+}
+
+// post returns an HTTP request with a message.
+func (c *client) post(ctx context.Context, message string) *http.Request {
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp",
+		strings.NewReader(message))
+	req.Header.Set("Authorization", "Bearer "+c.bearer(c.crowd))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Mcp-Session-Id", fmt.Sprintf("%p", c))
+	return req
 }
 
 // sendLine is send over stdio.

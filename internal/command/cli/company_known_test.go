@@ -54,4 +54,21 @@ var known = []struct {
 	{"a person asks for much more than the limit", setting{limit: 2_000_000, crowds: []crowd{
 		{person: "alice", clients: 8, asks: 14, plan: plan{deltas: 1, batch: 1, tokens: 300_000}},
 	}}},
+	{"clients stop their calls", setting{crowds: []crowd{
+		{person: "alice", clients: 20, asks: 2, leaves: s, stops: true, plan: plan{
+			latency: s / 2, deltas: 200, batch: 10, pace: 5 * s,
+		}},
+		{person: "bobby", clients: 4, asks: 2, token: true, leaves: 2 * s, stops: true, plan: plan{
+			deltas: 20, batch: 4, pace: 5 * s,
+		}},
+		{person: "carol", clients: 4, asks: 2, plan: plan{deltas: 20, batch: 4, pace: 5 * s}},
+	}}},
+	{"clients stop calls that could be late", setting{background: true, within: 2 * s, crowds: []crowd{
+		{person: "alice", clients: 20, asks: 2, leaves: 2 * s, stops: true, plan: plan{
+			latency: s / 2, deltas: 200, batch: 10, pace: 5 * s,
+		}},
+		{person: "bobby", clients: 20, asks: 2, leaves: s, stops: true, plan: plan{
+			latency: s / 2, deltas: 200, batch: 10, pace: 5 * s,
+		}},
+	}}},
 }

@@ -45,6 +45,7 @@ type crowd struct {
 	every   time.Duration
 	token   bool          // progress tokens
 	leaves  time.Duration // from a question until its client leaves; 0: never
+	stops   bool          // it leaves with a cancellation, over HTTP, and reads on
 	back    time.Duration // until the client asks for the late answer
 	plan
 }

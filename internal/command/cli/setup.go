@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -237,6 +238,12 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	if err == nil && seesKey {
 		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
 		keys = cfg.HeaderVariables
+	}
+
+	u, err := url.Parse(f.url)
+	if err == nil && via == clients.ViaHTTP && strings.Trim(u.Path, "/") == "" {
+		f.app.warn("--url has no path: serve has MCP at " + u.Scheme + "://" + u.Host +
+			"/mcp unless its --path says otherwise")
 	}
 
 	file := *cmp.Or(f.common.config.Config, new(""))

@@ -6,6 +6,7 @@ package rpc
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,6 +21,18 @@ type Message struct {
 	ID     gjson.Result // a string or a number as it was sent
 	Method string
 	Params json.RawMessage // nil: none
+}
+
+// Key makes ids comparable: strings by their value, numbers by their digits. It is "" if id cannot
+// be an id.
+func Key(id gjson.Result) string {
+	switch id.Type {
+	case gjson.String:
+		return strconv.Quote(id.Str) // without bytes that are not UTF-8
+	case gjson.Number:
+		return id.Raw
+	}
+	return ""
 }
 
 // Methods are the requests that a server answers, each with the check of its params: Optional or

@@ -121,6 +121,13 @@ func (s *Server) call(
 	case task.Polled:
 		return created(task), nil
 	}
+	if s.options.LongCalls.Shared { // session ends with the request, whose client has no id yet
+		context.AfterFunc(session, func() {
+			if errors.Is(context.Cause(session), ErrCancelled) {
+				s.tasks.Cancel(session, task, c)
+			}
+		})
+	}
 	return s.workingResult(req, task.ID), nil
 }
 

@@ -145,8 +145,9 @@ type peer struct {
 	server *Server
 	in     io.Writer
 	out    *bufio.Reader
-	calls  *[]Ended // that were observed
-	sent   int      // requests
+	calls  *[]Ended                // that were observed
+	end    context.CancelCauseFunc // of the calls of the session
+	sent   int                     // requests
 }
 
 // inSession runs a test in a session, which ends with the test.
@@ -165,8 +166,9 @@ func newPeer(t *testing.T, changes ...func(*Options)) *peer {
 		cancel()
 		input.Close()
 	})
-	go s.MCP(ctx).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-	return &peer{T: t, server: s, in: input, out: bufio.NewReader(output), calls: calls}
+	session, end := context.WithCancelCause(ctx)
+	go s.MCP(session).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	return &peer{T: t, server: s, in: input, out: bufio.NewReader(output), calls: calls, end: end}
 }
 
 // initialize begins a session of 2025-06-18.

@@ -154,6 +154,32 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
+// Over HTTP the session of a late answer is one request. The answer goes on when that ends, but not
+// if its client has cancelled the call before it got the id.
+func TestLateCancelled(t *testing.T) {
+	for _, tt := range []struct {
+		cause error
+		after time.Duration
+		want  string
+	}{
+		{nil, time.Minute - within, OutcomeOK},
+		{ErrCancelled, 0, OutcomeCancelled},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				_, working := p.ask("why")
+				p.want(working, `"status":"working"`)
+
+				p.end(tt.cause)
+				time.Sleep(tt.after)
+				synctest.Wait()
+				compare.Equal(p, "calls that ended", len(*p.calls), 1)
+				compare.Equal(p, "outcome", (*p.calls)[0].Outcome, tt.want)
+			}, (&api{tool: "answer"}).overHTTP, late)
+		})
+	}
+}
+
 // wantWaiting wants that a call ends because it waits for others, and that it is no failure.
 func (p *peer) wantWaiting(params string, ahead int) {
 	p.Helper()

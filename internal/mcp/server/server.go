@@ -154,6 +154,10 @@ func (s *Server) Close() {
 	s.tasks.Close()
 }
 
+// ErrCancelled is the cause of a session that ends because its client has cancelled its call: the
+// call does not go on as a late answer either.
+var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
+
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
 // cause. All servers that MCP returns share the limit of calls and the tasks.
 func (s *Server) MCP(session context.Context) *mcp.Server {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -155,24 +154,24 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, inUse := c.requests[key(id)]; inUse {
+	if _, inUse := c.requests[rpc.Key(id)]; inUse {
 		return false
 	}
 
 	c.last++
 	req := request{
-		name:   fmt.Sprintf("%d %s", c.last, key(id)),
+		name:   fmt.Sprintf("%d %s", c.last, rpc.Key(id)),
 		id:     id,
 		method: r.Method,
 	}
 	r.ID, _ = jsonrpc.MakeID(req.name) // a string is always an id
 	const path = "_meta.progressToken"
-	if token := gjson.GetBytes(r.Params, path); key(token) != "" {
+	if token := gjson.GetBytes(r.Params, path); rpc.Key(token) != "" {
 		req.token = token.Raw
 		r.Params, _ = sjson.SetBytes(r.Params, path, req.name) // the path is valid
 	}
 
-	c.requests[key(id)] = req
+	c.requests[rpc.Key(id)] = req
 	c.pending.Add(1)
 	return true
 }
@@ -184,14 +183,14 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := gjson.GetBytes(params, "requestId")
-	req, ok := c.requests[key(id)]
+	req, ok := c.requests[rpc.Key(id)]
 	if !ok || req.method == "initialize" {
 		return nil
 	}
 
 	reason := gjson.GetBytes(params, "reason").Str
 	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
-	delete(c.requests, key(id))
+	delete(c.requests, rpc.Key(id))
 	c.done()
 	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
 	return &jsonrpc.Request{
@@ -294,18 +293,6 @@ func (c *conn) Close() error {
 
 // SessionID is empty: a process serves one session.
 func (c *conn) SessionID() string {
-	return ""
-}
-
-// key makes ids comparable: strings by their value, numbers by their digits. It is "" if v cannot
-// be an id.
-func key(v gjson.Result) string {
-	switch v.Type {
-	case gjson.String:
-		return strconv.Quote(v.Str) // without bytes that are not UTF-8
-	case gjson.Number:
-		return v.Raw
-	}
 	return ""
 }
 

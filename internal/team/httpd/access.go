@@ -29,12 +29,16 @@ type Access struct {
 
 	Denied *Denied // nil: none
 
-	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
-	// loopback address; otherwise all names when requests need a token, and IP addresses and
-	// names without a dot when they do not. In any case that of the public URL of Resource is
-	// accepted.
+	// Hosts are the accepted Host headers, in the form of HostName. Empty, on an address other than
+	// loopback: all names when requests need a token, and IP addresses and names without a dot when
+	// they do not. In any case that of the public URL of Resource is accepted, and on a loopback
+	// address loopback names, and dockerHost when requests need a token.
 	Hosts []string
 }
+
+// dockerHost is the name that containers have for the loopback address of their machine. Who
+// controls the DNS of a browser can serve a page under it, but the page has no token.
+const dockerHost = "host.docker.internal"
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
 func (a Access) Authenticates() bool {
@@ -60,7 +64,9 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
-			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
+			const format = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it"
+			host := text.Label(HostName(r.Host))
+			http.Error(w, fmt.Sprintf(format, host), http.StatusForbidden)
 			return
 		}
 
@@ -73,10 +79,10 @@ func (a Access) acceptsHost(header string) bool {
 	switch {
 	case a.Resource != nil && host == HostName(a.Resource.Host()):
 		return true
-	case len(a.Hosts) > 0:
+	case a.Loopback && (text.IsLoopback(host) || host == dockerHost && a.Authenticates()):
+		return true
+	case a.Loopback || len(a.Hosts) > 0:
 		return slices.Contains(a.Hosts, host)
-	case a.Loopback:
-		return text.IsLoopback(host)
 	case a.Authenticates():
 		return true
 	}
@@ -136,19 +142,40 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 			Description: "there is more than one Authorization header",
 		}
 	}
-	fields := strings.Fields(r.Header.Get("Authorization"))
-	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") {
-		return person, errors.New("no bearer token")
+	token, err := bearer(strings.Fields(r.Header.Get("Authorization")))
+	if err != nil {
+		return person, err
 	}
 
 	err = auth.ErrInvalidToken
 	if a.Tokens != nil {
-		person, err = a.Tokens.Authenticate(fields[1])
+		person, err = a.Tokens.Authenticate(token)
 	}
 	if err != nil && a.Resource != nil { // which says more of why, and who lacks only a scope
-		person, err = a.Resource.Verify(r.Context(), fields[1])
+		person, err = a.Resource.Verify(r.Context(), token)
+	}
+	if err != nil && strings.HasPrefix(token, "${") {
+		err = &oauth.Error{
+			Status: http.StatusUnauthorized,
+			Description: "the token is a variable, such as ${NAME}, " +
+				"that the client has not replaced",
+		}
 	}
 	return person, err
+}
+
+// bearer returns the token among the fields of an Authorization header.
+func bearer(fields []string) (token string, err error) {
+	named := func(s string) bool { return strings.EqualFold(s, "bearer") }
+	switch {
+	case len(fields) > 1 && named(fields[0]) && named(fields[1]):
+		return "", errors.New("the Authorization header says Bearer twice")
+	case len(fields) == 2 && named(fields[0]):
+		return fields[1], nil
+	case len(fields) == 1 && !named(fields[0]):
+		return "", errors.New("the Authorization header has no Bearer before the token")
+	}
+	return "", errors.New("no bearer token")
 }
 
 // refuse answers a request without an accepted token (RFC 6750 section 3).

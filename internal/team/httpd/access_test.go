@@ -80,6 +80,66 @@ func TestEachAuthenticator(t *testing.T) {
 	}
 }
 
+// The text and the log say what is wrong with an Authorization header, without the token.
+func TestAuthorization(t *testing.T) {
+	for _, row := range compare.Table(t, "authorization", 3) {
+		for way, access := range map[string]func(*Options){
+			"tokens":  standard,
+			"sign-in": signInAlone,
+		} {
+			inBubble(t, row[0]+" "+way, func(t *testing.T) {
+				s := serve(t, slow, access)
+				synctest.Wait()
+				res, body := s.request(strings.Replace(message, "Bearer "+secret, row[1], 1), 401)
+				compare.Equal(t, "text", body, row[2]+"\n")
+				s.end()
+				s.logged(`reason="`+row[2]+`"`, 1)
+
+				all := fmt.Sprint(body, res.Header, &s.log)
+				compare.Equal(t, "the token is shown", strings.Contains(all, "x7Kq"), false)
+			})
+		}
+	}
+}
+
+// A URL without the path of MCP gets its path. /metrics stays what it is.
+func TestNotFound(t *testing.T) {
+	for _, tt := range []struct {
+		line, set, want string
+		status          int
+	}{
+		{"POST /", "standard", "404 page not found: this server has MCP at /mcp\n", 404},
+		{"POST /sse", "standard", "404 page not found: this server has MCP at /mcp\n", 404},
+		{"GET /", "path of a team", "404 page not found: this server has MCP at /team/mcp\n", 404},
+		{"POST /metrics", "standard", "Method Not Allowed\n", 405},
+		{"GET /x", "loopback, at /", "Method Not Allowed\n", 405},
+	} {
+		inBubble(t, tt.line+" "+tt.set, func(t *testing.T) {
+			s := serve(t, slow, settings[tt.set])
+			res, body := s.request(requestOf(tt.line, "localhost", ""), tt.status)
+			compare.Equal(t, "text", body, tt.want)
+			compare.Equal(t, "Allow", res.Header.Get("Allow"), map[string]string{
+				"POST /metrics": "GET, HEAD",
+				"GET /x":        "POST",
+			}[tt.line])
+		})
+	}
+}
+
+// The response names the Host that is refused, and the flag that allows it.
+func TestRefusedHost(t *testing.T) {
+	for host, want := range map[string]string{
+		"host.docker.internal:8080": "host.docker.internal",
+		"[fd00::1]:8080":            "fd00::1",
+		strings.Repeat("e", 200):    strings.Repeat("e", 99) + "…",
+	} {
+		inBubble(t, host, func(t *testing.T) {
+			const text = `the Host header "%s" is not allowed; serve --allowed-host %[1]s allows it`
+			serve(t, slow, loopback).request(to(host, message), 403, fmt.Sprintf(text, want))
+		})
+	}
+}
+
 // The line of a refused Host or Origin has both, each as one short line.
 func TestForbidden(t *testing.T) {
 	odd := strings.NewReplacer("HIDDEN", "\u202e", "TAB", "\t")

@@ -10,6 +10,7 @@
 //	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
+//	cancel.go    calls that end because of another request
 //	metrics.go   /metrics
 //
 // TLS belongs to the gateway in front.
@@ -85,6 +86,7 @@ type instance struct {
 	ctx      context.Context // done when the server shuts down
 	calls    context.Context // done when the calls in flight are cancelled
 	draining atomic.Bool     // the notice time is over: no call is accepted
+	running  running         // calls that a notification can cancel
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -101,6 +103,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		listener: newListener(ln),
 		ctx:      ctx,
 		calls:    calls,
+		running:  running{calls: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
@@ -198,6 +201,15 @@ func (s *instance) handler() http.Handler {
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {
 		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
+		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		})
+	}
+	if s.Path != "/" {
+		guarded.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "404 page not found: this server has MCP at "+s.Path, http.StatusNotFound)
+		})
 	}
 	if resource := s.Access.Resource; resource != nil {
 		metadata := resource.Metadata(s.Path)
@@ -242,24 +254,34 @@ func (s *instance) ready() error {
 // and then still send their error.
 func (s *instance) mcp() http.Handler {
 	get := func(r *http.Request) *mcp.Server {
-		ctx, cancel := context.WithCancel(s.calls)
-		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
+		request := r.Context() // net/http ends it with the response
+		ctx, cancel := context.WithCancelCause(s.calls)
+		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 		return s.Server.MCP(ctx)
 	}
-	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Stateless:                    true,
-		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // requireHost checks the Host header
-	})
+	handler := func(plain bool) http.Handler {
+		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 plain,
+			PropagateRequestCancellation: true,
+			DisableLocalhostProtection:   true, // requireHost checks the Host header
+		})
+	}
+	plain := handler(true)
+	streamed := handler(false)
 
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.withSession(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
 		// two do not differ for tools.
 		if r.Header.Get(versionHeader) == "2025-11-25" {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
+		if !acceptsStream(r.Header) {
+			plain.ServeHTTP(w, r)
+			return
+		}
 		responseOf(w).keepOpen()
-		handler.ServeHTTP(w, r)
-	})
+		streamed.ServeHTTP(w, r)
+	}))
 }

@@ -357,6 +357,29 @@ func TestComments(t *testing.T) {
 	}
 }
 
+// A client gets the kind of response that it accepts, JSON if that is no stream.
+func TestAccept(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Header, Type, Begins string
+		Status                     int
+	}](t, "accept") {
+		for protocol, text := range calls {
+			inBubble(t, tt.Name+" "+protocol, func(t *testing.T) {
+				s := serve(t, ask{"42", time.Minute})
+				const both = "Accept: application/json, text/event-stream\r\n"
+				res, body := s.request(strings.Replace(text, both, tt.Header, 1), tt.Status)
+
+				compare.Equal(t, "content type", res.Header.Get("Content-Type"), tt.Type)
+				if !strings.HasPrefix(body, tt.Begins) {
+					t.Errorf("response %s, want it to begin with %s", body, tt.Begins)
+				}
+				ok := strings.Contains(body, `answer\":\"42\"`)
+				compare.Equal(t, "an answer", ok, tt.Status == 200)
+			})
+		}
+	}
+}
+
 // During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are
 // cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {

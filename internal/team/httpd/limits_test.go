@@ -299,9 +299,17 @@ var settings = map[string]func(*Options){
 	"loopback":          loopback,
 	"remote":            func(o *Options) { o.Access.Loopback = false },
 	"listed host":       func(o *Options) { o.Access.Hosts = []string{"mcp.example.com"} },
-	"anonymous":         func(o *Options) { o.Access = Access{} },
-	"loopback, at /":    atRoot,
-	"path of a team":    func(o *Options) { o.Path = "/team/mcp" },
+	"listed host, remote": func(o *Options) {
+		o.Access.Loopback = false
+		o.Access.Hosts = []string{"mcp.example.com"}
+	},
+	"listed container": func(o *Options) {
+		loopback(o)
+		o.Access.Hosts = []string{dockerHost}
+	},
+	"anonymous":      func(o *Options) { o.Access = Access{} },
+	"loopback, at /": atRoot,
+	"path of a team": func(o *Options) { o.Path = "/team/mcp" },
 }
 
 func standard(*Options) {}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -36,6 +37,7 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		if m.Method == "initialize" {
 			negotiate(r.Header, m.Params)
 		}
+		responseOf(w).message = m
 		return false
 	}
 
@@ -64,6 +66,20 @@ func negotiate(header http.Header, params []byte) {
 	if err == nil && version.Type == gjson.Null { // or there is none
 		header.Del(versionHeader)
 	}
+}
+
+// acceptsStream reports whether a client takes an event stream. The SDK wants clients to accept
+// JSON, too, but some name one of the two, or nothing: header then gets both.
+func acceptsStream(header http.Header) bool {
+	list := strings.ToLower(strings.Join(header.Values("Accept"), ","))
+	has := func(kind string) bool { return strings.Contains(list, kind) }
+	stream := has("text/event-stream") || has("text/*") || has("*/*")
+	plain := has("application/json") || has("application/*") || list == ""
+
+	if stream || plain {
+		header.Set("Accept", "application/json, text/event-stream")
+	}
+	return stream
 }
 
 // validID reports whether an id, which is JSON, comes back as it is.

@@ -2,16 +2,19 @@ package httpd
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 )
 
 const (
@@ -71,11 +74,16 @@ type response struct {
 	reason   string      // of a rejection; "": the text of its status
 	person   call.Person // zero until it is known
 	header   http.Header
+	message  *rpc.Message // of the request, once it is accepted; else nil
+
+	// Of a call that its client can cancel with a notification.
+	cancelCall context.CancelCauseFunc
+	cancelled  atomic.Bool
 
 	mu      sync.Mutex // guards the fields below
 	w       http.ResponseWriter
 	control *http.ResponseController
-	silent  *time.Timer // sends the next comment; nil before keepOpen and after end
+	silent  *time.Timer // sends the next comment; nil before keepOpen, after end, and of plain JSON
 	begun   bool        // the header is out
 }
 
@@ -86,12 +94,17 @@ func (r *response) Header() http.Header {
 func (r *response) WriteHeader(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.beginLocked(status, r.header)
+	if !r.cancelled.Load() {
+		r.beginLocked(status, r.header)
+	}
 }
 
 func (r *response) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.cancelled.Load() {
+		return len(b), nil
+	}
 	r.beginLocked(http.StatusOK, r.header)
 	return r.writeLocked(b)
 }
@@ -111,6 +124,8 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if rejected || r.instance.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
+	// A call may have been silent for longer.
+	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
 	r.w.WriteHeader(status)
 }
 
@@ -169,10 +184,19 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 
 // end completes the response, which must not be used after it.
 func (r *response) end() {
-	r.WriteHeader(http.StatusOK)
-
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	status := http.StatusOK
+	header := r.header
+	switch {
+	case !r.cancelled.Load():
+	case r.silent != nil:
+		header = streamHeader()
+	default: // the response would have been one of JSON
+		status = http.StatusAccepted
+		header = http.Header{}
+	}
+	r.beginLocked(status, header)
 	if r.silent != nil {
 		r.silent.Stop()
 		r.silent = nil

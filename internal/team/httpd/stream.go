@@ -18,6 +18,14 @@ func (r *response) keepOpen() {
 	r.silent = time.AfterFunc(silence, r.comment)
 }
 
+// streamHeader is the header of an event stream.
+func streamHeader() http.Header {
+	return http.Header{
+		"Content-Type":  {"text/event-stream"},
+		"Cache-Control": {"no-cache, no-transform"},
+	}
+}
+
 // comment sends a comment. A response that has not begun by then is the event stream of a call:
 // everything else is answered at once. Its header is not that of the handler, which may change it.
 func (r *response) comment() {
@@ -25,14 +33,10 @@ func (r *response) comment() {
 		return // a write is waiting for the client; it sets the timer at its end
 	}
 	defer r.mu.Unlock()
-	if r.silent == nil { // the handler has returned
+	if r.silent == nil || r.cancelled.Load() { // the handler has returned, or soon will
 		return
 	}
 
-	header := http.Header{
-		"Content-Type":  {"text/event-stream"},
-		"Cache-Control": {"no-cache, no-transform"},
-	}
-	r.beginLocked(http.StatusOK, header)
+	r.beginLocked(http.StatusOK, streamHeader())
 	_, _ = r.writeLocked([]byte(": keep-alive\n\n"))
 }

@@ -42,6 +42,7 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)
 	}
+	audience := r.audience(c)
 
 	switch {
 	case c.Expiry == nil:
@@ -50,7 +51,9 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token has expired")
 	case now.Before(c.NotBefore.Time().Add(-skew)): // without nbf the zero time
 		return invalid("the token is not valid yet")
-	case !slices.ContainsFunc(c.Audience, accepted):
+	case len(audience) == 0:
+		return invalid("the token has no audience")
+	case !slices.ContainsFunc(audience, accepted):
 		return invalid("the token is for another audience")
 	case c.Subject == "":
 		return invalid("the token has no subject")
@@ -60,6 +63,18 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token is not an access token")
 	}
 	return nil
+}
+
+// audience returns what a token is for. Access tokens of AWS Cognito have no aud ("Understanding
+// the access token" of its documentation). Their client stands for it where the operator has listed
+// audiences, and so may have listed the client.
+func (r *Resource) audience(c claims) []string {
+	_, named := c.all["aud"]
+	client, _ := c.all["client_id"].(string)
+	if !named && client != "" && c.all["token_use"] == "access" && r.listed {
+		return []string{client}
+	}
+	return c.Audience
 }
 
 // checkScopes returns an error unless the token has all scopes. Entra ID writes api://ID/read, where
@@ -82,9 +97,12 @@ func (r *Resource) checkScopes(c claims) error {
 
 // ofAccessToken reports whether a token is an access token. typ is its header of that name (RFC
 // 9068 section 2.1). An ID token, a logout token or a security event shows by one of the other
-// claims what it is. Keycloak before version 25 puts nonce into access tokens too, which have the
-// claim typ: Bearer.
+// claims what it is, an ID token of AWS Cognito by token_use. Keycloak before version 25 puts nonce
+// into access tokens too, which have the claim typ: Bearer.
 func (c claims) ofAccessToken(typ any) bool {
+	if c.all["token_use"] == "id" {
+		return false
+	}
 	switch strings.ToLower(fmt.Sprint(typ)) {
 	case "at+jwt", "application/at+jwt":
 		return true

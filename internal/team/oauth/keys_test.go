@@ -37,6 +37,27 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
+// The next place is asked where the first does not have the metadata, but not where it fails.
+func TestElsewhere(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name   string
+		Status int
+		Body   string
+		Want   int
+	}](t, "elsewhere") {
+		inBubble(t, tt.Name, func(t *testing.T) {
+			w := newWeb(keyP256)
+			w.pages.Store(home+rfc8414, metadata(home, home+"/keys"))
+			w.pages.Store(home+oidc, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.Status)
+				fmt.Fprint(w, tt.Body)
+			}))
+
+			start(t, w, "{}").check(tt.Want, keyP256)
+		})
+	}
+}
+
 // A hostile issuer beside home changes nothing for home, and is in the log once.
 func TestHostileIssuers(t *testing.T) {
 	for _, row := range compare.Table(t, "hostile", 4) {

@@ -27,7 +27,10 @@ const (
 	maxLogged = 200 // characters of a value from an issuer
 )
 
-var errNotFound = errors.New("HTTP 404")
+// statusError is the status of a response that is not 200.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("HTTP %d", int(s)) }
 
 // Metadata serves the metadata of the resource at MetadataPath, and below it at the path of the
 // public URL and at path, the one that this server has. It needs no token, and any web page may
@@ -78,17 +81,31 @@ func wellKnown(u *url.URL, path string) string {
 }
 
 // discover sets the URL of the keys. The metadata of the issuer is that of OpenID Connect
-// discovery, which appends to the path, or of RFC 8414, which inserts before the path.
+// discovery, which appends to the path, or of RFC 8414, which inserts before the path; some issuers
+// insert for the former, too. The error is that of the first place whose answer is not 404.
 func (i *issuer) discover(ctx context.Context) error {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
 		KeysURL string `json:"jwks_uri"`
 	}
-	base := strings.TrimSuffix(i.url, "/")
-	err := i.get(ctx, base+"/.well-known/openid-configuration", &metadata)
+	const oidc = "/.well-known/openid-configuration"
 	parsed, _ := url.Parse(i.url) // Options.check has parsed it
-	if errors.Is(err, errNotFound) {
-		err = i.get(ctx, wellKnown(parsed, "/.well-known/oauth-authorization-server"), &metadata)
+	appended := strings.TrimSuffix(i.url, "/") + oidc
+	places := []string{appended, wellKnown(parsed, "/.well-known/oauth-authorization-server")}
+	if inserted := wellKnown(parsed, oidc); inserted != appended {
+		places = append(places, inserted)
+	}
+
+	var err error
+	for _, place := range places {
+		problem := i.get(ctx, place, &metadata)
+		if !isElsewhere(problem) {
+			err = problem
+			break
+		}
+		if err == nil || errors.Is(err, statusError(http.StatusNotFound)) {
+			err = problem
+		}
 	}
 	if err != nil {
 		return err
@@ -105,6 +122,17 @@ func (i *issuer) discover(ctx context.Context) error {
 	}
 	i.keysURL = metadata.KeysURL
 	return nil
+}
+
+// isElsewhere reports whether an error of get says that the document may be at another place: the
+// path is not there, is not for us, or has a web page.
+func isElsewhere(err error) bool {
+	status, _ := errors.AsType[statusError](err)
+	switch status {
+	case 401, 403, 404, 405:
+		return true
+	}
+	return errors.As(err, new(*json.SyntaxError))
 }
 
 // get decodes the JSON at a URL into v.
@@ -127,10 +155,8 @@ func (i *issuer) get(ctx context.Context, u string, v any) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
 		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, getBytes)).Decode(v)
-	case http.StatusNotFound:
-		err = errNotFound
 	default:
-		err = fmt.Errorf("HTTP %d", resp.StatusCode)
+		err = statusError(resp.StatusCode)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", u, err)

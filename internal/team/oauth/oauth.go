@@ -56,6 +56,7 @@ type Options struct {
 type Resource struct {
 	options Options
 	public  *url.URL
+	listed  bool               // the operator has listed Options.Audiences
 	issuers map[string]*issuer // by URL
 }
 
@@ -68,9 +69,11 @@ func New(o Options) (*Resource, error) {
 		return nil, err
 	}
 
-	if len(o.Audiences) == 0 {
+	listed := len(o.Audiences) > 0
+	if !listed {
 		o.Audiences = []string{o.PublicURL}
 	}
+	o.Audiences = withSlash(o.Audiences, o.PublicURL)
 	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
@@ -78,6 +81,7 @@ func New(o Options) (*Resource, error) {
 
 	r := &Resource{
 		options: o,
+		listed:  listed,
 		issuers: map[string]*issuer{},
 	}
 	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
@@ -92,6 +96,18 @@ func New(o Options) (*Resource, error) {
 		r.issuers[u] = i
 	}
 	return r, nil
+}
+
+// withSlash returns audiences with both forms of the public URL if it is one of them and has no
+// path: with a slash at its end it is the same (RFC 3986 section 6.2.3).
+func withSlash(audiences []string, public string) []string {
+	root := strings.TrimSuffix(public, "/")
+	forms := []string{root, root + "/"}
+	isForm := func(audience string) bool { return slices.Contains(forms, audience) }
+	if strings.Count(root, "/") == 2 && slices.ContainsFunc(audiences, isForm) {
+		return slices.Concat(audiences, forms)
+	}
+	return audiences
 }
 
 // check reports the first malformed option.
@@ -126,6 +142,10 @@ func (o Options) check() error {
 	for _, scope := range o.Scopes {
 		if !quotable().MatchString(scope) {
 			return fmt.Errorf("--oauth-scope %q is not a scope: no blanks, no quotes", scope)
+		}
+		if scope == "offline_access" {
+			return errors.New("--oauth-scope offline_access is in no access token: " +
+				"clients ask the issuer for it, to get new tokens without a person")
 		}
 	}
 

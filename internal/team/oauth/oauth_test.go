@@ -69,6 +69,19 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// Without a list the public URL is the audience, and without a path it may end in a slash. A client
+// stands for an audience only in a list.
+func TestAudiences(t *testing.T) {
+	for _, row := range compare.Table(t, "audiences", 4) {
+		inBubble(t, row[0]+" "+row[2], func(t *testing.T) {
+			r := start(t, newKeys(), fmt.Sprintf(`{"PublicURL":%q,"Audiences":%s}`, row[0], row[1]))
+			_, err := r.Verify(t.Context(), keyP256.sign(row[2]))
+
+			compare.Equal(t, "error", fmt.Sprint(err), row[3])
+		})
+	}
+}
+
 func TestForgedTokens(t *testing.T) {
 	const (
 		malformed = "the token is malformed, or the algorithm of its signature is not accepted"
