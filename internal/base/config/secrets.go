@@ -111,12 +111,6 @@ func (l *loader) resolveKey() {
 	if len(l.DefaultFiles) > 0 {
 		l.StoredKey = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.KeyEnv)
 	}
-	for _, name := range []string{l.KeyEnv, l.KeyEnv + "_FILE"} {
-		if unreplaced().MatchString(l.environ[name]) {
-			l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
-			delete(l.environ, name)
-		}
-	}
 
 	value, path, err := Secret(l.lookup, l.KeyEnv)
 	l.APIKey = value

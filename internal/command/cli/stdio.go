@@ -164,8 +164,15 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	defer stop()
 
 	err = <-ended
-	if ctx.Err() != nil || isClosed(err) {
+	switch {
+	case ctx.Err() != nil || isClosed(err):
 		return nil
+	case err == nil && t.Silent():
+		return &failure{
+			exitFailed,
+			"stdin was closed before an MCP client sent anything",
+			"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
+		}
 	}
 	return err
 }

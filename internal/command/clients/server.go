@@ -30,7 +30,8 @@ const (
 	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
-	// pinned starts faster than @latest, for which npx asks the registry.
+	// pinned, with --prefer-offline, starts without the registry: npx asks it at each start for @latest,
+	// and for a version in its cache without the flag.
 	pinned = version.Name + "@" + version.Version
 
 	// margin is how much longer a client waits than the server, whose error says what is wrong.
@@ -90,7 +91,7 @@ func (s Server) command(c Client) []string {
 			config = "/config/" + filepath.Base(config)
 		}
 	default:
-		line = []string{"npx", "-y", pinned}
+		line = []string{"npx", "-y", "--prefer-offline", pinned}
 		if s.OS == "windows" { // npx is a script there, which only a shell can start
 			line = append([]string{"cmd", "/c"}, line...)
 		}
