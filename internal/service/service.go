@@ -179,12 +179,13 @@ func (o Options) answerer(
 // settings are those of the tools.
 func settings(cfg *config.Config) server.Settings {
 	return server.Settings{
-		Defaults:   answer.Defaults(cfg.Search.Defaults),
-		Timeout:    cfg.Timeout(),
-		Structured: cfg.Server.StructuredContent,
-		NoMeta:     !cfg.Server.Meta,
-		ToolErrors: cfg.Server.ToolErrors,
-		Debug:      cfg.Server.Debug,
+		Defaults:        answer.Defaults(cfg.Search.Defaults),
+		Timeout:         cfg.Timeout(),
+		Structured:      cfg.Server.StructuredContent,
+		NoMeta:          !cfg.Server.Meta,
+		ToolErrors:      cfg.Server.ToolErrors,
+		ProtocolVersion: cfg.Server.ProtocolVersion,
+		Debug:           cfg.Server.Debug,
 	}
 }
 
