@@ -59,6 +59,7 @@ func (c *Config) Offline(url string) *Config {
 	offline.Derived = &derived
 	derived.APIKey = "offline"
 	derived.KeyFile = ""
+	derived.KeyServer = ""
 	derived.SentHeaders = nil
 	offline.OpenAI.BaseURL = url
 
@@ -83,7 +84,8 @@ type Derived struct {
 	KeyEnv    string
 	KeySet    bool   // whether there is a credential
 	KeyFile   string // the file of the key; "" if the key is in a variable or a header
-	KeyErr    error  // why KeyFile has no key, or nil
+	KeyErr    error  // why KeyFile has no key for the API, or nil
+	KeyServer string // the server that the key in KeyFile is for; "" if the file names none
 	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
 	Hides     bool   // KeyEnv hides the key in StoredKey
 

@@ -213,6 +213,9 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	_, err = os.Stat(cfg.StoredKey)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	if err == nil && seesKey {
+		if cfg.KeyErr != nil {
+			f.app.warn(cfg.KeyErr.Error())
+		}
 		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
 		keys = cfg.HeaderVariables
 	}
