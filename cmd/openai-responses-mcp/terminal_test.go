@@ -109,7 +109,8 @@ func readUntil(t *testing.T, terminal *os.File, text string) (shown string) {
 	return shown
 }
 
-// In a terminal smoke shows a line for each response. The rows of doctor have color, and fit.
+// In a terminal smoke shows a line for each response. The rows of doctor have color, and fit, as
+// what setup says does.
 func TestTerminal(t *testing.T) {
 	const ok = `\x1b\[0;32mok\x1b\[0m    `
 	for _, tt := range []struct {
@@ -117,10 +118,12 @@ func TestTerminal(t *testing.T) {
 		columns uint16
 		want    string
 	}{
-		{"smoke", 80, `^initialize +\d+ ms  {"name":.*\r\ntools/list +\d+ ms  \["answer",.*\r\ntools/call`},
-		{"doctor", 80, ok + `location {15}search.user_location is .* searches\r\n {29}as if`},
-		{"doctor", 40, ok + `version: openai-responses-mcp\r\n {6}\d`},
-		{"doctor", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
+		{"smoke --offline", 80, `^initialize +\d+ ms  {"name":.*\r\ntools/list +\d+ ms  \["answer",.*\r\ntools/call`},
+		{"setup codex", 60, `\r\n- Codex starts servers with an almost empty environment\.\r\n  env_vars`},
+		{"setup codex", 60, `\r\n    codex mcp add openai-responses --env ANSWER_WITHIN_MS=280000 --env`},
+		{"doctor --offline", 80, ok + `location {15}search.user_location is .* searches\r\n {29}as if`},
+		{"doctor --offline", 40, ok + `version: openai-responses-mcp\r\n {6}\d`},
+		{"doctor --offline", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
 	} {
 		t.Run(fmt.Sprint(tt.command, tt.columns, tt.want), func(t *testing.T) {
 			user, terminal := newTerminal(t)
@@ -131,8 +134,11 @@ func TestTerminal(t *testing.T) {
 			}
 
 			alike := []string{"ANSWER_EFFORT=low", "ANSWER_VERBOSITY=low"} // is a warning
-			cmd := program(t.TempDir(), append(alike, tt.command, "--offline")...)
+			cmd := program(t.TempDir(), append(alike, strings.Fields(tt.command)...)...)
 			cmd.Stdout = terminal
+			if strings.HasPrefix(tt.command, "setup") {
+				cmd.Stderr = terminal
+			}
 			err = cmd.Run()
 			terminal.Close()
 			got, _ := io.ReadAll(user) // ends with EIO

@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 	}
 
 	conditions := []string{
-		"", "stdio", "secret", "key", "login", "token", "oauth", "loopback", "plain",
+		"", "stdio", "secret", "key", "sets", "login", "token", "oauth", "loopback", "plain",
 	}
 	known := append(conditions, Vias()...)
 	hints := file.Server
@@ -135,6 +135,10 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 
 	text := snippet + strings.Join(c.Notes(s), "\n")
 
+	for v, value := range s.Sets {
+		compare.Contains(t, "file", snippet, v)
+		compare.Contains(t, "file", snippet, value)
+	}
 	for _, v := range s.secrets() {
 		compare.Contains(t, "file and notes", text, v)
 	}
@@ -162,6 +166,13 @@ func checkCommand(t *testing.T, c Client, s Server) {
 	command, _ := c.Command(s)
 	if command == "" || runtime.GOOS == "windows" {
 		return
+	}
+
+	for _, value := range s.Sets {
+		_, omits := c.Command(s)
+		if omits == "" && c.ID != "vscode" {
+			compare.Contains(t, "command", command, value)
+		}
 	}
 
 	want := s.choose(s.command(c)[0], s.URL)
