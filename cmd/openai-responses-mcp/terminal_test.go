@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // newTerminal returns both ends of a pseudo-terminal.
@@ -107,6 +109,45 @@ func readUntil(t *testing.T, terminal *os.File, text string) (shown string) {
 		}
 	}
 	return shown
+}
+
+// A terminal without control sequences gets one line for a call that takes long.
+func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
+	for delay, want := range map[string]string{"10ms": "", "2500ms": "asking\r\n"} {
+		t.Run(delay, func(t *testing.T) {
+			t.Parallel()
+			_, env := newAPI(t, "always", "delay="+delay)
+			user, terminal := newTerminal(t)
+			cmd := program(t.TempDir(), append(env, "TERM=dumb", "ask", "x")...)
+			cmd.Stdin = nil
+			cmd.Stdout = nil
+			cmd.Stderr = terminal
+			err := cmd.Run()
+			terminal.Close()
+			got, _ := io.ReadAll(user) // ends with EIO
+
+			compare.Equal(t, "shown", fmt.Sprint(string(got), err), want+"<nil>")
+		})
+	}
+}
+
+// The program alone names the first steps in a terminal; a client that starts it has its stdin.
+func TestBareCommand(t *testing.T) {
+	t.Parallel()
+	user, terminal := newTerminal(t)
+	cmd := program(t.TempDir())
+	cmd.Stdin = terminal
+	cmd.Stderr = terminal
+	_ = cmd.Run()
+	compare.Equal(t, "exit code", cmd.ProcessState.ExitCode(), 2)
+	terminal.Close()
+	got, _ := io.ReadAll(user) // ends with EIO
+
+	want := "openai-responses-mcp: error: nothing to do\r\n" +
+		"hint: run openai-responses-mcp login, then openai-responses-mcp setup CLIENT; " +
+		`openai-responses-mcp ask "QUESTION" answers here, and openai-responses-mcp --help lists all` + "\r\n"
+	compare.Equal(t, "shown", string(got), want)
 }
 
 // In a terminal smoke shows a line for each response. The rows of doctor have color, and fit, as

@@ -90,7 +90,14 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	if !f.stdio && !f.showConfig {
-		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
+		hint := "MCP clients start it with --stdio; " + seeHelp(c)
+		in, ok := f.app.stdin.(*os.File)
+		if ok && term.IsTerminal(int(in.Fd())) {
+			hint = text.Expand("run $ME login, then $ME setup CLIENT; "+
+				`$ME ask "QUESTION" answers here, and $ME --help lists all`,
+				map[string]string{"ME": version.Name})
+		}
+		return usageError(hint, "nothing to do")
 	}
 
 	f.common.silent = !f.stdio

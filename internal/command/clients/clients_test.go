@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 	}
 
 	conditions := []string{
-		"", "stdio", "secret", "key", "sets", "login", "token", "oauth", "loopback", "plain",
+		"", "stdio", "secret", "key", "sets", "download", "login", "token", "oauth", "loopback", "plain",
 	}
 	known := append(conditions, Vias()...)
 	hints := file.Server

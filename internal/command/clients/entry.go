@@ -64,7 +64,9 @@ func (c Client) fill(template string, s Server) string {
 	template = text.Expand(template, map[string]string{
 		"ENV":   c.env(s),
 		"SHELL": s.when("sets", shell),
-		"AUTH":  s.when("token", c.Auth),
+
+		"REQUIRED": s.when("download", "\nrequired = true"),
+		"AUTH":     s.when("token", c.Auth),
 	})
 	return text.Expand(template, c.values(s))
 }

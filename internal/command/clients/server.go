@@ -149,6 +149,8 @@ func (s Server) has(condition string) bool {
 		return s.Via != ViaHTTP && len(s.Keys) > 0
 	case "sets": // and variables with values
 		return s.Via != ViaHTTP && len(s.Sets) > 0
+	case "download": // the first start may be slow
+		return s.Via == ViaNPX || s.Via == ViaDocker
 	case "login": // that finds a stored key, too
 		return s.has("key") && s.Via != ViaDocker
 	case "token": // the entry has a bearer token
