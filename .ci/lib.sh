@@ -3,6 +3,17 @@
 set -uo pipefail
 exec </dev/null
 
+# needs PROGRAM... ends the run where it cannot work: it takes Linux on amd64 with GNU tools.
+needs() {
+  local program missing=()
+  for program; do command -v "$program" >/dev/null || missing+=("$program"); done
+  [ "$(uname -sm)" = "Linux x86_64" ] || missing=("Linux on amd64")
+  grep --version 2>/dev/null | grep -q GNU || missing+=("GNU grep")
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "$0 needs ${missing[*]}; go test ./... runs everywhere" >&2
+  exit 1
+}
+
 # A developer's key or settings must not turn a test into a real request.
 unset OPENAI_API_KEY OPENAI_BASE_URL OPENAI_ORG_ID OPENAI_PROJECT_ID OPENAI_RESPONSES_MCP_BINARY
 unset "${!MODEL_@}" ANSWER_EFFORT ANSWER_VERBOSITY DEBUG MCP_LINE_MODE

@@ -23,6 +23,9 @@ func login(t *testing.T, home, in string, words ...string) (out, file, content s
 	return string(b), file, string(stored)
 }
 
+// storedKey is what login stores: the key, and the server of program.
+const storedKey = key + "\nhttp://127.0.0.1:1\n"
+
 // What a pipe brings is a key alone, or is refused with the reason.
 func TestLoginInput(t *testing.T) {
 	t.Parallel()
@@ -33,7 +36,7 @@ func TestLoginInput(t *testing.T) {
 
 			compare.Contains(t, "output", out, row[2])
 
-			want := key + "\n"
+			want := storedKey
 			if row[2] != "" {
 				want = ""
 			}
@@ -54,7 +57,7 @@ func TestLogins(t *testing.T) {
 
 	_, file, got := login(t, home, "")
 	files, _ := os.ReadDir(filepath.Dir(file))
-	if got != key+"\n" || len(files) != 1 {
+	if got != storedKey || len(files) != 1 {
 		t.Errorf("stored %q in %d files", got, len(files))
 	}
 }

@@ -393,6 +393,29 @@ func TestServeLog(t *testing.T) {
 	}
 }
 
+// A client whose version is that of the configuration may say it in the header, and others as before.
+func TestOldProtocolVersion(t *testing.T) {
+	t.Parallel()
+	_, env := newAPI(t)
+	r := newReplica(t, env, overHTTP+"PROTOCOL_VERSION=2025-03-26")
+	for version, want := range map[string]string{
+		"2025-03-26": `"result"`,
+		"2025-06-18": `"result"`,
+		"2025-11-25": `"result"`,
+		"2024-11-05": "Unsupported protocol version",
+	} {
+		r.header.Set("Mcp-Protocol-Version", version)
+		body := r.post(t.Context(), alice, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		compare.Contains(t, "response to "+version, body, want)
+	}
+
+	params := fmt.Sprintf(`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":%s`,
+		`{"name":"t","version":"1"}`)
+	r.header.Del("Mcp-Protocol-Version")
+	body := r.post(t.Context(), alice, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+params+`}}`)
+	compare.Contains(t, "response to initialize", body, `"protocolVersion":"2025-03-26"`)
+}
+
 // People who share a server are not told what only its operator can do, and read what they can do.
 func TestServeForCallers(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // newTerminal returns both ends of a pseudo-terminal.
@@ -109,7 +111,47 @@ func readUntil(t *testing.T, terminal *os.File, text string) (shown string) {
 	return shown
 }
 
-// In a terminal smoke shows a line for each response. The rows of doctor have color, and fit.
+// A terminal without control sequences gets one line for a call that takes long.
+func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
+	for delay, want := range map[string]string{"10ms": "", "2500ms": "asking\r\n"} {
+		t.Run(delay, func(t *testing.T) {
+			t.Parallel()
+			_, env := newAPI(t, "always", "delay="+delay)
+			user, terminal := newTerminal(t)
+			cmd := program(t.TempDir(), append(env, "TERM=dumb", "ask", "x")...)
+			cmd.Stdin = nil
+			cmd.Stdout = nil
+			cmd.Stderr = terminal
+			err := cmd.Run()
+			terminal.Close()
+			got, _ := io.ReadAll(user) // ends with EIO
+
+			compare.Equal(t, "shown", fmt.Sprint(string(got), err), want+"<nil>")
+		})
+	}
+}
+
+// The program alone names the first steps in a terminal; a client that starts it has its stdin.
+func TestBareCommand(t *testing.T) {
+	t.Parallel()
+	user, terminal := newTerminal(t)
+	cmd := program(t.TempDir())
+	cmd.Stdin = terminal
+	cmd.Stderr = terminal
+	_ = cmd.Run()
+	compare.Equal(t, "exit code", cmd.ProcessState.ExitCode(), 2)
+	terminal.Close()
+	got, _ := io.ReadAll(user) // ends with EIO
+
+	want := "openai-responses-mcp: error: nothing to do\r\n" +
+		"hint: run openai-responses-mcp login, then openai-responses-mcp setup CLIENT; " +
+		`openai-responses-mcp ask "QUESTION" answers here, and openai-responses-mcp --help lists all` + "\r\n"
+	compare.Equal(t, "shown", string(got), want)
+}
+
+// In a terminal smoke shows a line for each response. The rows of doctor have color, and fit, as
+// what setup says does.
 func TestTerminal(t *testing.T) {
 	const ok = `\x1b\[0;32mok\x1b\[0m    `
 	for _, tt := range []struct {
@@ -117,10 +159,12 @@ func TestTerminal(t *testing.T) {
 		columns uint16
 		want    string
 	}{
-		{"smoke", 80, `^initialize +\d+ ms  {"name":.*\r\ntools/list +\d+ ms  \["answer",.*\r\ntools/call`},
-		{"doctor", 80, ok + `location {15}search.user_location is .* searches\r\n {29}as if`},
-		{"doctor", 40, ok + `version: openai-responses-mcp\r\n {6}\d`},
-		{"doctor", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
+		{"smoke --offline", 80, `^initialize +\d+ ms  {"name":.*\r\ntools/list +\d+ ms  \["answer",.*\r\ntools/call`},
+		{"setup codex", 60, `\r\n- Codex starts servers with an almost empty environment\.\r\n  env_vars`},
+		{"setup codex", 60, `\r\n    codex mcp add openai-responses --env ANSWER_WITHIN_MS=280000 --env`},
+		{"doctor --offline", 80, ok + `location {15}search.user_location is .* searches\r\n {29}as if`},
+		{"doctor --offline", 40, ok + `version: openai-responses-mcp\r\n {6}\d`},
+		{"doctor --offline", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
 	} {
 		t.Run(fmt.Sprint(tt.command, tt.columns, tt.want), func(t *testing.T) {
 			user, terminal := newTerminal(t)
@@ -131,8 +175,11 @@ func TestTerminal(t *testing.T) {
 			}
 
 			alike := []string{"ANSWER_EFFORT=low", "ANSWER_VERBOSITY=low"} // is a warning
-			cmd := program(t.TempDir(), append(alike, tt.command, "--offline")...)
+			cmd := program(t.TempDir(), append(alike, strings.Fields(tt.command)...)...)
 			cmd.Stdout = terminal
+			if strings.HasPrefix(tt.command, "setup") {
+				cmd.Stderr = terminal
+			}
 			err = cmd.Run()
 			terminal.Close()
 			got, _ := io.ReadAll(user) // ends with EIO

@@ -18,6 +18,10 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 	if cfg.KeyFile != "" {
 		key = cfg.APIKey
 	}
+	server := ""
+	if cfg.KeyErr != nil {
+		server = cfg.KeyServer
+	}
 	models := map[string]advice.Setting{}
 	for tool, p := range profiles(cfg) {
 		models[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
@@ -29,6 +33,7 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 		Streams:   cfg.Responses.Stream != "false",
 		Key:       cfg.KeyEnv,
 		KeyInFile: cfg.KeyFile != "",
+		KeyServer: server,
 		Login:     loginCommand(cfg, getenv),
 		HidesKey:  cfg.Hides,
 		KeyFlaw:   KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // one that is missing has none

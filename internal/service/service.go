@@ -176,12 +176,13 @@ func (o Options) answerer(
 // settings are those of the tools.
 func settings(cfg *config.Config, byTool map[string]answer.Profile) server.Settings {
 	return server.Settings{
-		Profiles:   byTool,
-		Timeout:    cfg.Timeout(),
-		Structured: cfg.Server.StructuredContent,
-		NoMeta:     !cfg.Server.Meta,
-		ToolErrors: cfg.Server.ToolErrors,
-		Debug:      cfg.Server.Debug,
+		Profiles:        byTool,
+		Timeout:         cfg.Timeout(),
+		Structured:      cfg.Server.StructuredContent,
+		NoMeta:          !cfg.Server.Meta,
+		ToolErrors:      cfg.Server.ToolErrors,
+		ProtocolVersion: cfg.Server.ProtocolVersion,
+		Debug:           cfg.Server.Debug,
 	}
 }
 

@@ -6,6 +6,7 @@
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const NAME = 'openai-responses-mcp';
 const VARIABLE = 'OPENAI_RESPONSES_MCP_BINARY';
@@ -29,9 +30,7 @@ function installed() {
   const name = `@uchimanajet7/${NAME}-${system}`;
   const known = /^(linux|darwin|win32)-(x64|arm64)$/.test(system);
   const hints = [
-    known
-      ? `delete node_modules and package-lock.json, then: npm install --include=optional ${NAME}`
-      : `go install ${REPOSITORY}/cmd/${NAME}@latest`,
+    known ? reinstall() : `go install ${REPOSITORY}/cmd/${NAME}@latest`,
     `or set ${VARIABLE} to a binary, e.g. from https://${REPOSITORY}/releases`,
     `or use the image: docker run -i --rm -e OPENAI_API_KEY ghcr.io/uchimanajet7/${NAME}`,
   ];
@@ -48,6 +47,15 @@ function installed() {
   } catch (err) {
     return fail(`${path} cannot be run: ${err.code}`, ...hints);
   }
+}
+
+// reinstall is how the package for this system gets installed. npx keeps what it has installed in a folder
+// of its cache, and adds nothing to it later.
+function reinstall() {
+  const [folder] = fileURLToPath(import.meta.url).match(/^.*[/\\]_npx[/\\][^/\\]+/) ?? [];
+  return folder
+    ? `delete ${folder}, then start it with: npx --include=optional -y ${NAME}`
+    : `delete node_modules and package-lock.json, then: npm install --include=optional ${NAME}`;
 }
 
 // spawn runs the binary as a child and ends as it ends.

@@ -99,6 +99,15 @@ describe('the package for this system', () => {
     refused(r, new RegExp(`^openai-responses-mcp: error: the package ${here.name} is not installed$`), 3);
     assert.match(r.stderr, /npm install --include=optional[^]*OPENAI_RESPONSES_MCP_BINARY[^]*docker run -i/);
   });
+  test('is missing in the cache of npx', async (t) => {
+    const folder = join(temporary(t), '_npx/0123abcd');
+    const launcher = join(folder, 'node_modules/openai-responses-mcp/build/index.js');
+    copy(source, launcher, 0o755);
+    writeFileSync(join(dirname(launcher), '../package.json'), '{"type":"module"}');
+    const r = await run(['--stdio'], { launcher });
+    refused(r, /is not installed$/, 3);
+    assert.match(r.stderr, /hint: delete .*_npx.0123abcd, then start it with: npx --include=optional -y openai-responses-mcp$/m);
+  });
   test('does not exist', async (t) => {
     const r = await run(['--stdio'], { launcher: project(t).launcher, before: as({ os: 'freebsd', cpu: 'x64' }) });
     refused(r, /error: there is no package for freebsd-x64$/, 3);

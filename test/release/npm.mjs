@@ -139,6 +139,14 @@ async function using(node) {
     for (const t of TARGETS) assert.equal(existsSync(join(cwd, 'node_modules', t.name)), t === target, t.name);
     answers(await run(join(cwd, 'node_modules/.bin', NAME), offline, { input }));
   });
+  await test(`npx --omit=optional, ${label}: an error, and its hint works`, async () => {
+    const cache = ['--cache', join(home, 'without')];
+    const r = await run('npx', [...cache, '--omit=optional', ...npx, '--stdio']);
+    assert.equal(r.code, 1, r.stderr);
+    const [, stale, hint] = r.stderr.match(/^hint: delete (.*), then start it with: npx (.*)$/m);
+    rmSync(stale, { recursive: true });
+    answers(await run('npx', [...cache, ...hint.split(' '), ...offline], { input }));
+  });
   await test(`npm install --omit=optional, ${label}: an error, and its hint works`, async () => {
     const cwd = folderOf('bare');
     await run('npm', ['install', '--omit=optional', NAME], { cwd });

@@ -65,6 +65,7 @@ func (c *Config) Offline(url string) *Config {
 	offline.Derived = &derived
 	derived.APIKey = "offline"
 	derived.KeyFile = ""
+	derived.KeyServer = ""
 	derived.SentHeaders = nil
 	offline.OpenAI.BaseURL = url
 
@@ -89,7 +90,8 @@ type Derived struct {
 	KeyEnv    string
 	KeySet    bool   // whether there is a credential
 	KeyFile   string // the file of the key; "" if the key is in a variable or a header
-	KeyErr    error  // why KeyFile has no key, or nil
+	KeyErr    error  // why KeyFile has no key for the API, or nil
+	KeyServer string // the server that the key in KeyFile is for; "" if the file names none
 	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
 	Hides     bool   // KeyEnv hides the key in StoredKey
 
@@ -211,6 +213,7 @@ type (
 		CallsPerHour      int    `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
 		TokensPerDay      int    `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit. The flag --tokens-per-day of serve replaces it."`
 		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
+		ProtocolVersion   string `yaml:"protocol_version" default:"2025-06-18" env:"PROTOCOL_VERSION" enum:"2025-06-18|2025-03-26|2024-11-05" doc:"The version of the protocol that initialize answers. An older one is for clients that take no other. Clients of 2026-07-28 do not initialize."`
 	}
 )
 

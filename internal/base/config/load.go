@@ -153,9 +153,15 @@ func (l *loader) warn(parts ...string) {
 	l.warnings = append(l.warnings, strings.Join(parts, ": "))
 }
 
-// lookup returns the value of a variable. If it is set, it counts as used.
+// lookup returns the value of a variable. If it is set, it counts as used. A reference that the client
+// has not replaced counts as not set, except for the URL: the questions would go to another server.
 func (l *loader) lookup(name string) string {
 	value := l.environ[name]
+	if value != "" && name != l.byKey[baseURL].variable && unreplaced().MatchString(value) {
+		l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
+		delete(l.environ, name)
+		return ""
+	}
 	if value != "" && !slices.Contains(l.usedVariables, name) {
 		l.usedVariables = append(l.usedVariables, name)
 	}
@@ -168,6 +174,9 @@ func (l *loader) lookup(name string) string {
 // none.
 func (l *loader) fromEnv() {
 	before := l.OpenAI.BaseURL
+	for _, f := range l.fields {
+		l.lookup(f.variable) // package env is not to see references
+	}
 	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
 	all, _ := errors.AsType[env.AggregateError](err)
 	bad := map[string]bool{} // by the name of the Go field

@@ -32,6 +32,9 @@ var (
 	// keyForm matches a key: it has no white space and only ASCII characters.
 	keyForm = text.Regexp(`^[!-~]+$`)
 
+	// serverLine matches what API.Server returns.
+	serverLine = text.Regexp(`^https?://[^\s/]+$`)
+
 	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or %NAME%.
 	// A client that does not know its form passes it on as it is.
 	unreplaced = text.Regexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
@@ -111,12 +114,6 @@ func (l *loader) resolveKey() {
 	if len(l.DefaultFiles) > 0 {
 		l.StoredKey = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.KeyEnv)
 	}
-	for _, name := range []string{l.KeyEnv, l.KeyEnv + "_FILE"} {
-		if unreplaced().MatchString(l.environ[name]) {
-			l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
-			delete(l.environ, name)
-		}
-	}
 
 	value, path, err := Secret(l.lookup, l.KeyEnv)
 	l.APIKey = value
@@ -130,16 +127,20 @@ func (l *loader) resolveKey() {
 		l.KeyFile = l.StoredKey
 	}
 	if l.KeyFile != "" {
-		key, err := l.ReadKey(l.KeyFile)
+		key, server, err := l.readKey(l.KeyFile)
 		l.APIKey = string(key)
 		l.KeyErr = err
+		l.KeyServer = server
 	}
 
 	u, err := url.Parse(l.OpenAI.BaseURL)
 	remote := err == nil && !text.IsLoopback(u.Hostname()) &&
 		l.origins[baseURL] == l.byKey[baseURL].variable
-	if l.KeyStored() && l.APIKey != "" && remote {
-		l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
+	if l.KeyStored() && l.APIKey != "" && l.KeyServer == "" {
+		if remote {
+			l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
+		}
+		l.warn("the key in " + l.KeyFile + " names no server that it is for: log in again")
 	}
 	stored, _ := l.ReadKey(l.StoredKey) // it is not in use if it cannot be read
 	l.Hides = len(stored) > 0 && string(stored) != l.APIKey
@@ -174,21 +175,52 @@ func (c *Config) KeyStored() bool {
 }
 
 // ReadKey returns the API key in a file, without the white space and the byte order mark around it.
-// It returns no key if login has not written the file.
+// It returns no key if login has not written the file, and an error if the key is for another server
+// than openai.base_url.
 func (c *Config) ReadKey(path string) ([]byte, error) {
+	key, _, err := c.readKey(path)
+	return key, err
+}
+
+// readKey is ReadKey. It also returns the server that the key is for, which login writes into a second
+// line, or "".
+func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	data, err := ReadFile(path)
 	if path == c.StoredKey && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, "", nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the key: %w", err)
+		return nil, "", fmt.Errorf("reading the key: %w", err)
 	}
 
-	key := bytes.Trim(data, "\ufeff \t\r\n")
-	if len(key) > maxKey || !keyForm().Match(key) {
-		return nil, fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
+	key = bytes.Trim(data, "\ufeff \t\r\n")
+	first, second, _ := bytes.Cut(key, []byte("\n"))
+	if serverLine().Match(second) {
+		key = bytes.TrimSpace(first)
+		server = string(second)
 	}
-	return key, nil
+	if len(key) > maxKey || !keyForm().Match(key) {
+		return nil, "", fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
+	}
+
+	wanted := c.OpenAI.Server()
+	if server != "" && server != wanted {
+		return nil, server, fmt.Errorf("the key in %s is for %s and is not sent to %s", path, server, wanted)
+	}
+	return key, server, nil
+}
+
+// Server is the part of base_url that a stored key belongs to: scheme, host, and the port unless it is
+// that of the scheme.
+func (a API) Server() string {
+	u, err := url.Parse(a.BaseURL)
+	if err != nil {
+		return ""
+	}
+	scheme := strings.ToLower(u.Scheme)
+	host := strings.ToLower(u.Host)
+	standard := map[string]string{"http": ":80", "https": ":443"}
+	return scheme + "://" + strings.TrimSuffix(host, standard[scheme])
 }
 
 // resolveHeader returns the value of a header that refers to a variable, or "" if neither the variable

@@ -134,7 +134,8 @@ const cited = `{"id":"resp_1","object":"response","status":"completed","output":
 			{"type":"url_citation","url":"https://b.example/2","title":"Two"}]}]}]}`
 
 // varying matches what varies between sessions with one configuration: times, ids and dates.
-var varying = regexp.MustCompile(`elapsed_ms":\d+|_0ff11e[0-9a-f]{10}|\d{4}-\d\d-\d\d`)
+var varying = regexp.MustCompile(`elapsed_ms":\d+|_0ff11e[0-9a-f]{10}|` +
+	`(today: |accessed |published_at\W+)\d{4}-\d\d-\d\d`)
 
 // session runs a session in an empty directory, with a value for key if there is one. It returns
 // what can be seen of it: messages and requests in a fixed order, whether there is a log, and the

@@ -34,7 +34,8 @@ func (a *app) loginCommand() *cobra.Command {
 started from the desktop. It asks in a terminal, without showing the key, or reads a
 pipe. The API is asked whether it accepts the key; one that it refuses is not stored.
 The server uses the stored key when neither OPENAI_API_KEY nor OPENAI_API_KEY_FILE is
-set. A running server reads it within a few seconds, without a restart.
+set, and sends it only to the API that login has asked: OPENAI_BASE_URL must be set for
+login, too. A running server reads it within a few seconds, without a restart.
 
 The file is beside the default configuration, named after openai.api_key_env:
 ~/.config/openai-responses-mcp/OPENAI_API_KEY, on Windows in %APPDATA%. Only its owner
@@ -85,7 +86,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 
-	err = config.Store(path, key+"\n")
+	err = config.Store(path, key+"\n"+s.Config.OpenAI.Server()+"\n")
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}

@@ -15,10 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/terminal"
 )
 
 // setupFlags are the flags of setup.
@@ -42,7 +44,8 @@ func (a *app) setupCommand() *cobra.Command {
 one. Without CLIENT it lists the clients. It writes no file and prints no key. claude-ai
 and chatgpt are websites, which need --url only; frameworks is for agents in code, and
 generic for clients that are not in the list. Where login has stored a key, an entry for
-npx or a binary names none.`,
+npx or a binary names none. OPENAI_BASE_URL and the models of this shell are in the
+entry.`,
 		ValidArgsFunction: func(
 			*cobra.Command, []string, string,
 		) ([]string, cobra.ShellCompDirective) {
@@ -97,9 +100,10 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 		return err
 	}
 
+	f.app.wrap(otherWays(c, s) + c.Where(s.OS) + "\n")
 	_, err = io.WriteString(f.app.stdout, c.Snippet(s))
 	if err == nil {
-		f.app.setupNotes(c, s)
+		f.app.wrap(setupNotes(c, s))
 	}
 	return err
 }
@@ -116,6 +120,11 @@ func (f *setupFlags) showNeeds(c clients.Client) error {
 	}
 	_, err := io.WriteString(f.app.stdout, lines)
 	return err
+}
+
+// wrap prints lines on stderr, which fit a terminal.
+func (a *app) wrap(lines string) {
+	_, _ = io.WriteString(a.stderr, terminal.Wrap(a.stderr, lines)) // nothing depends on them
 }
 
 const startServer = "start one with serve --http, and add --url https://HOST/mcp, without a user"
@@ -175,36 +184,40 @@ func standardVia(c clients.Client) string {
 // serverURL matches URLs that a client can connect to.
 var serverURL = text.Regexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
 
-// setupNotes prints where the entry belongs, and other ways to add it.
-func (a *app) setupNotes(c clients.Client, s clients.Server) {
-	say := func(format string, args ...any) {
-		fmt.Fprintf(a.stderr, format, args...)
-	}
-
-	say("%s\n", c.Where(s.OS))
-
-	link := c.Link(s)
-	if link != "" {
-		say("Or open this link, which adds the entry:\n\n    %s\n\n", link)
-	}
-
+// otherWays says how to add the entry without pasting it, the client's own command first.
+func otherWays(c clients.Client, s clients.Server) string {
+	var b strings.Builder
 	command, omits := c.Command(s)
 	switch {
 	case omits != "":
-		say("The command of %s cannot set %s: paste the entry above, or run it and add "+
+		fmt.Fprintf(&b, "The command of %s cannot set %s: paste the entry below, or run it and add "+
 			"what is missing:\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
-		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
+		fmt.Fprintf(&b, "Let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
 
+	link := c.Link(s)
+	if link != "" {
+		fmt.Fprintf(&b, "Or open this link, which adds the entry:\n\n    %s\n\n", link)
+	}
+	if b.Len() > 0 {
+		b.WriteString("Or by hand. ")
+	}
+	return b.String()
+}
+
+// setupNotes are what a user has to know about the entry, how to see that the client has the tools, and
+// how to use them.
+func setupNotes(c clients.Client, s clients.Server) string {
+	var b strings.Builder
 	if s.OAuth {
-		say("Then sign in: %s.\n", c.SignIn())
+		fmt.Fprintf(&b, "Then sign in: %s.\n", c.SignIn())
 	}
-
-	notes := append(c.Notes(s), s.Notes()...)
-	for _, note := range notes {
-		say("- %s\n", note)
+	for _, note := range append(c.Notes(s), s.Notes()...) {
+		fmt.Fprintf(&b, "- %s\n", note)
 	}
+	fmt.Fprintf(&b, "To check: %s. To use it, ask: %s\n", c.Checks(), clients.FirstQuestion)
+	return b.String()
 }
 
 // listClients prints the clients, a line each.
@@ -236,6 +249,9 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	_, err = os.Stat(cfg.StoredKey)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	if err == nil && seesKey {
+		if cfg.KeyErr != nil {
+			f.app.warn(cfg.KeyErr.Error())
+		}
 		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
 		keys = cfg.HeaderVariables
 	}
@@ -268,7 +284,12 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 			"; the entry works when " + version.Version + " is published")
 	}
 
+	var sets map[string]string
+	if via != clients.ViaHTTP {
+		sets = f.app.shellSets(cfg)
+	}
 	return clients.Server{
+		Sets:   sets,
 		Via:    via,
 		OS:     runtime.GOOS,
 		Binary: binary,
@@ -278,6 +299,29 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 		Config: file,
 		Limit:  cfg.Timeout(),
 	}, nil
+}
+
+// shellSets are the variables of this shell that say which API and which models are asked: a client that
+// is started elsewhere has none of them. A URL with what may be a secret is left out, with a warning.
+func (a *app) shellSets(cfg *config.Config) map[string]string {
+	sets := map[string]string{}
+	const variable = "OPENAI_BASE_URL"
+	u, err := url.Parse(cfg.OpenAI.BaseURL)
+	switch {
+	case cfg.Origin("openai.base_url") != variable:
+	case err == nil && u.User == nil && u.RawQuery == "":
+		sets[variable] = cfg.OpenAI.BaseURL
+	default:
+		a.warn(variable + " is set in this shell only: it has a user, a password or a query, which " +
+			"setup does not print; set it where the client starts the server")
+	}
+
+	for _, tool := range call.Tools {
+		if cfg.Origin("model_profiles."+tool.Name+".model") == tool.Variable {
+			sets[tool.Variable] = cfg.ModelProfiles[tool.Name].Model
+		}
+	}
+	return sets
 }
 
 // temporary matches the programs of go run: in a folder that it removes, or in the build cache.

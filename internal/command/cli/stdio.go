@@ -92,7 +92,14 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	if !f.stdio && !f.showConfig {
-		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
+		hint := "MCP clients start it with --stdio; " + seeHelp(c)
+		in, ok := f.app.stdin.(*os.File)
+		if ok && term.IsTerminal(int(in.Fd())) {
+			hint = text.Expand("run $ME login, then $ME setup CLIENT; "+
+				`$ME ask "QUESTION" answers here, and $ME --help lists all`,
+				map[string]string{"ME": version.Name})
+		}
+		return usageError(hint, "nothing to do")
 	}
 
 	f.common.silent = !f.stdio
@@ -167,8 +174,15 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	defer stop()
 
 	err = <-ended
-	if ctx.Err() != nil || isClosed(err) {
+	switch {
+	case ctx.Err() != nil || isClosed(err):
 		return nil
+	case err == nil && t.Silent():
+		return &failure{
+			exitFailed,
+			"stdin was closed before an MCP client sent anything",
+			"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
+		}
 	}
 	return err
 }

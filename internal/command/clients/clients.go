@@ -47,6 +47,7 @@ type Client struct {
 	Omits     string // what Add leaves out of the entry, or ""
 	Install   string // template of a URL that adds the server when it is opened, or ""
 	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": as usual
+	Check     string // how a user sees that the client has the tools; "": in its list of servers
 	Hints     []note // what a user has to know; templates
 }
 
@@ -109,6 +110,14 @@ func (c Client) SignIn() string {
 	const usual = "the client opens the page when it connects; if not, look for a button in its " +
 		"list of MCP servers"
 	return c.fill(cmp.Or(c.Login, usual), Server{})
+}
+
+// FirstQuestion makes the agent of any client use the server.
+const FirstQuestion = "Use " + name + ": what changed in the latest release of Go?"
+
+// Checks says how a user sees that the client has the tools.
+func (c Client) Checks() string {
+	return c.fill(cmp.Or(c.Check, "$NAME is in the list of MCP servers of $CLIENT"), Server{})
 }
 
 // File returns the path of the client's file on a GOOS, or the place of the snippet.

@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 	}
 
 	conditions := []string{
-		"", "stdio", "secret", "key", "login", "token", "oauth", "loopback", "plain",
+		"", "stdio", "secret", "key", "sets", "download", "login", "token", "oauth", "loopback", "plain",
 	}
 	known := append(conditions, Vias()...)
 	hints := file.Server
@@ -94,7 +94,7 @@ var servers = func() (all map[string]Server) {
 // The command lines that testdata/entries.md does not have.
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string]string{
-		"npx on Windows": "cmd /c npx -y " + pinned + ` --stdio --config C:\o\c.yaml`,
+		"npx on Windows": "cmd /c npx -y --prefer-offline " + pinned + ` --stdio --config C:\o\c.yaml`,
 		"docker, configured": "docker run -i --rm -e ANSWER_WITHIN_MS -e GATEWAY_TOKEN " +
 			"-e MY_KEY -e TENANT -e TOOL_ERRORS " +
 			"--mount type=bind,source=/a:b/c d,target=/config,readonly " +
@@ -146,6 +146,10 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 
 	text := snippet + strings.Join(c.Notes(s), "\n")
 
+	for v, value := range s.Sets {
+		compare.Contains(t, "file", snippet, v)
+		compare.Contains(t, "file", snippet, value)
+	}
 	for _, v := range s.secrets() {
 		compare.Contains(t, "file and notes", text, v)
 	}
@@ -173,6 +177,13 @@ func checkCommand(t *testing.T, c Client, s Server) {
 	command, _ := c.Command(s)
 	if command == "" || runtime.GOOS == "windows" {
 		return
+	}
+
+	for _, value := range s.Sets {
+		_, omits := c.Command(s)
+		if omits == "" && c.ID != "vscode" {
+			compare.Contains(t, "command", command, value)
+		}
 	}
 
 	want := s.choose(s.command(c)[0], s.URL)

@@ -8,14 +8,18 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// env is the usual part of an entry that passes variables on, as a template.
-const env = `, "env": $VALUES`
+// Parts of an entry, as templates.
+const (
+	env   = `, "env": $VALUES` // the usual one that passes variables on
+	shell = `, "env": $SETS`   // of a client that inherits the key
+)
 
 // input is a secret that VS Code asks for.
 const input = `{"description": %[1]q, "id": %[1]q, "password": true, "type": "promptString"}`
@@ -58,18 +62,43 @@ func (c Client) fill(template string, s Server) string {
 		"ENTRY": s.choose(c.Local, c.Remote),
 	})
 	template = text.Expand(template, map[string]string{
-		"ENV":  s.when("key", cmp.Or(c.Env, env)),
-		"AUTH": s.when("token", c.Auth),
+		"ENV":   c.env(s),
+		"SHELL": s.when("sets", shell),
+
+		"REQUIRED": s.when("download", "\nrequired = true"),
+		"AUTH":     s.when("token", c.Auth),
 	})
 	return text.Expand(template, c.values(s))
+}
+
+// env is the part of Local that passes variables on, a template: those of the key, and those with values
+// where the part has these, too.
+func (c Client) env(s Server) string {
+	part := cmp.Or(c.Env, env)
+	if s.has("sets") && strings.Contains(part, "$VALUES") {
+		return part
+	}
+	return s.when("key", part)
+}
+
+// sets are the variables with values in an entry.
+func (c Client) sets(s Server) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, c.Sets)
+	maps.Copy(all, s.Sets)
+	return all
 }
 
 // values are what the other words stand for.
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secrets := s.secrets()
-	references := map[string]string{}
-	maps.Copy(references, c.Sets)
+	sets := c.sets(s)
+	references := maps.Clone(sets)
+	var lines []string // of TOML
+	for _, v := range slices.Sorted(maps.Keys(sets)) {
+		lines = append(lines, "env."+v+" = "+encode(sets[v]))
+	}
 	var inputs []string // which VS Code asks for
 	for _, v := range secrets {
 		references[v] = c.refer(v)
@@ -87,7 +116,8 @@ func (c Client) values(s Server) map[string]string {
 		"NAME":         name,
 		"URL":          encode(s.URL),
 		"ADDRESS":      s.URL,
-		"SETS":         encode(c.Sets),
+		"SETS":         encode(sets),
+		"LINES":        strings.Join(lines, "\n"),
 		"PACKAGE":      pinned,
 		"IMAGE":        image,
 		"TOKEN":        c.refer(tokenEnv),
@@ -132,7 +162,11 @@ func (c Client) Command(s Server) (command, omits string) {
 	for _, v := range s.secrets() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
-	var header, bearer []string
+	var header, bearer, shell []string
+	for _, v := range slices.Sorted(maps.Keys(s.Sets)) {
+		shell = append(shell, "--env", v+"="+s.Sets[v])
+	}
+	passed = append(passed, shell...)
 	if s.sendsToken() {
 		header = []string{"--header", "Authorization: Bearer " + c.refer(tokenEnv)}
 		bearer = []string{"--bearer-token-env-var", tokenEnv}
@@ -142,6 +176,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		"$PROGRAM":   line[:1],
 		"$ARGUMENTS": line[1:],
 		"$ENV":       passed,
+		"$SHELL":     shell,
 		"$URL":       {s.URL},
 		"$HEADER":    header,
 		"$BEARER":    bearer,
@@ -158,7 +193,12 @@ func (c Client) Command(s Server) (command, omits string) {
 			quoted = append(quoted, ShellWord(w, s.OS))
 		}
 	}
-	return strings.Join(quoted, " "), s.when("stdio", c.Omits)
+	omits = s.when("stdio", c.Omits)
+	takes := c.Add == "" || strings.Contains(c.Add, "$ENV") || strings.Contains(c.Add, "$JSON")
+	if s.has("sets") && omits == "" && !takes {
+		omits = "variables"
+	}
+	return strings.Join(quoted, " "), omits
 }
 
 // Link is a URL that adds the server when it is opened, or "".

@@ -30,7 +30,8 @@ const (
 	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
-	// pinned starts faster than @latest, for which npx asks the registry.
+	// pinned, with --prefer-offline, starts without the registry: npx asks it at each start for @latest,
+	// and for a version in its cache without the flag.
 	pinned = version.Name + "@" + version.Version
 
 	// margin is how much longer a client waits than the server, whose error says what is wrong.
@@ -39,14 +40,17 @@ const (
 
 // Server is how a client starts or reaches the server.
 type Server struct {
-	Via    string        // one of Vias
-	OS     string        // a GOOS
-	Binary string        // full path of the program, for ViaBinary
-	URL    string        // of the MCP endpoint, for ViaHTTP
-	OAuth  bool          // the client signs in to the server at URL
-	Keys   []string      // variables of the API key, unless it is stored, and of openai.headers
-	Config string        // full path of a YAML file for the server, or ""
-	Limit  time.Duration // of a call, as the server is configured
+	Via    string   // one of Vias
+	OS     string   // a GOOS
+	Binary string   // full path of the program, for ViaBinary
+	URL    string   // of the MCP endpoint, for ViaHTTP
+	OAuth  bool     // the client signs in to the server at URL
+	Keys   []string // variables of the API key, unless it is stored, and of openai.headers
+	Config string   // full path of a YAML file for the server, or ""
+
+	Sets map[string]string // variables with values that are no secrets, such as OPENAI_BASE_URL
+
+	Limit time.Duration // of a call, as the server is configured
 }
 
 // callLimit is how long a client should wait for an answer, in whole seconds.
@@ -90,7 +94,7 @@ func (s Server) command(c Client) []string {
 			config = "/config/" + filepath.Base(config)
 		}
 	default:
-		line = []string{"npx", "-y", pinned}
+		line = []string{"npx", "-y", "--prefer-offline", pinned}
 		if s.OS == "windows" { // npx is a script there, which only a shell can start
 			line = append([]string{"cmd", "/c"}, line...)
 		}
@@ -107,7 +111,7 @@ func (s Server) command(c Client) []string {
 // configuration as /config, since the folder may hold a policy too.
 func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
-	variables := append(slices.Collect(maps.Keys(c.Sets)), s.secrets()...)
+	variables := append(slices.Collect(maps.Keys(c.sets(s))), s.secrets()...)
 	slices.Sort(variables)
 	for _, v := range slices.Compact(variables) {
 		line = append(line, "-e", v) // without a value it copies the variable
@@ -143,6 +147,10 @@ func (s Server) has(condition string) bool {
 		return len(s.secrets()) > 0
 	case "key": // to a server that it starts
 		return s.Via != ViaHTTP && len(s.Keys) > 0
+	case "sets": // and variables with values
+		return s.Via != ViaHTTP && len(s.Sets) > 0
+	case "download": // the first start may be slow
+		return s.Via == ViaNPX || s.Via == ViaDocker
 	case "login": // that finds a stored key, too
 		return s.has("key") && s.Via != ViaDocker
 	case "token": // the entry has a bearer token

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"io"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
@@ -42,4 +43,27 @@ func (s *Screen) Report(lines string) string {
 		return in(colors[word], word).paint()
 	})
 	return s.inColor(rows)
+}
+
+// Wrap returns lines as rows that fit w if it is a terminal. Indented lines are to be copied and stay as
+// they are, and so does the rest where w is no terminal.
+func Wrap(w io.Writer, lines string) string {
+	columns := Columns(w)
+	if columns == 0 {
+		return lines
+	}
+
+	r := renderer{width: columns}
+	for line := range strings.Lines(lines) {
+		words, item := strings.CutPrefix(line, "- ")
+		switch {
+		case item:
+			r.hang("- ", func() { r.paragraph(in("", words)) })
+		case line == "\n" || strings.HasPrefix(line, " "):
+			r.out.WriteString(line)
+		default:
+			r.paragraph(in("", line))
+		}
+	}
+	return r.out.String()
 }

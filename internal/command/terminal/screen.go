@@ -31,6 +31,7 @@ import (
 
 const (
 	redraw       = 100 * time.Millisecond // between two updates of the status line
+	patience     = 2 * time.Second        // until a terminal without a status line gets a line
 	defaultWidth = 80
 	manySources  = 500 // in a list that an interrupt ends
 	maxStage     = 500 // characters of a query or URL in the status line
@@ -48,6 +49,7 @@ type Screen struct {
 	stdout io.Writer
 	shows  bool      // the answer is shown on stdout
 	status io.Writer // nil: no status line
+	plain  io.Writer // a terminal without control sequences, until it has its line; else nil
 	stderr io.Writer
 	mono   bool // no control sequences
 	width  func() int
@@ -90,8 +92,12 @@ func New(ctx context.Context, o Options) *Screen {
 	}
 
 	obeys := o.Term != "dumb" && understandsSequences()
-	if Columns(o.Stderr) > 0 && obeys {
+	switch {
+	case Columns(o.Stderr) == 0:
+	case obeys:
 		s.status = o.Stderr
+	default:
+		s.plain = o.Stderr
 	}
 	formats := obeys || o.Color == "always"
 	s.shows = Columns(o.Stdout) > 0 && formats && !o.NoText
@@ -119,6 +125,7 @@ func (s *Screen) Configure(blocked []string, debug bool) {
 	if debug {
 		s.shows = false
 		s.status = nil
+		s.plain = nil
 	}
 }
 
@@ -138,6 +145,10 @@ func (s *Screen) Refresh() {
 	}
 	s.showBlocks()
 	s.drawStatus()
+	if s.plain != nil && time.Since(s.begin) > patience {
+		fmt.Fprintln(s.plain, cells.Truncate(s.stage, s.width()-1, "…"))
+		s.plain = nil
+	}
 	time.AfterFunc(redraw, s.Refresh)
 }
 

@@ -37,6 +37,7 @@ type Advisor struct {
 	Key       string             // variable of the key, or of the name of its file
 	KeyInFile bool               // Key names the file of the key, unless there is Login
 	Login     string             // command that writes the file of the key, or ""
+	KeyServer string             // the other server that the stored key is for, or ""
 	HidesKey  bool               // Key hides the key that login has stored
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
 	Headers   []string           // variables of openai.headers other than Key

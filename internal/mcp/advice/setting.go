@@ -50,18 +50,26 @@ func (v Advisor) NoModels(e *call.Error) string {
 
 // GetKey says how to get a key when there is none.
 func (v Advisor) GetKey() string {
-	hint := v.SetKey(v.KeyOfAPI("a key"))
+	hint := v.otherKey() + v.SetKey(v.KeyOfAPI("a key"))
 	if v.openAI() {
 		return hint
 	}
 	return hint + " (any text if that server needs none)"
 }
 
+// otherKey says that there is a key for another server, or returns "".
+func (v Advisor) otherKey() string {
+	if v.KeyServer == "" {
+		return ""
+	}
+	return "the key that login has stored is for " + v.KeyServer + ": "
+}
+
 // keyPlace says in a few words where the key has to be.
 func (v Advisor) keyPlace() string {
 	switch {
 	case v.Login != "":
-		return "set " + v.Key + " or run " + v.Login
+		return v.otherKey() + "set " + v.Key + " or run " + v.Login
 	case v.KeyInFile:
 		return "write it to the file of " + v.Key
 	}

@@ -61,6 +61,9 @@ type Settings struct {
 	NoMeta     bool                      // leave out _meta; some clients show it to models
 	Debug      bool                      // add status, type, name and request_id to errors (spec §8.2)
 
+	// ProtocolVersion is what initialize answers, for any request; "" is 2025-06-18.
+	ProtocolVersion string
+
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
 	ToolErrors string
@@ -112,6 +115,7 @@ type shown struct {
 // New returns a Server.
 func New(o Options) *Server {
 	o.People = cmp.Or(o.People, people.New(people.Limits{}))
+	o.Settings.ProtocolVersion = cmp.Or(o.Settings.ProtocolVersion, legacy)
 	o.Budget = cmp.Or(o.Budget, budget.New(budget.Options{}))
 	s := &Server{options: o}
 	s.show(Needs{})
@@ -172,7 +176,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		Capabilities: serverCapabilities,
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
-		SupportedProtocolVersions: []string{Stateless, legacy},
+		SupportedProtocolVersions: []string{Stateless, s.ProtocolVersion()},
 	})
 
 	// The SDK does not know the tools: AddTool takes two thirds of what a request allocates.
@@ -183,8 +187,13 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	return m
 }
 
+// ProtocolVersion is the version that initialize answers, for any request.
+func (s *Server) ProtocolVersion() string {
+	return s.options.Settings.ProtocolVersion
+}
+
 // Stateless is the protocol version from which on requests describe their client. Before it clients
-// initialize a session, for which legacy is agreed on.
+// initialize a session, for which legacy is agreed on unless the configuration has an older one.
 const (
 	Stateless = "2026-07-28"
 	legacy    = "2025-06-18"
@@ -276,7 +285,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
 func (s *Server) initialize() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
-		ProtocolVersion: legacy,
+		ProtocolVersion: s.ProtocolVersion(),
 		Capabilities:    serverCapabilities,
 		Instructions:    s.shown.Load().instructions,
 		ServerInfo:      program(),

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -38,6 +39,13 @@ type Transport struct {
 	Methods rpc.Methods   // of the server
 	EOF     chan struct{} // if not nil, is closed when In has ended
 	Log     *slog.Logger  // gets the stages at debug level (transports.md)
+
+	received atomic.Bool // something was read from In
+}
+
+// Silent reports whether nothing was read from In.
+func (t *Transport) Silent() bool {
+	return !t.received.Load()
 }
 
 // Connect starts reading In. The connection ends when In has ended and every call is answered, when
@@ -87,6 +95,9 @@ type retrying struct{ *Transport }
 func (r retrying) Read(p []byte) (int, error) {
 	n, err := retry(r.In, pollIn, func(int) (int, error) { return r.In.Read(p) })
 	r.Log.Debug("stdin", "chunk", n)
+	if n > 0 {
+		r.received.Store(true)
+	}
 	return n, err
 }
 

@@ -271,10 +271,11 @@ func (s *instance) mcp() http.Handler {
 	streamed := handler(false)
 
 	return s.withSession(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
-		// two do not differ for tools.
-		if r.Header.Get(versionHeader) == "2025-11-25" {
-			r.Header.Set(versionHeader, "2025-06-18")
+		// The SDK takes the version that initialize answers, but a client of a later one may skip
+		// initialize, and they do not differ for tools.
+		switch r.Header.Get(versionHeader) {
+		case "2025-06-18", "2025-11-25":
+			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 
 		if !acceptsStream(r.Header) {

@@ -1,0 +1,115 @@
+package repo_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// Where it cannot work, .ci/run says so at once.
+func TestRunElsewhere(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no bash")
+	}
+	dir := t.TempDir()
+	err := os.WriteFile(filepath.Join(dir, "uname"), []byte("#!/bin/sh\necho Darwin arm64\n"), 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := exec.Command("bash", root+"/.ci/run")
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+
+	compare.Equal(t, "error", fmt.Sprint(err), "exit status 1")
+	compare.Contains(t, "output", string(out), "needs Linux on amd64")
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// The servers of compose.yaml trust the address of its proxy.
+func TestTrustedProxy(t *testing.T) {
+	var file struct {
+		Server   struct{ Command []string } `yaml:"x-server"`
+		Services map[string]struct {
+			Networks yaml.Node
+		}
+	}
+	err := yaml.Unmarshal([]byte(read(t, "config/compose.yaml")), &file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var networks map[string]struct {
+		Address string `yaml:"ipv4_address"`
+	}
+	node := file.Services["caddy"].Networks
+	err = node.Decode(&networks)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	command := strings.Join(file.Server.Command, " ")
+	compare.Contains(t, "command", command, "--trusted-proxy="+networks["default"].Address)
+}
+
+// The account of the store has the rights that a page names, also after a restart.
+func TestStoreAccount(t *testing.T) {
+	cli := ""
+	for _, name := range []string{"valkey-cli", "redis-cli"} {
+		if path, err := exec.LookPath(name); err == nil {
+			cli = path
+		}
+	}
+	if cli == "" {
+		t.Skip("needs redis-cli or valkey-cli")
+	}
+	users := filepath.Join(t.TempDir(), "users.acl")
+	if err := os.WriteFile(users, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := redistest.New(t, "aclfile", users)
+	_, port, _ := strings.Cut(s.Address, ":")
+
+	lines := regexp.MustCompile(`(?m)^ +(valkey-cli ACL .*)$`).
+		FindAllStringSubmatch(read(t, "docs/reference/deployment.md"), -1)
+	compare.Equal(t, "lines", len(lines), 2)
+	for _, line := range lines {
+		script := strings.Replace(line[1], "valkey-cli", `"$CLI" -p "$PORT"`, 1)
+		cmd := exec.Command("sh", "-c", script)
+		cmd.Env = append(os.Environ(), "CLI="+cli, "PORT="+port)
+		out, err := cmd.CombinedOutput()
+		compare.Equal(t, line[1], fmt.Sprint(string(out), err), "OK\n<nil>")
+	}
+
+	s.Kill()
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := redis.Dial("tcp", s.Address, redis.DialUsername("mcp"), redis.DialPassword("PASSWORD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+
+	set := "return redis.call('set', KEYS[1], 'x')"
+	_, err = c.Do("EVAL", set, 1, "{openai-responses-mcp}:a")
+	compare.Equal(t, "error", err, nil)
+	_, err = c.Do("EVAL", set, 1, "other")
+	compare.Contains(t, "error of another key", fmt.Sprint(err), "NOPERM")
+	_, err = c.Do("KEYS", "*")
+	compare.Contains(t, "error of another command", fmt.Sprint(err), "NOPERM")
+}
