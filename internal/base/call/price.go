@@ -16,8 +16,9 @@ func MicroUSD(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
 // Cost returns what tokens and searches cost, in USD. A service tier and tokens that are written to the
 // cache may have other prices at the API.
 func (p Price) Cost(u Usage, searches int) float64 {
-	tokens := float64(u.Input-u.Cached)*p.Input +
-		float64(u.Cached)*p.Cached +
+	cached := min(u.Cached, u.Input) // some servers count it beside the input
+	tokens := float64(u.Input-cached)*p.Input +
+		float64(cached)*p.Cached +
 		float64(u.Output)*p.Output
 
 	return tokens/1e6 + float64(searches)*p.Search/1e3

@@ -56,25 +56,42 @@ var paid = []string{"input", "output", "cached_input", "search"}
 
 // checkPrices returns what is wrong with prices.
 func checkPrices(prices Prices) (problems []string) {
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Sprintf(format, args...))
+	}
 	for _, model := range slices.Sorted(maps.Keys(prices)) {
-		price := prices[model]
+		price, isMapping := prices[model].(map[string]any)
+		if model == "" || !isMapping {
+			add("%q is not the id of a model with a mapping of its prices", model)
+			continue
+		}
 		for _, name := range slices.Sorted(maps.Keys(price)) {
+			usd, isNumber := number(price[name])
 			switch {
 			case !slices.Contains(paid, name):
-				problems = append(problems, fmt.Sprintf("%s: %q is not one of %s",
-					model, name, strings.Join(paid, ", ")))
-			case !(0 <= price[name] && price[name] <= 1e6):
-				problems = append(problems, fmt.Sprintf("%s: %s: %v is not a number in 0..1000000",
-					model, name, price[name]))
+				add("%s: %q is not one of %s", model, name, strings.Join(paid, ", "))
+			case !isNumber || !(0 <= usd && usd <= 1e6):
+				add("%s: %s: %v is not a number in 0..1000000", model, name, price[name])
 			}
 		}
 		for _, name := range paid[:2] {
 			if _, found := price[name]; !found {
-				problems = append(problems, model+" has no price of "+name)
+				add("%s has no price of %s", model, name)
 			}
 		}
 	}
 	return problems
+}
+
+// number returns a number of YAML.
+func number(v any) (n float64, ok bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
 }
 
 // inBounds reports whether a number is finite and between the tags min and max, or the 0 that its

@@ -137,7 +137,7 @@ type (
 	}
 
 	// Prices are those of models, by the beginning of their ids, and by what is paid for.
-	Prices map[string]map[string]float64
+	Prices map[string]any
 
 	// ModelProfiles are the profiles of call.Tools, by their names.
 	ModelProfiles map[string]*Profile
@@ -259,24 +259,29 @@ func (c *Config) UserLocation(tool string) *Location {
 func (c *Config) PriceOf(model string) *call.Price {
 	longest := ""
 	for name := range c.Prices {
-		if strings.HasPrefix(model, name) && len(name) >= len(longest) {
+		if strings.HasPrefix(model, name) && len(name) > len(longest) {
 			longest = name
 		}
 	}
-	price, found := c.Prices[longest]
-	if !found {
+	if longest == "" {
 		return nil
 	}
 
-	cached, set := price["cached_input"]
-	if !set {
-		cached = price["input"]
+	price, _ := c.Prices[longest].(map[string]any) // check has refused other values
+	usd := func(name string) float64 {
+		n, _ := number(price[name])
+		return n
+	}
+	_, set := price["cached_input"]
+	cached := "input"
+	if set {
+		cached = "cached_input"
 	}
 	return &call.Price{
-		Input:  price["input"],
-		Cached: cached,
-		Output: price["output"],
-		Search: price["search"],
+		Input:  usd("input"),
+		Cached: usd(cached),
+		Output: usd("output"),
+		Search: usd("search"),
 	}
 }
 

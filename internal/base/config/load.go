@@ -303,16 +303,29 @@ func (l *loader) mergeKey(f, from field) {
 		own, _ := reflect.TypeAssert[map[string]any](f.value)
 		f.value.Set(reflect.ValueOf(l.merged(f.key, l.origins[f.key], inherited, own)))
 	case []string:
-		if f.Tag.Get("profile") == "adds" {
+		search, ofDefaults := strings.CutSuffix(f.key, "defaults.domains")
+		lifts := ofDefaults && f.value.Len() == 0 && len(inherited) > 0 &&
+			l.byKey[search+"enforce_domains"].value.Bool()
+		switch {
+		case f.Tag.Get("profile") == "adds":
 			f.value.Set(reflect.AppendSlice(reflect.ValueOf(slices.Clone(inherited)), f.value))
+		case lifts: // enforce_domains stands before it
+			l.report(l.origins[f.key], f.key, emptyList)
 		}
 	case bool:
 		if f.Tag.Get("profile") == "stays" && inherited && !f.value.Bool() {
 			f.value.SetBool(true)
-			l.warn(l.origins[f.key], f.key, "ignored: "+from.key+" is true")
+			where := from.key
+			if l.origins[where] == "" { // no profile sets it
+				where = f.from
+			}
+			l.warn(l.origins[f.key], f.key, "ignored: "+where+" is true")
 		}
 	}
 }
+
+// emptyList is a problem of a list that an empty one would lift.
+const emptyList = "an empty list cannot replace the one that it inherits"
 
 // merged returns inherited with the members of own. A profile does not lift what a mapping that it
 // inherits forbids: blocked domains add up, and allowed ones are among the inherited ones.
@@ -350,7 +363,7 @@ func (l *loader) merged(key, source string, inherited, own map[string]any) map[s
 // checkWithin checks that domains are among those that are allowed, or below one of them.
 func (l *loader) checkWithin(key, source string, allowed, domains []any) {
 	if len(domains) == 0 { // which would allow all
-		l.report(source, key, "an empty list cannot replace the one that it inherits")
+		l.report(source, key, emptyList)
 	}
 	for _, domain := range domains {
 		name := fmt.Sprint(domain)
@@ -366,7 +379,7 @@ func (l *loader) checkWithin(key, source string, allowed, domains []any) {
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
-	first := map[string]string{} // the tool, by all that its answers depend on
+	first := map[string]string{} // the tool, by settings
 	for _, tool := range call.Tools {
 		leftOut := tool.Name != call.DefaultTool && l.origins[key+"."+tool.Name] == ""
 		if leftOut && l.origins[key] != "" {
@@ -376,9 +389,8 @@ func (l *loader) warnAlike() {
 		p := l.ModelProfiles[tool.Name]
 		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
 			p.Model, p.ReasoningEffort, p.Verbosity)
-		all := fmt.Sprint(settings, p.MaxCitations, p.Search)
-		like := first[all]
-		first[all] = cmp.Or(like, tool.Name)
+		like := first[settings]
+		first[settings] = cmp.Or(like, tool.Name)
 		if like != "" {
 			l.warn(source, key, tool.Name+" is like "+like+": "+settings+
 				"; what it leaves out comes from answer")

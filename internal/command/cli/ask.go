@@ -264,7 +264,7 @@ func usageLine(m answer.Meta) string {
 	}
 	cost := ""
 	if m.Cost != nil {
-		cost = fmt.Sprintf(", %.4f USD", *m.Cost)
+		cost = fmt.Sprintf(", %v USD", call.MicroUSD(*m.Cost))
 	}
 	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s%s",
 		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds(), cost)

@@ -202,7 +202,8 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 		}
 		if n != (server.Needs{}) {
 			a.note("for %s answer_within_ms is %d and tool_errors is %s, unless you set them",
-				client, n.Within.Milliseconds(), cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors))
+				client, cmp.Or(int(n.Within.Milliseconds()), s.Config.Server.AnswerWithinMS),
+				cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors))
 		}
 		return n
 	}

@@ -135,11 +135,13 @@ func (t *Taken) Settle(used call.Used, counts bool) (guessed int64) {
 
 	end.minute = t.store
 	switch t.stored {
+	case storeDone:
+		b.Store.settle(b.buckets(t.person, end))
+		return guessed
 	case storeUnsure: // the script may have run: nothing is given back, or taken twice
 		end = change{tokens: max(0, end.tokens-t.tokens), minute: -1, anyway: true}
 	case storeUnused: // the store does not know of the call
-		end.reserve = 0
-		end.calls++
+		end = change{tokens: end.tokens, calls: end.calls + 1, minute: -1, anyway: true}
 	}
 	b.Store.take(b.buckets(t.person, end))
 	return guessed

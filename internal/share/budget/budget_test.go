@@ -205,3 +205,16 @@ func TestChangedLimit(t *testing.T) {
 		}
 	})
 }
+
+// A call that ends after its reservation, as after the sleep of a laptop, counts once.
+func TestLateEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{TokensPerDay: 100_000, Timeout: 5 * time.Minute})
+		taken, _ := take(b, "token:alice")
+		time.Sleep(time.Hour)
+		settle(taken, 5000)
+		bucket := b.buckets("token:alice", change{tokens: 1})[0]
+		s, _ := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
+		compare.Equal(t, "tokens", int64(s.used), 833) // an hour refills 4,166
+	})
+}

@@ -62,10 +62,10 @@ func TestDays(t *testing.T) {
 		habit
 		limit   int
 		worst   float64 // day, in limits; 0: 1, and the largest call
-		refused int     // of 60 calls, although there was room
+		refused int     // of 60 calls, although there was room; 0: any number
 	}{
-		"400 detailed at once": {crowd, 1_000_000, 2.6, 60},
-		"8 detailed at once":   {detailed, 200_000, 0, 60},
+		"400 detailed at once": {crowd, 1_000_000, 2.6, 0},
+		"8 detailed at once":   {detailed, 200_000, 0, 0},
 		"15 quick at once":     {quick, 200_000, 2.6, 13},
 	} {
 		for seed := range uint64(8) {
@@ -95,7 +95,7 @@ func TestDays(t *testing.T) {
 							t.Errorf("day %d: %d tokens, want at most %.2f limits", d, tokens, worst)
 						}
 					}
-					if refused > tt.refused {
+					if tt.refused > 0 && refused > tt.refused {
 						t.Errorf("%d of 60 calls are refused wrongly, want at most %d", refused, tt.refused)
 					}
 				})

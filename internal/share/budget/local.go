@@ -71,6 +71,9 @@ func (l *local) take(changes []bucket) reply {
 // until returns the state at a time, in a map of its own, and how much is reserved for calls that run.
 func (s state) until(now int64, b bucket) (next state, running int64) {
 	next.reserved = map[int64]int64{}
+	if s.at >= now+b.period { // the clock was wrong
+		return next, 0
+	}
 	over := int64(0)
 	for last, units := range s.reserved {
 		if last*minute <= now { // the call has not ended
@@ -87,8 +90,12 @@ func (s state) until(now int64, b bucket) (next state, running int64) {
 
 // change returns the state after a change.
 func (s state) change(now int64, b bucket, last int64) state {
+	use := b.use
+	if b.reserve < 0 && last*minute <= now { // it counts as used
+		use += b.reserve
+	}
 	s.at = now
-	s.used = bounded(s.used+float64(b.use), b)
+	s.used = bounded(s.used+float64(use), b)
 	s.reserved[last] = max(s.reserved[last]+b.reserve, 0)
 	units := s.used
 	free := now

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
 	probeTime = time.Second            // between two probes of a store that fails
 	maxUses   = 64                     // at once, each with a connection
+	maxEnds   = 1000                   // of calls; what they have reserved counts as used
 )
 
 //go:embed take.lua
@@ -51,6 +53,9 @@ type Store struct {
 	pool    atomic.Pointer[redis.Pool]
 	uses    chan struct{} // that run; MaxActive and Wait of a pool panic if it is closed meanwhile
 	failing atomic.Int32  // 1: it fails
+
+	mu   sync.Mutex // guards ends
+	ends [][]bucket // of calls that ended while the store failed, at most maxEnds
 }
 
 // NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
@@ -158,6 +163,7 @@ func (s *Store) Probe(ctx context.Context) {
 			_, o := s.use(probe)
 			if o == storeDone && s.failing.CompareAndSwap(1, 0) {
 				s.log.Info("the store of the limits works again")
+				s.settleEnds()
 			}
 		}
 		select {
@@ -174,6 +180,30 @@ func (s *Store) take(buckets []bucket) (r reply, o outcome) {
 		return reply{}, storeUnused
 	}
 	return s.use(buckets)
+}
+
+// settle notes the end of a call that the store knows: now, or once the store works again.
+func (s *Store) settle(end []bucket) {
+	_, o := s.take(end)
+	if o != storeUnused || len(end) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ends) < maxEnds {
+		s.ends = append(s.ends, end)
+	}
+}
+
+// settleEnds notes the ends of calls that the store has missed.
+func (s *Store) settleEnds() {
+	s.mu.Lock()
+	ends := s.ends
+	s.ends = nil
+	s.mu.Unlock()
+	for _, end := range ends {
+		s.settle(end)
+	}
 }
 
 // use runs take.lua. After an error the store fails, and all connections end: the server behind

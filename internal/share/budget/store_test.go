@@ -149,6 +149,7 @@ func TestNotedLater(t *testing.T) {
 	other := newReplica(t, "redis://"+server.Address, Options{TokensPerDay: 100_000})
 	_, refused := take(other.Budget, "alice")
 	compare.Contains(t, "error", refused, "used 150000 of 100000 tokens a day")
+	compare.Equal(t, "fails", r.Store.Failing(), 0)
 }
 
 // replyAll replies to each command of a connection with the same bytes, in parts of a size.
@@ -294,4 +295,26 @@ func TestURL(t *testing.T) {
 			t.Errorf("%q: error %v, want one that does not quote it", row[1], err)
 		}
 	}
+}
+
+// The end of a call that the store knows is noted once the store works again.
+func TestSettledLater(t *testing.T) {
+	server := redistest.New(t)
+	r := newReplica(t, "redis://"+server.Address, Options{TokensPerDay: 100_000, Timeout: time.Hour})
+	taken, _ := take(r.Budget, "alice")
+	server.Do("CONFIG", "SET", "maxmemory", "1")
+	r.until(t, true)
+	settle(taken, 5000)
+	server.Do("CONFIG", "SET", "maxmemory", "0")
+	r.until(t, false)
+
+	other := newReplica(t, "redis://"+server.Address, Options{TokensPerDay: 100_000, Timeout: time.Hour})
+	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+		_, refused := take(other.Budget, "alice")
+		if refused == "" {
+			break
+		}
+	}
+	_, refused := take(other.Budget, "alice")
+	compare.Equal(t, "another call", refused, "")
 }

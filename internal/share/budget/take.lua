@@ -67,11 +67,13 @@ end
 local minute = 0
 for i, key in ipairs(KEYS) do
 	local b = buckets[i]
-	b.used = math.min(math.max(b.used + b.use, 0), maxUsed * b.limit)
 	minute = b.minute
 	if minute < 0 then
 		minute = math.ceil(now / 60000000) - minute
+	elseif b.reserve < 0 and minute * 60000000 <= now then -- it counts as used
+		b.use = b.use + b.reserve
 	end
+	b.used = math.min(math.max(b.used + b.use, 0), maxUsed * b.limit)
 	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
 
 	local value = string.format('%.17g %.0f', b.used, now)
