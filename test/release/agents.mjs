@@ -215,7 +215,7 @@ function user(home) {
   const run = async (program, args, { input = '', variables } = {}) => {
     const cwd = join(home, 'project');
     mkdirSync(cwd, { recursive: true });
-    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home, ...proxy, ...variables };
+    const env = { PATH: `${join(home, 'bin')}:${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home, ...proxy, ...variables };
     const child = spawn(program, args, { cwd, env, detached: true });
     const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), LIMIT - 30_000); // with its children
     child.stdin.on('error', () => {}); // it may have ended
@@ -229,16 +229,19 @@ function user(home) {
 }
 
 // ask stores the key, adds the entry of setup to the file of the client, and gives the client a question.
-async function ask(id, limits) {
+// With --via npx a program of that name starts the server in 6 s, as a cold cache or a slow registry does.
+async function ask(id, limits, via = 'binary') {
   const { path, file, command: [program, ...args], variables } = clients[id];
   const { write, run } = user(mkdtempSync(join(folder, `${id}-`)));
   seen = { questions: 0, results: [], ids: [], isSlow: limits !== undefined };
 
   write('.config/openai-responses-mcp/config.yaml', `openai: {base_url: ${origin}/v1}\n`);
   await run(binary, ['login'], { input: `${KEY}\n` });
-  const { stdout: entry } = await run(binary, ['setup', id, '--via', 'binary']);
+  const { stdout: entry } = await run(binary, ['setup', id, '--via', via]);
   assert.ok(!entry.includes('OPENAI_API_KEY'), entry);
   write(path, file(entry, limits));
+  write('bin/npx', `#!/bin/sh\nsleep 6\nexec '${binary}' --stdio\n`);
+  await run('chmod', ['+x', '../bin/npx']);
 
   const command = join(here, 'node_modules', program);
   const { stdout, stderr } = await run(command, [...args, 'Ask whether it is so.'], { variables });
@@ -250,6 +253,7 @@ async function ask(id, limits) {
 for (const [id, { package: name }] of Object.entries(clients)) {
   const client = `${id} ${versions[name]}`;
   await test(`${client}: an answer, with a stored key and no variables`, () => ask(id));
+  await test(`${client}: an answer of a server that starts in 6 s`, () => ask(id, undefined, 'npx'));
   await test(`${client}: an answer that takes ten times the limit of a call`, async () => {
     await ask(id, { ANSWER_WITHIN_MS: String(WITHIN) });
     assert.ok(seen.ids.length >= WORKING, `${seen.ids.length} results say working`);
