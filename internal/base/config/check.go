@@ -60,7 +60,7 @@ func checkPrices(prices Prices) (problems []string) {
 		problems = append(problems, fmt.Sprintf(format, args...))
 	}
 	for _, model := range slices.Sorted(maps.Keys(prices)) {
-		price, isMapping := prices[model].(map[string]any)
+		price, isMapping := prices[model].(Prices)
 		if model == "" || !isMapping {
 			add("%q is not the id of a model with a mapping of its prices", model)
 			continue

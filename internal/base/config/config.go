@@ -136,7 +136,8 @@ type (
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
 
-	// Prices are those of models, by the beginning of their ids, and by what is paid for.
+	// Prices are those of models, by the beginning of their ids: each has numbers, by what is paid
+	// for, and is a Prices, too, as package yaml decodes it.
 	Prices map[string]any
 
 	// ModelProfiles are the profiles of call.Tools, by their names.
@@ -267,7 +268,7 @@ func (c *Config) PriceOf(model string) *call.Price {
 		return nil
 	}
 
-	price, _ := c.Prices[longest].(map[string]any) // check has refused other values
+	price, _ := c.Prices[longest].(Prices) // check has refused other values
 	usd := func(name string) float64 {
 		n, _ := number(price[name])
 		return n
