@@ -284,12 +284,8 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 			"; the entry works when " + version.Version + " is published")
 	}
 
-	var sets map[string]string
-	if via != clients.ViaHTTP {
-		sets = f.app.shellSets(cfg)
-	}
 	return clients.Server{
-		Sets:   sets,
+		Sets:   f.app.shellSets(via, cfg),
 		Via:    via,
 		OS:     runtime.GOOS,
 		Binary: binary,
@@ -301,9 +297,13 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}, nil
 }
 
-// shellSets are the variables of this shell that say which API and which models are asked: a client that
-// is started elsewhere has none of them. A URL with what may be a secret is left out, with a warning.
-func (a *app) shellSets(cfg *config.Config) map[string]string {
+// shellSets are the variables of this shell that say which API and which models a server that the client
+// starts asks: a client that is started elsewhere has none of them. A URL with what may be a secret is
+// left out, with a warning.
+func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
+	if via == clients.ViaHTTP {
+		return nil
+	}
 	sets := map[string]string{}
 	const variable = "OPENAI_BASE_URL"
 	u, err := url.Parse(cfg.OpenAI.BaseURL)

@@ -132,9 +132,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	host, _ := os.Hostname() // for a user without a name, as in a container
-	user := "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
-	quotas, err := s.Budget(s.BudgetOptions(user), files)
+	quotas, err := s.Budget(s.BudgetOptions(a.user()), files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -178,13 +176,23 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	case ctx.Err() != nil || isClosed(err):
 		return nil
 	case err == nil && t.Silent():
-		return &failure{
-			exitFailed,
-			"stdin was closed before an MCP client sent anything",
-			"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
-		}
+		return noClient
 	}
 	return err
+}
+
+// noClient is the error of a session without a message, as of docker run without -i.
+var noClient = &failure{
+	exitFailed,
+	"stdin was closed before an MCP client sent anything",
+	"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
+}
+
+// user is the ID of the person on stdio: the user, or where that has no name, as in a container, the
+// machine.
+func (a *app) user() string {
+	host, _ := os.Hostname()
+	return "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
 }
 
 // needs returns what the client of a name needs, as package clients has it. The configuration wins.

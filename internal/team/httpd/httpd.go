@@ -126,10 +126,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	srv := serve(s.listener, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
-		access := Access{
-			Loopback: IsLoopback(o.MetricsListener),
-			Hosts:    s.Access.Hosts,
-		}
+		access := Access{Loopback: IsLoopback(o.MetricsListener), Hosts: s.Access.Hosts}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
 		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
