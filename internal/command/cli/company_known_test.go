@@ -51,6 +51,13 @@ var known = []struct {
 			deltas: 1, batch: 1, troubles: []trouble{{"503", 6, 0}},
 		}},
 	}}},
+	{"a stream is cut at the start, and the rate limit is reached", setting{
+		background: true, within: 2 * s, rate: 1, crowds: []crowd{
+			{person: "alice", clients: 8, asks: 1, plan: plan{
+				deltas: 20, batch: 4, pace: s, troubles: []trouble{{"cut at the start", 1, 0}},
+			}},
+		},
+	}},
 	{"a person asks for much more than the limit", setting{limit: 2_000_000, crowds: []crowd{
 		{person: "alice", clients: 8, asks: 14, plan: plan{deltas: 1, batch: 1, tokens: 300_000}},
 	}}},

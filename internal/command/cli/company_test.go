@@ -74,7 +74,7 @@ func settingOf(seed uint64) setting {
 	c := setting{
 		background: r.IntN(2) == 0,
 		plain:      r.IntN(8) == 0,
-		limit:      pick[int64](r, 0, 100_000, 1_000_000),
+		limit:      pick[int64](r, 0, 500_000, 5_000_000),
 		rate:       pick(r, 0, 0, 0, 1, 2.0),
 	}
 	if r.IntN(3) > 0 {
