@@ -64,9 +64,13 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
-			const format = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it"
+			reason := "the Host header is not allowed"
 			host := text.Label(HostName(r.Host))
-			http.Error(w, fmt.Sprintf(format, host), http.StatusForbidden)
+			if host != "" {
+				const format = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it"
+				reason = fmt.Sprintf(format, host)
+			}
+			http.Error(w, reason, http.StatusForbidden)
 			return
 		}
 
