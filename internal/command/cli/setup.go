@@ -239,19 +239,22 @@ func (a *app) listClients() error {
 // wrong or missing: it may be corrected later.
 func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)
+	shell := cfg
 	if err != nil {
 		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
+		shell = f.app.shellConfig()
 		warnings = append(strings.Split(err.Error(), "\n"),
 			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
 	f.app.warn(warnings...)
 	keys := append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
-	_, err = os.Stat(cfg.StoredKey)
+	stored, err := cfg.ReadKey(cfg.StoredKey)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
-	if err == nil && seesKey {
-		if cfg.KeyErr != nil {
-			f.app.warn(cfg.KeyErr.Error())
-		}
+	switch {
+	case !seesKey || cfg.StoredKey == "":
+	case err != nil:
+		f.app.warn(err.Error())
+	case len(stored) > 0:
 		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
 		keys = cfg.HeaderVariables
 	}
@@ -285,7 +288,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}
 
 	return clients.Server{
-		Sets:   f.app.shellSets(via, cfg),
+		Sets:   f.app.shellSets(via, shell),
 		Via:    via,
 		OS:     runtime.GOOS,
 		Binary: binary,
@@ -295,6 +298,24 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 		Config: file,
 		Limit:  cfg.Timeout(),
 	}, nil
+}
+
+// shellConfig is the configuration of the variables that shellSets has, where others or the file are
+// wrong.
+func (a *app) shellConfig() *config.Config {
+	var named []string
+	for _, variable := range a.env {
+		name, _, _ := strings.Cut(variable, "=")
+		isModel := func(t call.Tool) bool { return t.Variable == name }
+		if name == "OPENAI_BASE_URL" || slices.ContainsFunc(call.Tools, isModel) {
+			named = append(named, variable)
+		}
+	}
+	cfg, _, err := config.Load(config.Flags{}, named)
+	if err != nil {
+		cfg, _, _ = config.Load(config.Flags{}, nil)
+	}
+	return cfg
 }
 
 // shellSets are the variables of this shell that say which API and which models a server that the client

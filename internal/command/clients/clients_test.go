@@ -94,7 +94,7 @@ var servers = func() (all map[string]Server) {
 // The command lines that testdata/entries.md does not have.
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string]string{
-		"npx on Windows": "cmd /c npx -y --prefer-offline " + pinned + ` --stdio --config C:\o\c.yaml`,
+		"npx on Windows": "cmd /c npx -y --fetch-retry-mintimeout=200 " + pinned + ` --stdio --config C:\o\c.yaml`,
 		"docker, configured": "docker run -i --rm -e ANSWER_WITHIN_MS -e GATEWAY_TOKEN " +
 			"-e MY_KEY -e TENANT -e TOOL_ERRORS " +
 			"--mount type=bind,source=/a:b/c d,target=/config,readonly " +

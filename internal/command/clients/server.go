@@ -30,9 +30,12 @@ const (
 	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
-	// pinned, with --prefer-offline, starts without the registry: npx asks it at each start for @latest,
-	// and for a version in its cache without the flag.
+	// pinned starts from npx's cache, after npx has asked the registry whether the version is still there.
 	pinned = version.Name + "@" + version.Version
+
+	// shortRetries makes npx ask a registry that is down for two seconds, in place of 70.
+	// --prefer-offline would not ask, but never finds a version that is newer than its cache.
+	shortRetries = "--fetch-retry-mintimeout=200" // ms, then ten times as long
 
 	// margin is how much longer a client waits than the server, whose error says what is wrong.
 	margin = 10 * time.Second
@@ -94,7 +97,7 @@ func (s Server) command(c Client) []string {
 			config = "/config/" + filepath.Base(config)
 		}
 	default:
-		line = []string{"npx", "-y", "--prefer-offline", pinned}
+		line = []string{"npx", "-y", shortRetries, pinned}
 		if s.OS == "windows" { // npx is a script there, which only a shell can start
 			line = append([]string{"cmd", "/c"}, line...)
 		}
