@@ -92,9 +92,9 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 	if c.Guessed > 0 { // of requests whose tokens the API has not told
 		log = log.With("guessed_tokens", c.Guessed)
 	}
-	price := s.Profiles[c.Tool].Price
-	if price != nil {
-		log = log.With("cost_usd", call.MicroUSD(price.Cost(usage, c.Searches)))
+	cost := s.Profiles[c.Tool].Cost(c.Used)
+	if cost != nil {
+		log = log.With("cost_usd", call.MicroUSD(*cost))
 	}
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,

@@ -93,8 +93,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	}
 	if !f.stdio && !f.showConfig {
 		hint := "MCP clients start it with --stdio; " + seeHelp(c)
-		in, ok := f.app.stdin.(*os.File)
-		if ok && term.IsTerminal(int(in.Fd())) {
+		if f.app.onTerminal() {
 			hint = text.Expand("run $ME login, then $ME setup CLIENT; "+
 				`$ME ask "QUESTION" answers here, and $ME --help lists all`,
 				map[string]string{"ME": version.Name})
@@ -121,8 +120,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
 func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
-	in, ok := a.stdin.(*os.File)
-	if ok && term.IsTerminal(int(in.Fd())) {
+	if a.onTerminal() {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
@@ -179,6 +177,12 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return noClient
 	}
 	return err
+}
+
+// onTerminal reports whether stdin is a terminal.
+func (a *app) onTerminal() bool {
+	in, ok := a.stdin.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd()))
 }
 
 // noClient is the error of a session without a message, as of docker run without -i.

@@ -90,9 +90,9 @@ func (t *Task) Result() (*answer.Answer, error) {
 }
 
 // Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
-// after Options.Within. Detach waits for that, and reports whether the task goes on, until Close:
-// later requests find it by its ID. Any other task ends with its request. With shared, later requests
-// may reach other processes, so only what the API runs goes on.
+// after the time that Prepare got. Detach waits for that, and reports whether the task goes on, until
+// Close: later requests find it by its ID. Any other task ends with its request. With shared, later
+// requests may reach other processes, so only what the API runs goes on.
 func (s *Tasks) Detach(t *Task, shared bool) bool {
 	if !t.detachable {
 		return false

@@ -33,6 +33,14 @@ type Profile struct {
 	Price        *call.Price // of the model; nil: not known
 }
 
+// Cost returns what a call of the tool cost, in USD, or nil if the model has no price.
+func (p Profile) Cost(used call.Used) *float64 {
+	if p.Price == nil {
+		return nil
+	}
+	return new(p.Price.Cost(used.Usage, used.Searches))
+}
+
 // Options configures an Answerer.
 type Options struct {
 	// Create asks the API, and Get asks it for a response in the background (llm.Client).
@@ -119,7 +127,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	p := a.o.Profiles[c.Tool]
-	req := a.request(ctx, c.Tool, q)
+	req := a.request(ctx, c.Tool, p, q)
 	r := &reading{blocked: p.Search.Blocked(q.ExcludeDomains)}
 	earlier, followUp := a.earlier(c, q, r.blocked)
 	req.Input = append(earlier, req.Input...)

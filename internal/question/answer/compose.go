@@ -37,10 +37,6 @@ func (a *Answerer) compose(
 		}
 	}
 
-	var cost *float64
-	if p.Price != nil {
-		cost = new(p.Price.Cost(c.Usage, c.Searches))
-	}
 	return &Answer{
 		Text:       text,
 		UsedSearch: r.searched,
@@ -56,7 +52,7 @@ func (a *Answerer) compose(
 			Searches:      c.Searches,
 			Queries:       r.queries,
 			Opened:        r.opened,
-			Cost:          cost,
+			Cost:          p.Cost(c.Used),
 			Retries:       r.retries,
 			Elapsed:       time.Since(began),
 		},

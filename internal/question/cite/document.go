@@ -264,7 +264,7 @@ type entry struct {
 	date   bool // it is no more than a date
 }
 
-// entry returns what a line is, whatever the form of its dates. In the middle of a long line is a URL
+// entry returns what a line is. Its dates may have any form. In the middle of a long line is a URL
 // or a title.
 func (l line) entry() (e entry) {
 	s := l.text

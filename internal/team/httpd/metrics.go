@@ -177,9 +177,9 @@ func (m *Metrics) count(n float64, c server.Ended) {
 		tokens("guessed", c.Guessed)
 	}
 	m.searches.add(float64(c.Searches), "%s", priced)
-	price := m.profiles[c.Tool].Price
-	if price != nil {
-		m.cost.add(price.Cost(usage, c.Searches), "%s", priced)
+	cost := m.profiles[c.Tool].Cost(c.Used)
+	if cost != nil {
+		m.cost.add(*cost, "%s", priced)
 	}
 
 	tool := fmt.Sprintf("tool=%q", c.Tool)
