@@ -1,26 +1,38 @@
 package service
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// BudgetOptions returns the limits of the configuration. user stands for the person without an ID.
-func (s *Service) BudgetOptions(user string) budget.Options {
-	return budget.Options{
-		CallsPerHour: s.Config.Server.CallsPerHour,
-		TokensPerDay: s.Config.Server.TokensPerDay,
-		Timeout:      s.Config.Timeout(),
-		Location:     s.Config.Location,
-		User:         user,
-	}
+// Limits are the quotas of the configuration.
+func (s *Service) Limits() budget.Limits {
+	return budget.Limits(s.Config.Server.Limits)
 }
 
-// Budget returns what bounds the calls and tokens of people, with the store that the environment
-// names. The error is about its URL.
-func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
+// Budget returns what bounds the calls, tokens and money of people, with the store that the environment
+// names. user stands for the person without an ID. The error is about the URL of the store, or names
+// the models without a price where a limit in USD needs it.
+func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Budget, error) {
+	o := budget.Options{
+		Limits:   l,
+		Prices:   map[string]*call.Price{},
+		Timeout:  s.Config.Timeout(),
+		Location: s.Config.Location,
+		User:     user,
+	}
+	for tool, profile := range s.Profiles {
+		o.Prices[tool] = profile.Price
+	}
+	err := s.checkPrices(l)
+	if err != nil {
+		return nil, err
+	}
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
 		return budget.New(o), err
@@ -44,4 +56,23 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 		files.Add("URL of the store", path, raw, accept)
 	}
 	return budget.New(o), accept(raw)
+}
+
+// checkPrices returns an error that names the models without a price, if a limit in USD needs it.
+func (s *Service) checkPrices(l budget.Limits) error {
+	if l.USDPerDay == 0 && l.USDPerDayOfAll == 0 {
+		return nil
+	}
+	var models []string
+	for _, tool := range call.Tools {
+		profile := s.Profiles[tool.Name]
+		if profile.Price == nil && !slices.Contains(models, profile.Model) {
+			models = append(models, profile.Model)
+		}
+	}
+	if len(models) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a limit in USD needs prices in the configuration: there is none for %s",
+		strings.Join(models, ", "))
 }

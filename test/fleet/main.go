@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,7 @@ func run() error {
 	return errors.Join(
 		f.run(f.calls),
 		f.run(f.tokens),
+		f.run(f.money),
 		f.run(f.latency),
 		f.run(f.faults, "appendonly", "yes"),
 	)
@@ -186,6 +188,24 @@ func (f *fleet) tokens(server *redistest.Server) error {
 	f.replicas[0].Kill()
 	f.replicas = f.replicas[1:]
 	return errors.Join(err, f.check("4 calls after 10 of a replica that was killed", "dave", 4, few, 0))
+}
+
+// money shows that many calls at once do not go beyond the USD of a day. A call of answer reserves 0.114
+// USD, and costs 0.2.
+func (f *fleet) money(server *redistest.Server) error {
+	config := filepath.Join(f.dir, "prices.yaml")
+	err := os.WriteFile(config, []byte("prices: {gpt-5: {input: 1, output: 10}}"), 0o600)
+	if err == nil {
+		err = f.start(3, "--usd-per-day 1 --usd-per-day-of-all 10 --config "+config, storeAt(server.Address))
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		f.check("30 calls of 0.2 USD at once, 1 a day", "alice", 30, "tokens=200000+delay=2s", 9),
+		f.check("3 calls afterwards", "alice", 3, few, 0),
+		f.check("3 calls of another person beside them", "bob", 3, few, 3),
+	)
 }
 
 // latency prints what the store adds to a call, and what it keeps.

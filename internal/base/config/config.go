@@ -211,10 +211,18 @@ type (
 		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
 		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. Over HTTP it needs background in a profile."`
 		AnswerMemory      bool   `yaml:"answer_memory" default:"true" env:"ANSWER_MEMORY" doc:"Remember the last answers of each person in memory, for an hour, so that a question with follow_up_to continues one. Set it to false where one stdio process serves several people."`
-		CallsPerHour      int    `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
-		TokensPerDay      int    `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit. The flag --tokens-per-day of serve replaces it."`
-		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
-		ProtocolVersion   string `yaml:"protocol_version" default:"2025-06-18" env:"PROTOCOL_VERSION" enum:"2025-06-18|2025-03-26|2024-11-05" doc:"The version of the protocol that initialize answers. An older one is for clients that take no other. Clients of 2026-07-28 do not initialize."`
+		Limits
+		ToolErrors      string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
+		ProtocolVersion string `yaml:"protocol_version" default:"2025-06-18" env:"PROTOCOL_VERSION" enum:"2025-06-18|2025-03-26|2024-11-05" doc:"The version of the protocol that initialize answers. An older one is for clients that take no other. Clients of 2026-07-28 do not initialize."`
+	}
+
+	// Limits are the quotas.
+	Limits struct {
+		CallsPerHour      int     `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
+		TokensPerDay      int     `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit. The flag --tokens-per-day of serve replaces it."`
+		TokensPerDayOfAll int     `yaml:"tokens_per_day_of_all" env:"TOKENS_PER_DAY_OF_ALL" min:"0" doc:"tokens_per_day for the calls of all people together. 0: no limit. The flag --tokens-per-day-of-all of serve replaces it."`
+		USDPerDay         float64 `yaml:"usd_per_day" env:"USD_PER_DAY" min:"0" max:"1000000" doc:"The calls of one person may cost this much in 24 hours, in USD, at first as much at once. It needs prices for the models of all profiles. 0: no limit. The flag --usd-per-day of serve replaces it."`
+		USDPerDayOfAll    float64 `yaml:"usd_per_day_of_all" env:"USD_PER_DAY_OF_ALL" min:"0" max:"1000000" doc:"usd_per_day for the calls of all people together. 0: no limit. The flag --usd-per-day-of-all of serve replaces it."`
 	}
 )
 

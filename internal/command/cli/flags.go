@@ -109,6 +109,7 @@ func addChoice(c *cobra.Command, value *string, name, usage string, words ...str
 var wanted = map[string]string{
 	"bool":     "true or false",
 	"int":      "a whole number of at least 0, with at most 18 digits",
+	"float64":  "an amount from 0 to 1000000, such as 2.50",
 	"duration": "a duration of at least 0, such as 90s or 5m",
 	"":         "an IP address, such as 192.0.2.1", // TextVar
 }
@@ -118,10 +119,16 @@ var wanted = map[string]string{
 type checked struct{ pflag.Value }
 
 func (v checked) Set(s string) error {
-	if v.Type() == "int" {
+	switch v.Type() {
+	case "int":
 		n, err := strconv.Atoi(s)
 		s = strconv.Itoa(n)
 		if err != nil {
+			s = ""
+		}
+	case "float64":
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil || n > 1e6 || strings.Trim(s, "0123456789.") != "" {
 			s = ""
 		}
 	}

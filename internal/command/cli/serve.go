@@ -9,11 +9,13 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
@@ -63,8 +65,8 @@ type serveFlags struct {
 	metrics      string // "": the address of http
 	path         string
 	maxCalls     int
-	perPerson    int            // 0: a part of maxCalls if there are several people
-	budget       budget.Options // CallsPerHour and TokensPerDay below 0: those of the configuration
+	perPerson    int           // 0: a part of maxCalls if there are several people
+	limits       budget.Limits // below 0: those of the configuration
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
@@ -99,14 +101,7 @@ func (a *app) serveCommand() *cobra.Command {
 		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
 	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
-	flags.IntVar(&f.budget.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
-		"tools in an hour, at first up to N at once; 0: no limit")
-	flags.Lookup("calls-per-hour").DefValue = "server.calls_per_hour"
-	flags.IntVar(&f.budget.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
-		"`N` tokens in 24 hours, at first up to N at once; 0: no limit")
-	flags.Lookup("tokens-per-day").DefValue = "server.tokens_per_day"
-	flags.IntVar(&f.budget.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
-		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
+	f.addLimits(flags)
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -180,7 +175,8 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	quotas, err := s.Budget(f.budgetOptions(s), files)
+	// Callers without an ID have this one in the keys of the store.
+	quotas, err := s.Budget(f.limitsOr(s.Limits()), call.Anonymous, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -230,17 +226,40 @@ func (f *serveFlags) serve(
 	return httpd.Serve(ctx, ln, o)
 }
 
-// budgetOptions are the quotas of the flags, or else of the configuration.
-func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
-	o := s.BudgetOptions(call.Anonymous) // for callers without an ID, in the keys of the store
-	o.TokensPerDayOfAll = f.budget.TokensPerDayOfAll
-	if f.budget.CallsPerHour >= 0 {
-		o.CallsPerHour = f.budget.CallsPerHour
+// addLimits adds the flags of the quotas.
+func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
+	l := &f.limits
+	flags.IntVar(&l.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
+		"tools in an hour, at first up to N at once; 0: no limit")
+	flags.IntVar(&l.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
+		"`N` tokens in 24 hours, at first up to N at once; 0: no limit")
+	flags.IntVar(&l.TokensPerDayOfAll, "tokens-per-day-of-all", -1,
+		"the calls of all people may use `N` tokens in 24 hours; 0: no limit")
+	flags.Float64Var(&l.USDPerDay, "usd-per-day", -1, "the calls of one person may cost "+
+		"`USD` in 24 hours, at first as much at once; 0: no limit; needs prices in the configuration")
+	flags.Float64Var(&l.USDPerDayOfAll, "usd-per-day-of-all", -1,
+		"the calls of all people may cost `USD` in 24 hours; 0: no limit")
+	for _, q := range l.All() {
+		flags.Lookup(strings.ReplaceAll(q.Setting, "_", "-")).DefValue = "server." + q.Setting
 	}
-	if f.budget.TokensPerDay >= 0 {
-		o.TokensPerDay = f.budget.TokensPerDay
+}
+
+// limitsOr returns the limits of the flags. One without a flag is that of the settings.
+func (f *serveFlags) limitsOr(settings budget.Limits) budget.Limits {
+	l := f.limits
+	setUnset(&l.CallsPerHour, settings.CallsPerHour)
+	setUnset(&l.TokensPerDay, settings.TokensPerDay)
+	setUnset(&l.TokensPerDayOfAll, settings.TokensPerDayOfAll)
+	setUnset(&l.USDPerDay, settings.USDPerDay)
+	setUnset(&l.USDPerDayOfAll, settings.USDPerDayOfAll)
+	return l
+}
+
+// setUnset sets a limit that no flag has set.
+func setUnset[N int | float64](limit *N, setting N) {
+	if *limit < 0 {
+		*limit = setting
 	}
-	return o
 }
 
 // drainTime is how long calls may finish.
@@ -333,15 +352,15 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
-	add := func(name string, limit int) {
-		if limit > 0 { // else there is none
-			log = log.With(name, limit)
+	perPerson := o.People.Limits.PerPerson()
+	if perPerson > 0 { // else there is none
+		log = log.With("max_calls_per_user", perPerson)
+	}
+	for _, q := range o.Budget.Limits.All() {
+		if q.Limit > 0 {
+			log = log.With(q.Setting, json.Number(strconv.FormatFloat(q.Limit, 'f', -1, 64)))
 		}
 	}
-	add("max_calls_per_user", o.People.Limits.PerPerson())
-	add("calls_per_hour", o.Budget.CallsPerHour)
-	add("tokens_per_day", o.Budget.TokensPerDay)
-	add("tokens_per_day_of_all", o.Budget.TokensPerDayOfAll)
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}

@@ -133,6 +133,7 @@ func TestListenHint(t *testing.T) {
 // The line of the start has the limits that there are, in decimal.
 func TestLoggedLimits(t *testing.T) {
 	const configured = " max_calls=256 calls_per_hour=3 tokens_per_day=4\n"
+	prices := writeFile(t, "prices: {gpt-5: {input: 1, output: 10}}")
 	for args, want := range map[string]string{
 		"":                     configured,
 		"--max-calls 0100":     " max_calls=100 calls_per_hour=3 tokens_per_day=4\n",
@@ -142,6 +143,8 @@ func TestLoggedLimits(t *testing.T) {
 		"--calls-per-hour 0": " max_calls=256 tokens_per_day=4\n", // no limit
 		"--tokens-per-day 0": " max_calls=256 calls_per_hour=3\n",
 		"--tokens-per-day-of-all 0 --max-calls-per-user 0": configured,
+		"--usd-per-day 2.50 --usd-per-day-of-all 100 --config " + prices: " max_calls=256 " +
+			"calls_per_hour=3 tokens_per_day=4 usd_per_day=2.5 usd_per_day_of_all=100\n",
 	} {
 		t.Run(args, func(t *testing.T) {
 			all := strings.Fields(serve + "--notice 0s --drain 0s " + args)
@@ -216,6 +219,8 @@ var effects = map[string][3]string{
 	"calls-per-hour":        {"1", serving},
 	"tokens-per-day":        {"1", serving},
 	"tokens-per-day-of-all": {"1", serving},
+	"usd-per-day":           {"1", priced},
+	"usd-per-day-of-all":    {"1", priced},
 	"notice":                {"1ms", "--http 127.0.0.1:0 --offline --drain 0s --notice 0s"},
 	"drain":                 {"1m", "--http 127.0.0.1:0 --offline --notice 0s"},
 	"log-format":            {"json", serving},
@@ -237,6 +242,7 @@ var effects = map[string][3]string{
 const (
 	publicURL = "https://mcp.example.com/mcp"
 	serving   = "--http 127.0.0.1:0 --offline --notice 0s --drain 0s"
+	priced    = serving + " --config PRICES"
 	signingIn = serving + " --oauth-issuer ISSUER --public-url " + publicURL
 )
 
@@ -244,7 +250,8 @@ const (
 func TestEveryFlagHasAnEffect(t *testing.T) {
 	issuer := newIssuer(t)
 	file := writeFile(t, "request: {timeout_ms: 1000}")
-	values := strings.NewReplacer("ISSUER", issuer.URL, "FILE", file)
+	prices := writeFile(t, "prices: {gpt-5: {input: 1, output: 10}}")
+	values := strings.NewReplacer("ISSUER", issuer.URL, "FILE", file, "PRICES", prices)
 	c, _, _ := Command().Find([]string{"serve"})
 	c.InitDefaultHelpFlag()
 	without := map[[2]string]string{} // sessions, by the other flags and variables

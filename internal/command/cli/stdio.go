@@ -130,7 +130,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.Budget(s.BudgetOptions(a.user()), files)
+	quotas, err := s.Budget(s.Limits(), a.user(), files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

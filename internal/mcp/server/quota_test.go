@@ -24,7 +24,7 @@ func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended 
 
 // callsPerHour is a budget of n calls an hour.
 func callsPerHour(n int) *budget.Budget {
-	return budget.New(budget.Options{CallsPerHour: n})
+	return budget.New(budget.Options{Limits: budget.Limits{CallsPerHour: n}})
 }
 
 // The error says when the next call is possible. Invalid arguments and calls that the API

@@ -1,35 +1,35 @@
-// Package budget bounds the calls and tokens of people, over all replicas where there is a store.
+// Package budget bounds the calls, tokens and money of people, over all replicas where there is a store.
 //
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
+//	quotas.go   the quotas: what they count, and in what period
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
 //
 // A limit is a quota: a bucket for each person that refills evenly in its period. While a call runs,
-// the tokens that its tool usually takes are reserved; at its end it uses what the API says. A call that
-// has not ended by its time limit, because its process was killed, uses what is reserved. A bucket may owe seven periods.
+// what its tool usually takes is reserved; at its end it uses what the API says. A call that has not
+// ended by its time limit, because its process was killed, uses what is reserved. A bucket may owe seven
+// periods.
 package budget
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// Options configure a Budget. A limit of 0 is none.
+// Options configure a Budget.
 type Options struct {
-	CallsPerHour      int // that one person starts
-	TokensPerDay      int // of one person
-	TokensPerDayOfAll int // of all people
+	Limits
 
-	Timeout  time.Duration  // of a call
-	Location *time.Location // of the times in errors; nil: UTC
-	User     string         // the ID of the person who has none
-	Store    *Store         // nil: the limits are those of this process
+	Prices   map[string]*call.Price // of the models, by tool; limits in USD need all
+	Timeout  time.Duration          // of a call
+	Location *time.Location         // of the times in errors; nil: UTC
+	User     string                 // the ID of the person who has none
+	Store    *Store                 // nil: the limits are those of this process
 }
 
 // Budget counts what people use. It is safe for concurrent use.
@@ -51,27 +51,32 @@ func New(o Options) *Budget {
 // nor text has come: those of a question.
 const unbegun = 10_000
 
+// usualSearches are those of a call of which nothing else is known.
+const usualSearches = 3
+
 // Taken is what a call has taken, until Settle corrects it.
 type Taken struct {
-	budget *Budget
-	person string
-	tokens int64 // that are reserved
-	local  int64 // the minute until which they are, in this process
-	store  int64 // and in the store
-	stored outcome
+	budget   *Budget
+	person   call.Person
+	tool     string
+	reserved amount
+	local    int64 // the minute until which it is, in this process
+	store    int64 // and in the store
+	stored   outcome
 }
 
-// Take takes a call from what its person may use, and reserves the tokens that its tool usually takes.
-// One token must be free. The error is of call.KindLimited; then nothing is taken.
+// Take takes a call from what its person may use, and reserves what its tool usually takes. One unit
+// of each limit must be free. The error is of call.KindLimited; then nothing is taken.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
-		budget: b,
-		person: c.Person.ID,
-		tokens: call.TokensOf(c.Tool),
+		budget:   b,
+		person:   c.Person,
+		tool:     c.Tool,
+		reserved: b.usual(c.Tool, call.TokensOf(c.Tool), usualSearches),
 	}
 	ask := change{
-		calls:   1,
-		reserve: taken.tokens,
+		use:     amount{calls: 1},
+		reserve: taken.reserved,
 		minute:  -int64(min(b.Timeout, 24*time.Hour)/time.Minute) - 1,
 	}
 	buckets := b.buckets(taken.person, ask)
@@ -91,15 +96,16 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	refused := buckets[r.refused-1]
-	c.Limit = refused.name
+	c.Limit = refused.Name
 	return nil, b.refusal(refused, r)
 }
 
 // refusal is the error of a bucket that refuses a call.
 func (b *Budget) refusal(refused bucket, r reply) error {
+	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limit)
 	if r.wait == 0 {
-		return call.KindLimited.Errorf("limit of %d %s: %d are used, and calls that are running may "+
-			"take the rest; ask again in a minute", refused.limit, refused.words, r.used)
+		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
+			"take the rest; ask again in a minute", limit, refused.words(), used)
 	}
 	wait := time.Duration(r.wait) * time.Microsecond
 	at := time.Now().Add(wait + time.Minute - 1).In(b.Location)
@@ -112,95 +118,70 @@ func (b *Budget) refusal(refused bucket, r reply) error {
 	if minutes >= 60 {
 		in = fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 	}
-	return call.KindLimited.Errorf("used %d of %d %s; the next call at %s (%s), in %s",
-		r.used, refused.limit, refused.words, at.Format(format), b.Location, in)
+	return call.KindLimited.Errorf("used %s of %s %s; the next call at %s (%s), in %s",
+		used, limit, refused.words(), at.Format(format), b.Location, in)
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It returns how
 // many of the tokens are a guess: those of requests of which the API has told nothing. Unless it
 // counts, the call is given back, too.
 func (t *Taken) Settle(used call.Used, counts bool) (guessed int64) {
-	guessed = int64(used.Unknown-used.Begun)*unbegun + int64(used.Begun)*t.tokens
+	b := t.budget
+	guess := b.usual(t.tool, unbegun, 0).times(used.Unknown - used.Begun).
+		plus(t.reserved.times(used.Begun))
 	end := change{
-		tokens:  used.Usage.Input + used.Usage.Output + guessed,
-		reserve: -t.tokens,
+		use:     b.known(t.tool, used).plus(guess),
+		reserve: t.reserved.times(-1),
 		minute:  t.local,
 		anyway:  true,
 	}
 	if !counts {
-		end.calls = -1
+		end.use[calls] = -1
 	}
-	b := t.budget
 	b.local.take(b.buckets(t.person, end))
 
 	end.minute = t.store
 	switch t.stored {
 	case storeDone:
 		b.Store.settle(b.buckets(t.person, end))
-		return guessed
+		return guess[tokens]
 	case storeUnsure: // the script may have run: nothing is given back, or taken twice
-		end = change{tokens: max(0, end.tokens-t.tokens), minute: -1, anyway: true}
+		end.use = end.use.plus(end.reserve).notNegative()
 	case storeUnused: // the store does not know of the call
-		end = change{tokens: end.tokens, calls: end.calls + 1, minute: -1, anyway: true}
+		end.use[calls]++
 	}
+	end.reserve = amount{}
+	end.minute = -1
 	b.Store.take(b.buckets(t.person, end))
-	return guessed
+	return guess[tokens]
 }
 
-const minute = 60_000_000 // microseconds
-
-// change is what a call changes in the buckets of its person.
-type change struct {
-	calls, tokens int64 // that are used
-	reserve       int64 // tokens, negative at the end of a call
-	minute        int64 // until which they are reserved; see take.lua
-	anyway        bool  // also if too few are free
-}
-
-// bucket is a change of one.
-type bucket struct {
-	name  string // of the limit, for metrics and logs
-	words string // what the units are
-	key   string
-
-	period, limit              int64 // microseconds, and units in that time
-	need, use, reserve, minute int64 // see take.lua
-}
-
-// reply is that of take.lua.
-type reply struct{ refused, wait, used, minute int64 }
-
-// buckets returns those that a change is about.
-func (b *Budget) buckets(id string, c change) (list []bucket) {
-	person := fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(id, b.User))))
-	const day = 24 * 60 * minute
-	for _, l := range []bucket{
-		{
-			name: "hour", words: "calls an hour", key: person,
-			period: 60 * minute, limit: int64(b.CallsPerHour),
-			use: c.calls,
-		},
-		{
-			name: "day", words: "tokens a day", key: person,
-			period: day, limit: int64(b.TokensPerDay),
-			use: c.tokens, reserve: c.reserve,
-		},
-		{
-			name: "all", words: "tokens a day of all people",
-			period: day, limit: int64(b.TokensPerDayOfAll),
-			use: c.tokens, reserve: c.reserve,
-		},
-	} {
-		if l.limit == 0 || l.use == 0 && l.reserve == 0 {
-			continue
-		}
-		l.need = 1
-		if c.anyway {
-			l.need = -1 << 50 // less than any bucket has
-		}
-		l.minute = c.minute
-		l.key = l.name + ":" + l.key
-		list = append(list, l)
+// known is what a call has used as far as the API has told.
+func (b *Budget) known(tool string, used call.Used) amount {
+	return amount{
+		tokens: used.Usage.Input + used.Usage.Output,
+		usd:    b.cost(tool, used.Usage, used.Searches),
 	}
-	return list
+}
+
+// usual is a number of tokens and searches of a tool, where nothing else is known: a tenth of the
+// tokens is output.
+func (b *Budget) usual(tool string, n int64, searches int) amount {
+	usage := call.Usage{
+		Input:  n - n/10,
+		Output: n / 10,
+	}
+	return amount{
+		tokens: n,
+		usd:    b.cost(tool, usage, searches),
+	}
+}
+
+// cost returns what a tool's model costs, in millionths of a USD; without a price 0.
+func (b *Budget) cost(tool string, usage call.Usage, searches int) int64 {
+	price := b.Prices[tool]
+	if price == nil {
+		return 0
+	}
+	return millionths(price.Cost(usage, searches))
 }

@@ -14,6 +14,8 @@ import (
 
 const day = 24 * time.Hour
 
+var alice = call.Person{ID: "token:alice", Name: "alice"}
+
 // take takes a call of a person, and returns what that has taken, and the error or "".
 func take(b *Budget, id string) (*Taken, string) {
 	return takeCall(b, &call.Call{Person: call.Person{ID: id}})
@@ -35,7 +37,7 @@ func settle(taken *Taken, tokens int64) {
 // The calls of a person after each other. Each ends as its row says.
 func TestSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: 100_000})
+		b := New(Options{Limits: Limits{TokensPerDay: 100_000}})
 		for _, tt := range compare.Rows[struct {
 			What    string
 			After   time.Duration
@@ -58,7 +60,7 @@ func TestSettle(t *testing.T) {
 				guessed := taken.Settle(used, tt.Sent)
 				compare.Equal(t, tt.What+": a guess", guessed > 0, tt.Unknown > 0)
 			}
-			bucket := b.buckets("token:alice", change{tokens: 1})[0]
+			bucket := b.buckets(alice, change{use: amount{tokens: 1}})[0]
 			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": tokens", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
@@ -66,11 +68,67 @@ func TestSettle(t *testing.T) {
 	})
 }
 
+// What calls cost, one after the other, with a limit of 1 USD a day. 17 quick calls of 0.06 USD would
+// pass at once.
+func TestUSD(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{
+			Limits: Limits{USDPerDay: 1},
+			Prices: map[string]*call.Price{
+				"answer_quick": {Input: 2, Cached: 0.2, Output: 12, Search: 10},
+				"answer":       {}, // free
+			},
+		})
+		for _, tt := range compare.Rows[struct {
+			What    string
+			Input   int64
+			Cached  int64
+			Output  int64
+			Search  int
+			Unknown int
+			Begun   int
+			Want    string
+			Used    int64
+		}](t, "usd") {
+			c := &call.Call{Tool: "answer_quick", Person: alice}
+			taken, err := takeCall(b, c)
+			compare.Equal(t, tt.What, err, tt.Want)
+			if err == "" {
+				taken.Settle(call.Used{
+					Usage:    call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
+					Searches: tt.Search,
+					Unknown:  tt.Unknown,
+					Begun:    tt.Begun,
+				}, true)
+			} else {
+				compare.Equal(t, "limit", c.Limit, "usd")
+			}
+			bucket := b.buckets(alice, change{use: amount{usd: 1}})[0]
+			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
+			compare.Equal(t, tt.What+": millionths", int64(s.used), tt.Used)
+			compare.Equal(t, tt.What+": reserved", running, 0)
+		}
+		for range 20 {
+			_, err := takeCall(b, &call.Call{Tool: "answer", Person: alice})
+			compare.Equal(t, "a free call", err, "")
+		}
+
+		passed := 0
+		for range 30 {
+			_, err := takeCall(b, &call.Call{Tool: "answer_quick"})
+			if err == "" {
+				passed++
+			}
+		}
+		compare.Equal(t, "calls at once", passed, 17)
+	})
+}
+
 // The limits of a person are not those of others, that of all people is. The error names the one
 // that refuses for the longest time.
 func TestPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 200_000})
+		b := New(Options{Limits: Limits{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 200_000}})
 		for _, tt := range compare.Rows[struct {
 			Person      string
 			Tokens      int64
@@ -94,7 +152,7 @@ func TestMoney(t *testing.T) {
 	const limit = 500_000
 	const days = 10
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: limit, Timeout: time.Hour})
+		b := New(Options{Limits: Limits{TokensPerDay: limit}, Timeout: time.Hour})
 		began := time.Now()
 		var used [10]int64
 		for i := range used {
@@ -127,7 +185,7 @@ func TestMoney(t *testing.T) {
 // A limit that is lower than what a tool usually takes lets one call run at a time.
 func TestLowLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: 1})
+		b := New(Options{Limits: Limits{TokensPerDay: 1}})
 		taken, first := take(b, "token:alice")
 		compare.Equal(t, "the first call", first, "")
 		_, second := take(b, "token:alice")
@@ -143,7 +201,7 @@ func TestLowLimit(t *testing.T) {
 // As many calls pass at once as the limit allows.
 func TestExact(t *testing.T) {
 	for range 100 {
-		b := New(Options{CallsPerHour: 4})
+		b := New(Options{Limits: Limits{CallsPerHour: 4}})
 		var passed atomic.Int64
 		var all sync.WaitGroup
 		for range 12 {
@@ -162,7 +220,7 @@ func TestExact(t *testing.T) {
 // Buckets that are full are forgotten.
 func TestForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{CallsPerHour: 60})
+		b := New(Options{Limits: Limits{CallsPerHour: 60}})
 		for i := range 1000 {
 			_, _ = take(b, fmt.Sprint("token:", i))
 		}
@@ -175,7 +233,7 @@ func TestForgets(t *testing.T) {
 // A call that does not end, because its process is killed, uses what it has reserved.
 func TestKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: 100_000, Timeout: 5 * time.Minute})
+		b := New(Options{Limits: Limits{TokensPerDay: 100_000}, Timeout: 5 * time.Minute})
 		_, _ = take(b, "token:alice")
 		_, _ = take(b, "token:alice")
 		_, running := take(b, "token:alice")
@@ -189,7 +247,7 @@ func TestKilled(t *testing.T) {
 // A limit that is raised holds from the next call on, and so does one that is lowered.
 func TestChangedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: 200_000})
+		b := New(Options{Limits: Limits{TokensPerDay: 200_000}})
 		taken, _ := take(b, "token:alice")
 		settle(taken, 600_000)
 		for _, tt := range []struct {
@@ -209,11 +267,11 @@ func TestChangedLimit(t *testing.T) {
 // A call that ends after its reservation, as after the sleep of a laptop, counts once.
 func TestLateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{TokensPerDay: 100_000, Timeout: 5 * time.Minute})
+		b := New(Options{Limits: Limits{TokensPerDay: 100_000}, Timeout: 5 * time.Minute})
 		taken, _ := take(b, "token:alice")
 		time.Sleep(time.Hour)
 		settle(taken, 5000)
-		bucket := b.buckets("token:alice", change{tokens: 1})[0]
+		bucket := b.buckets(alice, change{use: amount{tokens: 1}})[0]
 		s, _ := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
 		compare.Equal(t, "tokens", int64(s.used), 833) // an hour refills 4,166
 	})

@@ -107,7 +107,7 @@ func TestDays(t *testing.T) {
 // run makes the calls, with a limit of tokens a day. It returns what was used, and how many of 60 calls
 // were refused for which there was room.
 func (h habit) run(r *rand.Rand, limit int) (uses []usage, refused int) {
-	b := New(Options{TokensPerDay: limit, Timeout: 5 * time.Minute})
+	b := New(Options{Limits: Limits{TokensPerDay: limit}, Timeout: 5 * time.Minute})
 	began := time.Now()
 	asked := 0
 	for _, at := range h.times(r) {

@@ -43,7 +43,7 @@ func (l *local) take(changes []bucket) reply {
 	for i, b := range changes {
 		s, running := l.buckets[b.key].until(now, b)
 		missing := s.used + float64(b.need) - float64(b.limit)
-		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limit))), 0)
+		wait := max(int64(math.Ceil(missing*float64(b.period())/float64(b.limit))), 0)
 		if missing+float64(running) > 0 && wait > r.wait {
 			r = reply{
 				refused: int64(i + 1),
@@ -71,7 +71,7 @@ func (l *local) take(changes []bucket) reply {
 // until returns the state at a time, in a map of its own, and how much is reserved for calls that run.
 func (s state) until(now int64, b bucket) (next state, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.at >= now+b.period { // the clock was wrong
+	if s.at >= now+b.period() { // the clock was wrong
 		return next, 0
 	}
 	over := int64(0)
@@ -83,7 +83,7 @@ func (s state) until(now int64, b bucket) (next state, running int64) {
 		next.reserved[last] = units
 		running += units
 	}
-	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period)
+	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period())
 	next.used = bounded(s.used+float64(over)-refilled, b)
 	return next, running
 }
@@ -105,7 +105,7 @@ func (s state) change(now int64, b bucket, last int64) state {
 			free = max(free, last*minute)
 		}
 	}
-	s.end = free + int64(math.Ceil(bounded(units, b)*float64(b.period)/float64(b.limit)))
+	s.end = free + int64(math.Ceil(bounded(units, b)*float64(b.period())/float64(b.limit)))
 	return s
 }
 

@@ -10,27 +10,34 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// random returns changes of up to three buckets of few people, at so many minutes since 1970.
+// random returns changes of up to five buckets of few people, at so many minutes since 1970.
 func random(r *rand.Rand, minutes int64) (list []bucket) {
-	b := New(Options{CallsPerHour: 7, TokensPerDay: 500_000, TokensPerDayOfAll: 900_000})
+	b := New(Options{Limits: Limits{
+		CallsPerHour:      7,
+		TokensPerDay:      500_000,
+		TokensPerDayOfAll: 900_000,
+		USDPerDay:         0.5,
+		USDPerDayOfAll:    0.9,
+	}})
 	c := change{
-		calls:   r.Int64N(3),
-		tokens:  r.Int64N(100_000),
-		reserve: r.Int64N(300_000),
+		use:     amount{calls: r.Int64N(3), tokens: r.Int64N(100_000), usd: r.Int64N(100_000)},
+		reserve: amount{tokens: r.Int64N(300_000), usd: r.Int64N(300_000)},
 		minute:  -r.Int64N(10) - 1,
 		anyway:  r.IntN(3) == 0,
 	}
 	if c.anyway {
-		c.calls -= r.Int64N(4)
-		c.tokens += r.Int64N(2_000_000) - 500_000
-		c.reserve *= -1
+		c.use[calls] -= r.Int64N(4)
+		c.use[tokens] += r.Int64N(2_000_000) - 500_000
+		c.use[usd] += r.Int64N(2_000_000) - 500_000
+		c.reserve = c.reserve.times(-1)
 		c.minute = minutes + r.Int64N(10)
 	}
-	list = b.buckets(fmt.Sprint(r.IntN(3)), c)
+	list = b.buckets(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }
@@ -85,10 +92,10 @@ func TestWrongValues(t *testing.T) {
 		Refuses        bool
 	}](t, "values") {
 		t.Run(tt.Value, func(t *testing.T) {
-			b := New(Options{CallsPerHour: 4, Store: s})
+			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, namespace+b.buckets("token:alice", change{calls: 1})[0].key, value)
+			server.Do(tt.Command, namespace+b.buckets(alice, change{use: amount{calls: 1}})[0].key, value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

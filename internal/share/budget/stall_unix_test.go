@@ -14,7 +14,7 @@ import (
 // once.
 func TestStall(t *testing.T) {
 	server := redistest.New(t)
-	r := idleReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
+	r := idleReplica(t, "redis://"+server.Address, Options{Limits: Limits{CallsPerHour: 3}})
 	taken, _ := take(r.Budget, "alice")
 	settle(taken, 0)
 
@@ -26,7 +26,7 @@ func TestStall(t *testing.T) {
 	r.until(t, false)
 	settle(taken, 0)
 
-	other := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 3})
+	other := newReplica(t, "redis://"+server.Address, Options{Limits: Limits{CallsPerHour: 3}})
 	_, third := take(other.Budget, "alice")
 	compare.Equal(t, "the third call", third, "")
 	_, fourth := take(other.Budget, "alice")

@@ -156,7 +156,7 @@ func (s *Store) Failing() int {
 // Probe probes the store, if there is one, until ctx ends: once, and every second while it fails. A
 // probe writes: a store that is full or read-only answers others.
 func (s *Store) Probe(ctx context.Context) {
-	probe := []bucket{{key: "probe", period: 1e6, limit: 1, use: 1, minute: -1}}
+	probe := []bucket{{key: "probe", limit: 3600, use: 1, minute: -1}}
 	first := true
 	for ; s != nil; first = false {
 		if first || s.Failing() == 1 {
@@ -247,7 +247,7 @@ func (r reply) isOf(buckets []bucket) bool {
 		return r.refused == 0 && r.wait == 0 && r.used == 0 && r.minute > 0
 	}
 	b := buckets[r.refused-1]
-	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limit
+	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
 }
 
 // arguments are those of take.lua, the number of keys first.
@@ -256,7 +256,7 @@ func arguments(buckets []bucket) []any {
 	var values []any
 	for _, b := range buckets {
 		keys = append(keys, namespace+b.key)
-		values = append(values, b.period, b.limit, b.need, b.use, b.reserve, b.minute)
+		values = append(values, b.period(), b.limit, b.need, b.use, b.reserve, b.minute)
 	}
 	return append(keys, values...)
 }

@@ -113,7 +113,7 @@ func TestSilent(t *testing.T) {
 	}()
 
 	for _, scheme := range []string{"redis", "rediss"} {
-		r := newReplica(t, scheme+"://:secret@"+ln.Addr().String()+"/3", Options{CallsPerHour: 4})
+		r := newReplica(t, scheme+"://:secret@"+ln.Addr().String()+"/3", Options{Limits: Limits{CallsPerHour: 4}})
 		const many = 100
 		var all sync.WaitGroup
 		began := time.Now()
@@ -138,7 +138,7 @@ func TestSilent(t *testing.T) {
 func TestNotedLater(t *testing.T) {
 	server := redistest.New(t)
 	server.Kill()
-	r := newReplica(t, "redis://"+server.Address, Options{CallsPerHour: 4, TokensPerDay: 100_000})
+	r := newReplica(t, "redis://"+server.Address, Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 100_000}})
 	r.until(t, true)
 	c, _ := take(r.Budget, "alice")
 	if err := server.Run(); err != nil {
@@ -146,7 +146,7 @@ func TestNotedLater(t *testing.T) {
 	}
 	r.until(t, false)
 	settle(c, 150_000)
-	other := newReplica(t, "redis://"+server.Address, Options{TokensPerDay: 100_000})
+	other := newReplica(t, "redis://"+server.Address, Options{Limits: Limits{TokensPerDay: 100_000}})
 	_, refused := take(other.Budget, "alice")
 	compare.Contains(t, "error", refused, "used 150000 of 100000 tokens a day")
 	compare.Equal(t, "fails", r.Store.Failing(), 0)
@@ -172,7 +172,7 @@ func replyAll(conn net.Conn, said []byte, size int) {
 
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
-	buckets := New(Options{CallsPerHour: 4}).buckets("alice", change{calls: 1})
+	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).buckets(alice, change{use: amount{calls: 1}})
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {
 			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestStored(t *testing.T) {
 	server := redistest.New(t)
 	server.Do("CONFIG", "SET", "requirepass", "secret")
 	r := newReplica(t, "redis://"+server.Address,
-		Options{CallsPerHour: 4, TokensPerDay: 1000, TokensPerDayOfAll: 1_000_000})
+		Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 1000, TokensPerDayOfAll: 1_000_000}})
 	r.until(t, true)
 	_, err := r.Store.SetURL("redis://:secret@" + server.Address)
 	if err != nil {
@@ -300,7 +300,7 @@ func TestURL(t *testing.T) {
 // The end of a call that the store knows is noted once the store works again.
 func TestSettledLater(t *testing.T) {
 	server := redistest.New(t)
-	o := Options{TokensPerDay: 60_000, Timeout: time.Hour}
+	o := Options{Limits: Limits{TokensPerDay: 60_000}, Timeout: time.Hour}
 	r := newReplica(t, "redis://"+server.Address, o)
 	taken, _ := take(r.Budget, "alice")
 	server.Do("CONFIG", "SET", "maxmemory", "1")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +40,7 @@ type Metrics struct {
 // gauge is a metric that is read when it is asked for.
 type gauge struct {
 	name, help string
-	value      int
+	value      float64
 }
 
 // family is a metric that has a series for each combination of its labels.
@@ -223,41 +224,43 @@ func (s *instance) checkDescriptors() {
 
 // gauges are the metrics that are read when they are asked for.
 func (s *instance) gauges() []gauge {
-	ready := 1
+	ready := 1.0
 	if s.ready() != nil {
 		ready = 0
 	}
 
 	requests, running, waiting := s.People.Counts()
-	quotas := s.Budget
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
-	return []gauge{
+	gauges := []gauge{
 		{build, "Version of the program.", 1},
 		{"ready", "1 while /readyz answers 200.", ready},
 		{
 			"stale_files",
 			"Files that cannot be used: their last content stays in use.",
-			s.StaleFiles(),
+			float64(s.StaleFiles()),
 		},
-		{"max_calls", "Calls that run at once.", s.People.Limits.MaxCalls},
-		{"tokens_per_day", "The quota of one person; 0: none.", quotas.TokensPerDay},
+		{"max_calls", "Calls that run at once.", float64(s.People.Limits.MaxCalls)},
 		{
 			"store_failing",
 			"1 while the store of the quotas fails: they are those of this replica.",
-			quotas.Store.Failing(),
+			float64(s.Budget.Store.Failing()),
 		},
-		{"requests_in_flight", "Requests that run or wait.", requests},
+		{"requests_in_flight", "Requests that run or wait.", float64(requests)},
 		{
 			"calls_running",
 			"Calls that have a slot, those without a request included.",
-			running,
+			float64(running),
 		},
 		{
 			"requests_waiting",
 			"Calls that wait, for others or for the API's rate limit.",
-			waiting + s.Waiting(),
+			float64(waiting + s.Waiting()),
 		},
 	}
+	for _, q := range s.Budget.Limits.All() {
+		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})
+	}
+	return gauges
 }
 
 // ServeHTTP is GET /metrics. Each family has its description.
@@ -268,7 +271,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	for _, g := range m.gauges() {
 		name, _, _ := strings.Cut(g.name, "{")
 		fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
-		fmt.Fprintf(&page, "%s%s %d\n", prefix, g.name, g.value)
+		value := strconv.FormatFloat(g.value, 'f', -1, 64)
+		fmt.Fprintf(&page, "%s%s %s\n", prefix, g.name, value)
 	}
 	for _, f := range m.families {
 		fmt.Fprintf(&page, description, f.name, f.typ, f.help)

@@ -57,7 +57,7 @@ func TestFirstPage(t *testing.T) {
 			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
-	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 20)
+	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 24)
 }
 
 // The metrics have 1,000 names, and one for all others.

@@ -1,0 +1,158 @@
+package budget
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// Limits are those of the quotas. 0 is none.
+type Limits struct {
+	CallsPerHour      int     // that one person starts
+	TokensPerDay      int     // of one person
+	TokensPerDayOfAll int     // of all people
+	USDPerDay         float64 // of one person
+	USDPerDayOfAll    float64 // of all people
+}
+
+// Quota is what one of the Limits counts.
+type Quota struct {
+	Name    string  // in metrics and logs, when it refuses a call
+	Setting string  // in the configuration
+	Limit   float64 // in calls, tokens or USD; 0: none
+
+	unit  unit
+	ofAll bool // of all people, not of one
+}
+
+// All returns the quotas, also those without a limit.
+func (l Limits) All() []Quota {
+	return []Quota{
+		{"hour", "calls_per_hour", float64(l.CallsPerHour), calls, false},
+		{"day", "tokens_per_day", float64(l.TokensPerDay), tokens, false},
+		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), tokens, true},
+		{"usd", "usd_per_day", l.USDPerDay, usd, false},
+		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, usd, true},
+	}
+}
+
+// words are those for the units in a period.
+func (q Quota) words() string {
+	words := []string{calls: "calls an hour", tokens: "tokens a day", usd: "USD a day"}[q.unit]
+	if q.ofAll {
+		words += " of all people"
+	}
+	return words
+}
+
+// period is the time in which a bucket refills, in microseconds.
+func (q Quota) period() int64 {
+	if q.unit == calls {
+		return 60 * minute
+	}
+	return 24 * 60 * minute
+}
+
+const minute = 60_000_000 // microseconds
+
+// unit is what a quota counts.
+type unit int
+
+const (
+	calls unit = iota
+	tokens
+	usd    // millionths
+	nUnits = int(iota)
+)
+
+// format returns a number of units in words.
+func (u unit) format(n int64) string {
+	switch {
+	case u != usd:
+		return strconv.FormatInt(n, 10)
+	case n < 1e6:
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64)
+}
+
+// millionths rounds an amount of USD.
+func millionths(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
+
+// amount is how much calls take, by unit.
+type amount [nUnits]int64
+
+func (a amount) plus(more amount) amount {
+	for u := range a {
+		a[u] += more[u]
+	}
+	return a
+}
+
+func (a amount) times(n int) amount {
+	for u := range a {
+		a[u] *= int64(n)
+	}
+	return a
+}
+
+func (a amount) notNegative() amount {
+	for u := range a {
+		a[u] = max(a[u], 0)
+	}
+	return a
+}
+
+// change is what a call changes in the buckets of its person.
+type change struct {
+	use     amount // negative: given back
+	reserve amount // negative at the end of a call
+	minute  int64  // until which it is reserved; see take.lua
+	anyway  bool   // also if too little is free
+}
+
+// bucket is a change of one.
+type bucket struct {
+	Quota
+	key string
+
+	limit                      int64 // units in a period
+	need, use, reserve, minute int64 // see take.lua
+}
+
+// reply is that of take.lua.
+type reply struct{ refused, wait, used, minute int64 }
+
+// buckets returns those that a change is about.
+func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
+	id := fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(person.ID, b.User))))
+	for _, q := range b.Limits.All() {
+		of := bucket{
+			Quota:   q,
+			key:     q.Name + ":",
+			limit:   int64(q.Limit),
+			need:    1,
+			use:     c.use[q.unit],
+			reserve: c.reserve[q.unit],
+			minute:  c.minute,
+		}
+		if q.Limit == 0 || of.use == 0 && of.reserve == 0 {
+			continue
+		}
+		if q.unit == usd {
+			of.limit = max(millionths(q.Limit), 1)
+		}
+		if !q.ofAll {
+			of.key += id
+		}
+		if c.anyway {
+			of.need = -1 << 50 // less than any bucket has
+		}
+		list = append(list, of)
+	}
+	return list
+}
