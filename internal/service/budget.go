@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,13 @@ func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Bu
 	err := s.checkPrices(l)
 	if err != nil {
 		return nil, err
+	}
+	switch s.Getenv("MCP_STORE_NAMES") {
+	case "", "1":
+	case "0":
+		o.NoNames = true
+	default:
+		return nil, errors.New("MCP_STORE_NAMES is not 0 or 1")
 	}
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {

@@ -29,6 +29,7 @@ type Options struct {
 	Timeout  time.Duration          // of a call
 	Location *time.Location         // of the times in errors; nil: UTC
 	User     string                 // the ID of the person who has none
+	NoNames  bool                   // the store gets no names of people
 	Store    *Store                 // nil: the limits are those of this process
 }
 

@@ -63,7 +63,13 @@ func (l *local) take(changes []bucket) reply {
 		if b.minute < 0 {
 			r.minute = int64(math.Ceil(float64(now)/minute)) - b.minute
 		}
-		l.buckets[b.key] = states[i].change(now, b, r.minute)
+		s := states[i].change(now, b, r.minute)
+		l.buckets[b.key] = s
+		share := int64(math.Floor(s.used / float64(b.limit) * 1000))
+		if share > r.wait {
+			r.wait = share
+			r.used = int64(i + 1)
+		}
 	}
 	return r
 }

@@ -118,14 +118,27 @@ type change struct {
 // bucket is a change of one.
 type bucket struct {
 	Quota
-	key string
+	key  string
+	name string // of the person; "": it is not stored
 
 	limit                      int64 // units in a period
 	need, use, reserve, minute int64 // see take.lua
 }
 
-// reply is that of take.lua.
+// reply is that of take.lua. If no bucket refuses, wait and used are about the one that has used the
+// most.
 type reply struct{ refused, wait, used, minute int64 }
+
+// name is that of a person in the store.
+func (b *Budget) name(p call.Person) string {
+	switch {
+	case b.NoNames:
+		return ""
+	case p.ID == "":
+		return b.User
+	}
+	return p.Name
+}
 
 // buckets returns those that a change is about.
 func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
@@ -148,6 +161,7 @@ func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
 		}
 		if !q.ofAll {
 			of.key += id
+			of.name = b.name(person)
 		}
 		if c.anyway {
 			of.need = -1 << 50 // less than any bucket has

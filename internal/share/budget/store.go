@@ -23,7 +23,7 @@ import (
 const (
 	// namespace begins all keys. The braces keep them in one slot of a cluster; the number is the
 	// version of what they hold.
-	namespace = "{openai-responses-mcp}:2:"
+	namespace = "{openai-responses-mcp}:3:"
 
 	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
 	probeTime = time.Second            // between two probes of a store that fails
@@ -244,7 +244,8 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 // isOf reports whether a reply can be that of take.lua for these buckets.
 func (r reply) isOf(buckets []bucket) bool {
 	if r.refused <= 0 || r.refused > int64(len(buckets)) {
-		return r.refused == 0 && r.wait == 0 && r.used == 0 && r.minute > 0
+		ofOne := 0 < r.wait && r.wait <= 8000 && 0 < r.used && r.used <= int64(len(buckets))
+		return r.refused == 0 && (ofOne || r.wait == 0 && r.used == 0) && r.minute > 0
 	}
 	b := buckets[r.refused-1]
 	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
@@ -256,7 +257,7 @@ func arguments(buckets []bucket) []any {
 	var values []any
 	for _, b := range buckets {
 		keys = append(keys, namespace+b.key)
-		values = append(values, b.period(), b.limit, b.need, b.use, b.reserve, b.minute)
+		values = append(values, b.period(), b.limit, b.need, b.use, b.reserve, b.minute, b.name)
 	}
 	return append(keys, values...)
 }

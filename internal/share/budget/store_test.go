@@ -2,6 +2,7 @@ package budget
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
@@ -240,7 +243,8 @@ func TestReplyTLS(t *testing.T) {
 	}
 }
 
-// The store has pseudonyms, numbers and times, for at most eight days. A new URL is used from then on.
+// The store has pseudonyms, numbers, times and names, for at most ten days. A new URL is used from then
+// on.
 func TestStored(t *testing.T) {
 	server := redistest.New(t)
 	server.Do("CONFIG", "SET", "requirepass", "secret")
@@ -252,8 +256,11 @@ func TestStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until(t, false)
-	c, _ := take(r.Budget, "token:alice")
+	c, _ := takeCall(r.Budget, &call.Call{Person: alice})
 	settle(c, 900_000)
+	r.NoNames = true
+	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
+	settle(c, 10)
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {
@@ -264,24 +271,31 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(keys)
-	id := fmt.Sprintf("%.16x", sha256.Sum256([]byte("token:alice")))
-	keys = slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, "probe") })
-	compare.Equal(t, "keys", keys, []string{
-		"{openai-responses-mcp}:2:all:",
-		"{openai-responses-mcp}:2:day:" + id,
-		"{openai-responses-mcp}:2:hour:" + id,
-	})
+	id := func(person string) string {
+		return fmt.Sprintf("%.16x", sha256.Sum256([]byte(person)))
+	}
+	const of = "{openai-responses-mcp}:3:"
+	want := map[string]string{ // GET of each key
+		of + "all:":                      `^9000\d\d\S* \d{16} 1000000$`,
+		of + "day:" + id("token:alice"):  `^(8000|79\d\d\S*) \d{16} 1000 =alice$`,
+		of + "day:" + id("token:bob"):    `^\d\S* \d{16} 1000$`,
+		of + "hour:" + id("token:alice"): `^(1|0.99\S*) \d{16} 4 =alice$`,
+		of + "hour:" + id("token:bob"):   `^(1|0.99\S*) \d{16} 4$`,
+		of + "probe":                     `^1 \d{16} 3600$`,
+		of + "day:":                      "^$", // indexes
+		of + "hour:":                     "^$",
+	}
 	for _, key := range keys {
 		ttl, err := redis.Int64(conn.Do("PTTL", key))
-		if err != nil || ttl <= 0 || ttl > (8*day).Milliseconds() {
+		if err != nil || ttl <= 0 || ttl > (10*day).Milliseconds() {
 			t.Errorf("%s: ends in %d ms, %v", key, ttl, err)
 		}
 		value, _ := redis.String(conn.Do("GET", key))
-		if len(value) > 40 || strings.Trim(value, ". 0123456789") != "" {
-			t.Errorf("%s: %s has more than numbers", key, value)
+		if !regexp.MustCompile(cmp.Or(want[key], "no such key")).MatchString(value) {
+			t.Errorf("%s: %s, want %s", key, value, want[key])
 		}
 	}
+	compare.Equal(t, "keys", len(keys), len(want))
 	compare.Equal(t, "secrets in the log", r.log.count("secret"), 0)
 }
 

@@ -2,12 +2,14 @@
 -- less than it needs.
 --
 -- KEYS are the buckets. A key holds how many units are used, when that was so, in microseconds of the
--- clock of this server, and what is reserved until the end of a minute since 1970:
+-- clock of this server, the limit in force, what is reserved until the end of a minute since 1970, and
+-- the name of the person:
 --
---	1200.5 1795852800000000 29930880:20000 29930882:40000
+--	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
 -- Used units refill evenly, and what is still reserved after its minute is used. A bucket without a key is
--- full. ARGV has six numbers for each bucket:
+-- full. The key without the ID of its person is an index of IDs by the time at which their buckets are
+-- full: a sorted set. ARGV has seven values for each bucket:
 --
 --	period   in which a limit refills, in microseconds
 --	limit    units in a period
@@ -15,11 +17,13 @@
 --	use      units that are used, negative if they are given back
 --	reserve  units for a call that runs, negative at its end
 --	minute   until which they are reserved; if negative, so many minutes from now
+--	name     of the person, or empty
 --
 -- It returns the number of the bucket that refuses for the longest time, that time, or 0 if only
--- calls that run are in the way, and the units that are used; or three 0, if none refuses. The fourth
--- number is the minute.
+-- calls that run are in the way, the units that are used, and 0. If none refuses it returns 0, how many
+-- thousandths of its limit the bucket has used that has used the most, its number, and the minute.
 local maxUsed = 8 -- periods: a debt of seven
+local kept = 10 * 86400 -- seconds: longer than a bucket may take to be full
 local day = 86400000000
 
 local now = redis.call('TIME')
@@ -33,10 +37,11 @@ for i, key in ipairs(KEYS) do
 	end
 	local b = { used = 0, reserved = {} }
 	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'minute' }) do
-		b[name] = tonumber(ARGV[6 * (i - 1) + j])
+		b[name] = tonumber(ARGV[7 * (i - 1) + j])
 	end
+	b.name = ARGV[7 * i]
 
-	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)(.*)$')
+	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)([ %d:]*)')
 	number, at = tonumber(number), tonumber(at)
 	local running, over = 0, 0
 	if number ~= nil and number == number and at < now + b.period then -- else it is wrong
@@ -64,7 +69,7 @@ if refused > 0 then
 	return { refused, wait, math.ceil(used), 0 }
 end
 
-local minute = 0
+local minute, share, most = 0, 0, 0
 for i, key in ipairs(KEYS) do
 	local b = buckets[i]
 	minute = b.minute
@@ -76,7 +81,12 @@ for i, key in ipairs(KEYS) do
 	b.used = math.min(math.max(b.used + b.use, 0), maxUsed * b.limit)
 	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
 
-	local value = string.format('%.17g %.0f', b.used, now)
+	local thousandths = math.floor(b.used / b.limit * 1000)
+	if thousandths > share then
+		share, most = thousandths, i
+	end
+
+	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
 	local units, last = b.used, 0
 	for minute, reserved in pairs(b.reserved) do
 		if reserved > 0 then
@@ -85,11 +95,21 @@ for i, key in ipairs(KEYS) do
 			last = math.max(last, minute * 60000000 - now)
 		end
 	end
+	if b.name ~= '' then
+		value = value .. ' =' .. b.name
+	end
 	local left = math.ceil(last + math.min(units, maxUsed * b.limit) * b.period / b.limit)
 	if left > 0 then
 		redis.call('SET', key, value, 'PX', math.ceil(left / 1000))
 	else
 		redis.call('DEL', key)
 	end
+
+	local index, id = string.match(key, '^(.*:)(%x+)$')
+	if index and left > 0 then -- pcall: an account without these commands has the limits all the same
+		redis.pcall('ZADD', index, now + left, id)
+		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
+		redis.pcall('EXPIRE', index, kept)
+	end
 end
-return { 0, 0, 0, minute }
+return { 0, share, most, minute }
