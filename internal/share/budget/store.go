@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,10 +22,6 @@ import (
 )
 
 const (
-	// namespace begins all keys. The braces keep them in one slot of a cluster; the number is the
-	// version of what they hold.
-	namespace = "{openai-responses-mcp}:2:"
-
 	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
 	probeTime = time.Second            // between two probes of a store that fails
 	maxUses   = 64                     // at once, each with a connection
@@ -37,9 +34,9 @@ var takeSource string
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. It has no user without a password, who could be the
-// password.
+// password. A prefix begins with a letter, so that it is not the version in key.
 var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
-	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?$`)
+	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
 // is repeated: an error does not say whether the script ran.
@@ -81,9 +78,9 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 		port, _ = strconv.Atoi(u.Port())
 	}
 	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
-		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME, " +
 			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
-			"a password has %2F for /, and so on")
+			"a password has %2F for /, and so on; a prefix is a letter and up to 63 letters, digits, - or _")
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
@@ -107,6 +104,7 @@ func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
 	u := *s.url.Load()
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
+	u.RawQuery = ""
 	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.Dial(ctx, network, address)
 		if err == nil && secure {
@@ -218,7 +216,7 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	value, err := takeScript.DoContext(ctx, conn, arguments(buckets)...)
+	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
 	_, refuses := errors.AsType[redis.Error](err)
 	n, err := redis.Int64s(value, err)
 	if err == nil && len(n) == 4 {
@@ -250,12 +248,23 @@ func (r reply) isOf(buckets []bucket) bool {
 	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limit
 }
 
+// key returns the key of a name. The braces keep all keys in one slot of a cluster. The prefix of the
+// URL keeps deployments apart, and the number is the version of what keys hold.
+func (s *Store) key(name string) string {
+	const namespace = "{openai-responses-mcp}:"
+	u := s.url.Load()
+	if u == nil || u.RawQuery == "" {
+		return namespace + "2:" + name
+	}
+	return namespace + strings.TrimPrefix(u.RawQuery, "prefix=") + ":2:" + name
+}
+
 // arguments are those of take.lua, the number of keys first.
-func arguments(buckets []bucket) []any {
+func (s *Store) arguments(buckets []bucket) []any {
 	keys := []any{len(buckets)}
 	var values []any
 	for _, b := range buckets {
-		keys = append(keys, namespace+b.key)
+		keys = append(keys, s.key(b.key))
 		values = append(values, b.period, b.limit, b.need, b.use, b.reserve, b.minute)
 	}
 	return append(keys, values...)
