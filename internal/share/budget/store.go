@@ -99,20 +99,25 @@ func (s *Store) renew(pool *redis.Pool) bool {
 	})
 }
 
-// dial connects until ctx ends. redigo sees no TLS: the check of replies is above it.
+// dial connects to the store until ctx ends.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	u := *s.url.Load()
+	return s.connect(ctx, s.url.Load())
+}
+
+// connect connects to a URL. redigo sees no TLS: the check of replies is above it.
+func (s *Store) connect(ctx context.Context, to *url.URL) (redis.Conn, error) {
+	u := *to
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
 	u.RawQuery = ""
-	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
+	open := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.Dial(ctx, network, address)
 		if err == nil && secure {
 			conn, err = s.secure(ctx, conn, u.Hostname())
 		}
 		return &replies{Conn: conn}, err
 	}
-	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(connect))
+	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
 }
 
 // secure begins TLS on a connection, which it closes after an error.
@@ -151,10 +156,12 @@ func (s *Store) Failing() int {
 	return int(s.failing.Load())
 }
 
+// probe is a change that no person notices.
+var probe = []bucket{{key: "probe", period: 1e6, limit: 1, use: 1, minute: -1}}
+
 // Probe probes the store, if there is one, until ctx ends: once, and every second while it fails. A
 // probe writes: a store that is full or read-only answers others.
 func (s *Store) Probe(ctx context.Context) {
-	probe := []bucket{{key: "probe", period: 1e6, limit: 1, use: 1, minute: -1}}
 	first := true
 	for ; s != nil; first = false {
 		if first || s.Failing() == 1 {
@@ -230,8 +237,12 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	}
 
 	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
-		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
-			"err", err)
+		log := s.log.With("err", err)
+		hint := s.hint(ctx, err)
+		if hint != "" {
+			log = log.With("hint", hint)
+		}
+		log.Warn("the store of the limits fails: until it works, they are those of this replica")
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
