@@ -2,7 +2,6 @@ package budget
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,40 +15,90 @@ const sentinel = "this is a Sentinel: name the primary that it watches, or bette
 // hints say what to do about an error with one of the words, which may be anywhere: a proxy can write
 // ERR before them. The first row with such a word counts.
 var hints = []struct {
-	hint  string
 	words []string
+	hint  string
+	asks  bool // it may be a Sentinel
 }{
 	// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec: all keys are in one
 	// slot, and the reply names the node that has it. A replica of that node answers the same.
-	{"this is a node of a cluster of several shards, or a replica: name a server without cluster mode, " +
-		"the primary of a cluster of one shard, or a proxy", []string{"MOVED"}},
-	{"slots of the cluster have no node that answers: see CLUSTER INFO there", []string{"CLUSTERDOWN"}},
-	{"a cluster has one database: leave it out of the URL",
-		[]string{"SELECT is not allowed in cluster mode"}}, // cluster.c and db.c of Redis 7
-	{"name another database in the URL, or none",
-		[]string{"DB index is out of range", "invalid DB index"}}, // db.c
+	{
+		words: []string{"MOVED"},
+		hint: "this is a node of a cluster of several shards, or a replica: name a server without " +
+			"cluster mode, the primary of a cluster of one shard, or a proxy",
+	},
+	{
+		words: []string{"CLUSTERDOWN"},
+		hint:  "slots of the cluster have no node that answers: see CLUSTER INFO there",
+	},
+
+	// db.c of Redis.
+	{
+		words: []string{"SELECT is not allowed in cluster mode"},
+		hint:  "a cluster has one database: leave it out of the URL",
+	},
+	{
+		words: []string{"DB index is out of range", "invalid DB index"},
+		hint:  "name another database in the URL, or none",
+	},
 
 	// The Sentinel of mike-marcacci/node-redlock#304, the renamed command of OptimalBits/bull#1026.
-	{"this server runs no scripts: name one that has EVAL and EVALSHA", []string{"unknown command"}},
-	{"correct the user and the password of the URL", // server.c and acl.c; the last two are of Redis 5
-		[]string{"NOAUTH", "WRONGPASS", "ERR AUTH", "invalid password", "no password is set"}},
-	{"give the account its rights: " + // acl.c, and script.c for a command of the script
-		"~{openai-responses-mcp}:* +eval +evalsha +get +set +del +time +select",
-		[]string{"NOPERM", "The user executing the script"}},
+	{
+		words: []string{"unknown command"},
+		hint:  "this server runs no scripts: name one that has EVAL and EVALSHA",
+		asks:  true,
+	},
 
-	{"the store is full: raise its maxmemory", []string{"OOM"}}, // server.c, as the next ones
-	{"name the primary, and see whether it may write",
-		[]string{"READONLY", "NOREPLICAS", "MASTERDOWN", "MISCONF"}},
-	{"the store starts: wait", []string{"LOADING"}},
+	// acl.c and server.c; the last two words are of Redis 5.
+	{
+		words: []string{"NOAUTH", "WRONGPASS", "ERR AUTH", "invalid password", "no password is set"},
+		hint:  "correct the user and the password of the URL",
+		asks:  true,
+	},
 
-	{"set SSL_CERT_FILE to the certificate of the authority", []string{"x509"}},
-	{"write valkey:// if the store has no TLS", []string{"TLS handshake"}},
-	{"name a Valkey or Redis server, not a web page or another protocol",
-		[]string{"not one of the script", "the script cannot give it", "redigo: "}},
-	{"write valkeys:// if the store has TLS; else see why it ends connections",
-		[]string{"EOF", "connection reset"}},
-	{"see whether the store runs, and whether this machine reaches its address; it has 500 ms to answer",
-		[]string{"connection refused", "no such host", "timeout", "deadline exceeded", "unreachable", "no route"}},
+	// acl.c, and script.c for a command of the script.
+	{
+		words: []string{"NOPERM", "The user executing the script"},
+		hint: "give the account its rights: ~{openai-responses-mcp}:* +eval +evalsha +get +set +del " +
+			"+time +select",
+	},
+
+	// server.c.
+	{
+		words: []string{"OOM"},
+		hint:  "the store is full: raise its maxmemory",
+	},
+	{
+		words: []string{"READONLY", "NOREPLICAS", "MASTERDOWN", "MISCONF"},
+		hint:  "name the primary, and see whether it may write",
+	},
+	{
+		words: []string{"LOADING"},
+		hint:  "the store starts: wait",
+	},
+
+	// Packages crypto, net and redis, and this one.
+	{
+		words: []string{"x509"},
+		hint:  "set SSL_CERT_FILE to the certificate of the authority",
+	},
+	{
+		words: []string{"TLS handshake"},
+		hint:  "write valkey:// if the store has no TLS",
+	},
+	{
+		words: []string{"not one of the script", "the script cannot give it", "redigo: "},
+		hint:  "name a Valkey or Redis server, not a web page or another protocol",
+	},
+	{
+		words: []string{"EOF", "connection reset"},
+		hint:  "write valkeys:// if the store has TLS; else see why it ends connections",
+	},
+	{
+		words: []string{"connection refused", "no such host", "timeout", "deadline exceeded", "unreachable",
+			"no route"},
+		hint: "see whether the store runs, and whether this machine reaches its address; it has 500 ms " +
+			"to answer",
+	},
 }
 
 // hint says what to do about an error of the store, or "". It may ask the store until ctx ends.
@@ -59,8 +108,7 @@ func (s *Store) hint(ctx context.Context, err error) string {
 		if !slices.ContainsFunc(row.words, says) {
 			continue
 		}
-		_, refuses := errors.AsType[redis.Error](err)
-		if refuses && s.isSentinel(ctx) {
+		if row.asks && s.isSentinel(ctx) {
 			return sentinel
 		}
 		return row.hint
@@ -74,7 +122,7 @@ func (s *Store) isSentinel(ctx context.Context) bool {
 	u := *s.url.Load()
 	u.User = nil
 	u.Path = ""
-	conn, err := s.connect(ctx, &u)
+	conn, err := s.connect(ctx, &u, false)
 	if err != nil {
 		return false
 	}

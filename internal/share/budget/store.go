@@ -50,6 +50,7 @@ type Store struct {
 	pool    atomic.Pointer[redis.Pool]
 	uses    chan struct{} // that run; MaxActive and Wait of a pool panic if it is closed meanwhile
 	failing atomic.Int32  // 1: it fails
+	fresh   atomic.Bool   // it has not worked since SetURL
 
 	mu   sync.Mutex // guards ends
 	ends [][]bucket // of calls that ended while the store failed, at most maxEnds
@@ -84,6 +85,7 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
+	s.fresh.Store(true)
 	return u, nil
 }
 
@@ -101,11 +103,11 @@ func (s *Store) renew(pool *redis.Pool) bool {
 
 // dial connects to the store until ctx ends.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	return s.connect(ctx, s.url.Load())
+	return s.connect(ctx, s.url.Load(), false)
 }
 
-// connect connects to a URL. redigo sees no TLS: the check of replies is above it.
-func (s *Store) connect(ctx context.Context, to *url.URL) (redis.Conn, error) {
+// connect connects to a URL, for the script or for INFO. redigo sees no TLS: the check of replies is above it.
+func (s *Store) connect(ctx context.Context, to *url.URL, info bool) (redis.Conn, error) {
 	u := *to
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
@@ -115,7 +117,7 @@ func (s *Store) connect(ctx context.Context, to *url.URL) (redis.Conn, error) {
 		if err == nil && secure {
 			conn, err = s.secure(ctx, conn, u.Hostname())
 		}
-		return &replies{Conn: conn}, err
+		return &replies{Conn: conn, info: info}, err
 	}
 	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
 }
@@ -159,16 +161,14 @@ func (s *Store) Failing() int {
 // probe is a change that no person notices.
 var probe = []bucket{{key: "probe", period: 1e6, limit: 1, use: 1, minute: -1}}
 
-// Probe probes the store, if there is one, until ctx ends: once, and every second while it fails. A
-// probe writes: a store that is full or read-only answers others.
+// Probe probes the store, if there is one, until ctx ends: once for each URL, and every second while
+// it fails. A probe writes: a store that is full or read-only answers others.
 func (s *Store) Probe(ctx context.Context) {
-	first := true
-	for ; s != nil; first = false {
-		if first || s.Failing() == 1 {
+	for s != nil {
+		if s.fresh.Load() || s.Failing() == 1 {
 			_, o := s.use(probe)
-			if o == storeDone && s.failing.CompareAndSwap(1, 0) {
-				s.log.Info("the store of the limits works again")
-				s.settleEnds()
+			if o == storeDone {
+				s.works(ctx)
 			}
 		}
 		select {
@@ -176,6 +176,23 @@ func (s *Store) Probe(ctx context.Context) {
 			return
 		case <-time.After(probeTime):
 		}
+	}
+}
+
+// works notes that the store works.
+func (s *Store) works(ctx context.Context) {
+	if s.failing.CompareAndSwap(1, 0) {
+		s.log.Info("the store of the limits works again")
+		s.settleEnds()
+	}
+	if !s.fresh.CompareAndSwap(true, false) {
+		return
+	}
+	policy := s.policy(ctx)
+	if policy != "" {
+		s.log.Warn("the store of the limits drops keys when it is full, and forgets what people have used",
+			"policy", policy,
+			"hint", dropsHint)
 	}
 }
 
