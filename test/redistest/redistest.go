@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,14 +52,10 @@ func New(t *testing.T, settings ...string) *Server {
 // Start starts a server with further settings, such as "maxmemory", "3mb", in which PORT is its port. dir
 // is its directory.
 func Start(dir string, settings ...string) (*Server, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	address, port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	address := ln.Addr().String()
-	ln.Close()
-
-	_, port, _ := net.SplitHostPort(address)
 	args := []string{"--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "",
 		"--loglevel", "warning"}
 	for i, setting := range settings {
@@ -70,6 +69,41 @@ func Start(dir string, settings ...string) (*Server, error) {
 		args:    args,
 	}
 	return s, s.Run()
+}
+
+// freePort returns an address of loopback that nothing listens on, and its port. Nodes of a cluster also
+// use the port 10,000 above.
+func freePort() (address, port string, err error) {
+	for range 100 {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", err
+		}
+		address := ln.Addr().(*net.TCPAddr)
+		ln.Close()
+		if address.Port <= 65535-10_000 {
+			return address.String(), strconv.Itoa(address.Port), nil
+		}
+	}
+	return "", "", errors.New("finding a free port below 55,536")
+}
+
+// NewSentinel is New for a Sentinel, which watches no server.
+func NewSentinel(t *testing.T) *Server {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sentinel.conf")
+	err := os.WriteFile(file, nil, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(t)
+	s.Kill()
+	s.args = append([]string{file, "--sentinel"}, s.args...)
+	err = s.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Run starts the server, which is not running, and waits until it answers.

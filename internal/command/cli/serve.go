@@ -50,7 +50,8 @@ Environment:
     MCP_TASK_SECRETS_FILE  a file that contains such secrets instead
     MCP_STORE_URL          the URL of Valkey or Redis, which has the limits of an hour and a
                            day of all replicas: valkey://USER:PASSWORD@HOST:PORT, or
-                           valkeys:// for TLS
+                           valkeys:// for TLS; ?prefix=NAME at its end keeps the people
+                           of deployments on one store apart
     MCP_STORE_URL_FILE     a file that contains such a URL instead, read again when it
                            changes
 

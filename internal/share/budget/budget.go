@@ -4,6 +4,8 @@
 //	quotas.go   the quotas: what they count, and in what period
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
+//	hints.go    what to do about its errors
+//	policy.go   whether it drops keys
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
 //

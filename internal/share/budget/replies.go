@@ -17,9 +17,13 @@ const numbers = "*4\r"
 // SELECT and errors have no length.
 type replies struct {
 	net.Conn
+	info  bool   // the reply is that of INFO in place of take.lua
 	size  int    // of the reply, in bytes
-	start []byte // of the current line, as long as numbers at most
+	start []byte // of the current line, at most maxStart
 }
+
+// maxStart is the length of the longest line that begins a reply, $9999\r.
+const maxStart = 6
 
 func (r *replies) Write(command []byte) (int, error) {
 	r.size = 0
@@ -33,14 +37,24 @@ func (r *replies) Read(p []byte) (int, error) {
 		switch {
 		case b == '\n':
 			r.start = r.start[:0]
-		case len(r.start) < len(numbers):
+		case len(r.start) < maxStart:
 			r.start = append(r.start, b)
 		}
-		start := string(r.start)
-		otherArray := strings.HasPrefix(start, "*") && start != numbers[:len(start)]
-		if otherArray || strings.HasPrefix(start, "$") || r.size > maxReply {
+		if !r.fits(string(r.start)) {
 			return 0, errors.New("reading a reply: it is not one of the script")
 		}
 	}
 	return n, err
+}
+
+// fits reports whether a reply may have a line that starts so, and its size.
+func (r *replies) fits(start string) bool {
+	isArray := strings.HasPrefix(start, "*")
+	isText := strings.HasPrefix(start, "$")
+	if r.info {
+		isLong := len(strings.TrimSuffix(start, "\r")) == maxStart
+		return !isArray && !(isText && isLong) && r.size <= 3*maxReply
+	}
+	isOther := isArray && !strings.HasPrefix(numbers, start) && !strings.HasPrefix(start, numbers)
+	return !isOther && !isText && r.size <= maxReply
 }

@@ -65,7 +65,7 @@ func TestSame(t *testing.T) {
 			continue
 		}
 		want := local.take(buckets)
-		args := append(arguments(buckets), now/1e6, now%1e6)
+		args := append(new(Store).arguments(buckets), now/1e6, now%1e6)
 		got, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestWrongValues(t *testing.T) {
 			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, namespace+b.buckets(alice, change{use: amount{calls: 1}})[0].key, value)
+			server.Do(tt.Command, s.key(b.buckets(alice, change{use: amount{calls: 1}})[0].key), value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

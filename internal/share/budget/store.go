@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,10 +22,6 @@ import (
 )
 
 const (
-	// namespace begins all keys. The braces keep them in one slot of a cluster; the number is the
-	// version of what they hold.
-	namespace = "{openai-responses-mcp}:3:"
-
 	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
 	probeTime = time.Second            // between two probes of a store that fails
 	maxUses   = 64                     // at once, each with a connection
@@ -37,9 +34,9 @@ var takeSource string
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. It has no user without a password, who could be the
-// password.
+// password. A prefix begins with a letter, so that it is not the version in key.
 var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
-	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?$`)
+	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
 // Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
 // is repeated: an error does not say whether the script ran.
@@ -53,6 +50,7 @@ type Store struct {
 	pool    atomic.Pointer[redis.Pool]
 	uses    chan struct{} // that run; MaxActive and Wait of a pool panic if it is closed meanwhile
 	failing atomic.Int32  // 1: it fails
+	fresh   atomic.Bool   // it has not worked since SetURL
 
 	mu   sync.Mutex // guards ends
 	ends [][]bucket // of calls that ended while the store failed, at most maxEnds
@@ -81,12 +79,13 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 		port, _ = strconv.Atoi(u.Port())
 	}
 	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
-		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE, " +
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME, " +
 			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
-			"a password has %2F for /, and so on")
+			"a password has %2F for /, and so on; a prefix is a letter and up to 63 letters, digits, - or _")
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
+	s.fresh.Store(true)
 	return u, nil
 }
 
@@ -102,19 +101,25 @@ func (s *Store) renew(pool *redis.Pool) bool {
 	})
 }
 
-// dial connects until ctx ends. redigo sees no TLS: the check of replies is above it.
+// dial connects to the store until ctx ends.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	u := *s.url.Load()
+	return s.connect(ctx, s.url.Load(), false)
+}
+
+// connect connects to a URL, for the script or for INFO. redigo sees no TLS: the check of replies is above it.
+func (s *Store) connect(ctx context.Context, to *url.URL, info bool) (redis.Conn, error) {
+	u := *to
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
-	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
+	u.RawQuery = ""
+	open := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.Dial(ctx, network, address)
 		if err == nil && secure {
 			conn, err = s.secure(ctx, conn, u.Hostname())
 		}
-		return &replies{Conn: conn}, err
+		return &replies{Conn: conn, info: info}, err
 	}
-	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(connect))
+	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
 }
 
 // secure begins TLS on a connection, which it closes after an error.
@@ -153,17 +158,17 @@ func (s *Store) Failing() int {
 	return int(s.failing.Load())
 }
 
-// Probe probes the store, if there is one, until ctx ends: once, and every second while it fails. A
-// probe writes: a store that is full or read-only answers others.
+// probe is a change that no person notices.
+var probe = []bucket{{key: "probe", limit: 3600, use: 1, minute: -1}}
+
+// Probe probes the store, if there is one, until ctx ends: once for each URL, and every second while
+// it fails. A probe writes: a store that is full or read-only answers others.
 func (s *Store) Probe(ctx context.Context) {
-	probe := []bucket{{key: "probe", limit: 3600, use: 1, minute: -1}}
-	first := true
-	for ; s != nil; first = false {
-		if first || s.Failing() == 1 {
+	for s != nil {
+		if s.fresh.Load() || s.Failing() == 1 {
 			_, o := s.use(probe)
-			if o == storeDone && s.failing.CompareAndSwap(1, 0) {
-				s.log.Info("the store of the limits works again")
-				s.settleEnds()
+			if o == storeDone {
+				s.works(ctx)
 			}
 		}
 		select {
@@ -171,6 +176,23 @@ func (s *Store) Probe(ctx context.Context) {
 			return
 		case <-time.After(probeTime):
 		}
+	}
+}
+
+// works notes that the store works.
+func (s *Store) works(ctx context.Context) {
+	if s.failing.CompareAndSwap(1, 0) {
+		s.log.Info("the store of the limits works again")
+		s.settleEnds()
+	}
+	if !s.fresh.CompareAndSwap(true, false) {
+		return
+	}
+	policy := s.policy(ctx)
+	if policy != "" {
+		s.log.Warn("the store of the limits drops keys when it is full, and forgets what people have used",
+			"policy", policy,
+			"hint", dropsHint)
 	}
 }
 
@@ -218,7 +240,7 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	value, err := takeScript.DoContext(ctx, conn, arguments(buckets)...)
+	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
 	_, refuses := errors.AsType[redis.Error](err)
 	n, err := redis.Int64s(value, err)
 	if err == nil && len(n) == 4 {
@@ -232,8 +254,12 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	}
 
 	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
-		s.log.Warn("the store of the limits fails: until it works, they are those of this replica",
-			"err", err)
+		log := s.log.With("err", err)
+		hint := s.hint(ctx, err)
+		if hint != "" {
+			log = log.With("hint", hint)
+		}
+		log.Warn("the store of the limits fails: until it works, they are those of this replica")
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
@@ -251,12 +277,23 @@ func (r reply) isOf(buckets []bucket) bool {
 	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
 }
 
+// key returns the key of a name. The braces keep all keys in one slot of a cluster. The prefix of the
+// URL keeps deployments apart, and the number is the version of what keys hold.
+func (s *Store) key(name string) string {
+	const namespace = "{openai-responses-mcp}:"
+	u := s.url.Load()
+	if u == nil || u.RawQuery == "" {
+		return namespace + "3:" + name
+	}
+	return namespace + strings.TrimPrefix(u.RawQuery, "prefix=") + ":3:" + name
+}
+
 // arguments are those of take.lua, the number of keys first.
-func arguments(buckets []bucket) []any {
+func (s *Store) arguments(buckets []bucket) []any {
 	keys := []any{len(buckets)}
 	var values []any
 	for _, b := range buckets {
-		keys = append(keys, namespace+b.key)
+		keys = append(keys, s.key(b.key))
 		values = append(values, b.period(), b.limit, b.need, b.use, b.reserve, b.minute, b.name)
 	}
 	return append(keys, values...)

@@ -299,6 +299,26 @@ func TestStored(t *testing.T) {
 	compare.Equal(t, "secrets in the log", r.log.count("secret"), 0)
 }
 
+// Deployments with different prefixes do not share people, and one without a prefix shares none with
+// them. The account of the page may use all keys.
+func TestPrefix(t *testing.T) {
+	server := redistest.New(t)
+	server.Do("ACL", "SETUSER", "mcp", "on", ">secret", "~{openai-responses-mcp}:*", "resetchannels",
+		"-@all", "+eval", "+evalsha", "+get", "+set", "+del", "+time", "+select")
+	for _, query := range []string{"", "?prefix=a", "?prefix=A", "?prefix=a-2", "?prefix=hour"} {
+		url := "redis://mcp:secret@" + server.Address + "/1" + query
+		r := idleReplica(t, url, Options{Limits: Limits{CallsPerHour: 2}})
+		r.calls("alice", 2)
+		_, refused := take(r.Budget, "alice")
+		compare.Contains(t, query+": the third call", refused, "used 2 of 2 calls an hour")
+		compare.Equal(t, query+": fails", r.Store.Failing(), 0)
+
+		other := idleReplica(t, url, Options{Limits: Limits{CallsPerHour: 2}})
+		_, refused = take(other.Budget, "alice")
+		compare.Contains(t, query+": another replica", refused, "used 2 of 2 calls an hour")
+	}
+}
+
 func TestURL(t *testing.T) {
 	s := NewStore(noRoots, nil)
 	for _, row := range compare.Table(t, "urls", 2) {

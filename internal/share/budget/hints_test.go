@@ -1,0 +1,151 @@
+package budget
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// replyTo replies to each command of a connection with the same bytes, or to SENTINEL with others.
+func replyTo(conn net.Conn, said, toSentinel string) {
+	defer conn.Close()
+	command := make([]byte, 1<<16)
+	for {
+		n, err := conn.Read(command)
+		if err != nil {
+			return
+		}
+		reply := said
+		if bytes.Contains(command[:n], []byte("SENTINEL")) {
+			reply = toSentinel
+		}
+		_, err = conn.Write([]byte(reply))
+		if err != nil {
+			return
+		}
+	}
+}
+
+func TestHints(t *testing.T) {
+	for _, row := range compare.Table(t, "hints", 2) {
+		t.Run(row[0], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				said, isSentinel := strings.CutPrefix(row[0], "Sentinel: ")
+				toSentinel := "-ERR unknown command 'SENTINEL', with args beginning with: \r\n"
+				if isSentinel {
+					toSentinel = "-ERR wrong number of arguments for 'sentinel' command\r\n"
+				}
+				r := idleReplica(t, "redis://mcp:secret@store/1?prefix=a", Options{})
+				r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
+					client, server := net.Pipe()
+					go replyTo(server, said, toSentinel)
+					return client, nil
+				}
+				_, _ = r.Store.use(probe)
+				compare.Equal(t, "fails", r.Store.Failing(), 1)
+				compare.Contains(t, "log", r.log.buf.String(), row[1])
+				compare.Equal(t, "hints", r.log.count("hint="), 1)
+				compare.Equal(t, "secrets", r.log.count("secret"), 0)
+			})
+		})
+	}
+}
+
+// A connection that fails has a hint, too.
+func TestHintsOfConnections(t *testing.T) {
+	server := redistest.New(t)
+	for _, tt := range []struct{ url, want string }{
+		{"rediss://" + server.Address, "write valkey:// if the store has no TLS"},
+		{"redis://127.0.0.1:1", "see whether the store runs"},
+		{"redis://no.such.host.invalid", "see whether the store runs"},
+	} {
+		r := idleReplica(t, tt.url, Options{})
+		_, _ = r.Store.use(probe)
+		compare.Contains(t, tt.url, r.log.buf.String(), tt.want)
+	}
+}
+
+// A Sentinel is named, with whatever account and database.
+func TestSentinel(t *testing.T) {
+	server := redistest.NewSentinel(t)
+	for _, password := range []string{"", "x"} {
+		if password != "" {
+			server.Do("ACL", "SETUSER", "default", "resetpass", ">"+password)
+		}
+		for _, account := range []string{"", ":secret@", "mcp:secret@", ":x@"} {
+			for _, database := range []string{"", "/3"} {
+				r := idleReplica(t, "redis://"+account+server.Address+database, Options{Limits: Limits{CallsPerHour: 1}})
+				r.calls("alice", 1)
+				compare.Contains(t, account+database, r.log.buf.String(), "this is a Sentinel")
+				compare.Equal(t, "warnings", r.log.count("WARN"), 1)
+			}
+		}
+	}
+}
+
+// A cluster of one shard works. A node of several shards is named as such, unless it has the keys.
+func TestCluster(t *testing.T) {
+	one := redistest.New(t, "cluster-enabled", "yes", "cluster-require-full-coverage", "no")
+	two := redistest.New(t, "cluster-enabled", "yes", "cluster-require-full-coverage", "no")
+	o := Options{Limits: Limits{CallsPerHour: 4}}
+	const first = 12000 // slot of the second node; the keys are in 12704
+	var below, above []any
+	for slot := range 16384 {
+		if slot < first {
+			below = append(below, slot)
+		} else {
+			above = append(above, slot)
+		}
+	}
+	one.Do("CLUSTER", append([]any{"ADDSLOTS"}, append(below, above...)...)...)
+	r := newReplica(t, "redis://"+one.Address+"/0", o)
+	r.until(t, false)
+	waitFor(t, one, "OK")
+	r.until(t, false)
+	r.calls("alice", 4)
+	_, refused := take(r.Budget, "alice")
+	compare.Contains(t, "the fifth call", refused, "used 4 of 4 calls an hour")
+	compare.Equal(t, "fails", r.Store.Failing(), 0)
+
+	database := idleReplica(t, "redis://"+one.Address+"/3", o)
+	database.calls("alice", 1)
+	compare.Contains(t, "log", database.log.buf.String(), "a cluster has one database")
+
+	one.Do("FLUSHALL")
+	one.Do("CLUSTER", append([]any{"DELSLOTS"}, above...)...)
+	two.Do("CLUSTER", append([]any{"ADDSLOTS"}, above...)...)
+	host, port, _ := net.SplitHostPort(two.Address)
+	one.Do("CLUSTER", "MEET", host, port)
+	waitFor(t, one, "MOVED")
+	waitFor(t, two, "OK")
+	for address, hint := range map[string]string{
+		one.Address: "a node of a cluster of several shards, or a replica: name a server without cluster mode",
+		two.Address: "",
+	} {
+		r := idleReplica(t, "redis://"+address, o)
+		r.calls("alice", 1)
+		compare.Contains(t, "log", r.log.buf.String(), hint)
+		compare.Equal(t, "fails", r.Store.Failing() == 1, hint != "")
+	}
+}
+
+// waitFor waits until a node answers for the keys as it should: OK or the begin of an error.
+func waitFor(t *testing.T, node *redistest.Server, want string) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+		_, err := redis.String(node.Do("SET", new(Store).key("x"), 1))
+		if err == nil && want == "OK" || err != nil && strings.HasPrefix(err.Error(), want) {
+			return
+		}
+	}
+	t.Fatalf("the node %s does not answer %s", node.Address, want)
+}

@@ -1,0 +1,83 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// The reply to INFO is bounded, too, and no error of the store.
+func TestPolicies(t *testing.T) {
+	for i, row := range compare.Table(t, "policies", 2) {
+		for _, size := range []int{1, 1 << 30} {
+			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					said := []byte(row[1])
+					r := idleReplica(t, "redis://store", Options{})
+					r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
+						client, server := net.Pipe()
+						go replyAll(server, said, size)
+						return client, nil
+					}
+
+					var before, after runtime.MemStats
+					runtime.ReadMemStats(&before)
+					got := r.Store.policy(t.Context())
+					runtime.ReadMemStats(&after)
+					compare.Equal(t, "policy", got, row[0])
+					compare.Equal(t, "fails", r.Store.Failing(), 0)
+					if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
+						t.Errorf("%d KiB are allocated", kib)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A policy that drops keys is a warning once for each URL, when the store is reached, and none where the
+// account may not ask.
+func TestPolicyWarning(t *testing.T) {
+	server := redistest.New(t, "maxmemory", "64mb", "maxmemory-policy", "volatile-lru")
+	server.Kill()
+	r := newReplica(t, "redis://"+server.Address, Options{})
+	r.until(t, true)
+	const warning = "drops keys when it is full, and forgets what people have used\" policy=volatile-lru hint="
+	compare.Equal(t, "warnings while it is down", r.log.count(warning), 0)
+	if err := server.Run(); err != nil {
+		t.Fatal(err)
+	}
+	r.warned(t, warning, 1)
+
+	server.Do("ACL", "SETUSER", "mcp", "on", ">secret", "~{openai-responses-mcp}:*", "-@all",
+		"+eval", "+evalsha", "+get", "+set", "+del", "+time", "+select")
+	for _, want := range []int{1, 2} { // the account may not ask, and then it may
+		_, err := r.Store.SetURL("redis://mcp:secret@" + server.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.warned(t, warning, want)
+		compare.Equal(t, "fails", r.Store.Failing(), 0)
+		server.Do("ACL", "SETUSER", "mcp", "+info")
+	}
+}
+
+// warned waits until the store has been reached since the last change of its URL, and a warning is in
+// the log so many times.
+func (r *replica) warned(t *testing.T, warning string, times int) {
+	t.Helper()
+	for began := time.Now(); r.Store.fresh.Load() || r.log.count(warning) < times; {
+		time.Sleep(10 * time.Millisecond)
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("%d warnings, want %d", r.log.count(warning), times)
+		}
+	}
+	compare.Equal(t, "warnings", r.log.count(warning), times)
+}
