@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,7 +39,7 @@ Environment:
                            stored
     MCP_HTTP_TOKENS        bearer tokens, name:token, separated by commas or blanks;
                            needed on any address other than loopback, unless people
-                           sign in
+                           sign in; one named metrics opens /metrics only
     MCP_HTTP_TOKENS_FILE   a file that contains such tokens instead, one a line, read
                            again when it changes
     MCP_HTTP_DENY_FILE     a file with names of tokens or people, or subjects of people
@@ -192,6 +193,8 @@ func (f *serveFlags) serve(
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: s.Advisor.ExplainToCaller,
+
+		ObserveStart: metrics.ObserveStart,
 		Observe: func(ended server.Ended) {
 			metrics.Observe(ended)
 			log(ended)
@@ -343,9 +346,15 @@ func (f *serveFlags) problem() string {
 
 // logStart logs how the server serves on ln.
 func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
-	if o.MetricsListener == nil && o.Access.Authenticates() {
-		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
-			"--metrics ADDRESS serves it without one on an address of its own")
+	const reader = httpd.MetricsReader
+	tokens := o.Access.Tokens
+	switch {
+	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.Resource == nil:
+		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
+	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
+		named := slices.Compact([]string{reader, o.Access.ReadsMetrics()})
+		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(named, " or ") +
+			"; --metrics ADDRESS serves it without one on an address of its own")
 	}
 	log := s.Log.With(
 		"version", version.String(),

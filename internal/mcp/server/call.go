@@ -105,6 +105,9 @@ func (s *Server) call(
 	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
 	s.logCall(name, args, q.Query)
 	var taken *budget.Taken // runInSlot settles it
+	if err == nil && s.options.ObserveStart != nil {
+		s.options.ObserveStart(c)
+	}
 	if err == nil {
 		taken, err = s.options.Budget.Take(c)
 	}

@@ -39,7 +39,9 @@ type Options struct {
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
 	Explain func(tool string, err error) string // an error of Ask in one line for people
-	Observe func(Ended)                         // at the end of each call, concurrently; or nil
+
+	ObserveStart func(*call.Call) // before each call takes its quota, concurrently; or nil
+	Observe      func(Ended)      // at the end of each call, concurrently; or nil
 
 	Settings  Settings
 	LongCalls LongCalls

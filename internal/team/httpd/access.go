@@ -48,11 +48,14 @@ func (a Access) Authenticates() bool {
 // CallsPerPerson returns the limit of the calls that one person runs at a time, which is read at
 // each request because the tokens may change: given, or a quarter of most, the limit of all, if
 // given is 0. It is 0, which is no limit of its own, if given is 0 and all requests are of one
-// person: none needs a token, or all tokens have the same name.
+// person: none needs a token, or all tokens but those named MetricsReader have the same name.
 func (a Access) CallsPerPerson(most, given int) func() int {
 	return func() int {
-		oneName := len(a.Tokens.Names()) <= 1
-		if given == 0 && a.Resource == nil && oneName {
+		names := len(a.Tokens.Names())
+		if a.Tokens.Has(MetricsReader) {
+			names--
+		}
+		if given == 0 && a.Resource == nil && names <= 1 {
 			return 0
 		}
 		return cmp.Or(given, max(1, most/4))
@@ -95,15 +98,45 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// What the IDs of people begin with.
-const (
-	tokenHolder = "token:" // of those with a static token
-	anyPerson   = ""
-)
+// tokenHolder is what the IDs of people with a static token begin with.
+const tokenHolder = "token:"
+
+// MetricsReader is the name of the tokens for /metrics only. Who holds one is no person.
+const MetricsReader = "metrics"
+
+// ReadsMetrics returns the name whose tokens open /metrics: MetricsReader, or the name of all tokens
+// if there is one, and people do not sign in.
+func (a Access) ReadsMetrics() string {
+	names := a.Tokens.Names()
+	if a.Resource == nil && len(names) == 1 {
+		return names[0]
+	}
+	return MetricsReader
+}
+
+// refusesMetrics returns why a person may not read the metrics, and what to do; "": they may.
+func (a Access) refusesMetrics(p call.Person) (reason, hint string) {
+	if p.ID == tokenHolder+a.ReadsMetrics() {
+		return "", ""
+	}
+	return "/metrics is for tokens named metrics",
+		"add metrics:TOKEN to MCP_HTTP_TOKENS or its file, or give it an address of its own with " +
+			"serve --metrics ADDRESS"
+}
+
+// refusesCalls returns why a person may not call, and what to do; "": they may.
+func (a Access) refusesCalls(p call.Person) (reason, hint string) {
+	if p.ID != tokenHolder+MetricsReader {
+		return "", ""
+	}
+	return "tokens named metrics open /metrics only", "take one that has another name"
+}
 
 // requireToken checks the bearer token, if one is needed, and passes the person on to the limits
-// and the tools. The IDs of people who may use next begin with namespace.
-func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
+// and the tools, unless refuses has a reason.
+func (a Access) requireToken(
+	refuses func(call.Person) (reason, hint string), next http.Handler,
+) http.Handler {
 	if !a.Authenticates() {
 		return next
 	}
@@ -121,9 +154,10 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
 		}
-		res.instance.Metrics.person(person.Name) // begins the series of a new name
-		if !strings.HasPrefix(person.ID, namespace) {
-			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
+		reason, hint := refuses(person)
+		if reason != "" {
+			res.reason = reason
+			http.Error(w, reason+": "+hint, http.StatusForbidden)
 			return
 		}
 

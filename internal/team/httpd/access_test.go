@@ -168,6 +168,72 @@ func TestMetricsListener(t *testing.T) {
 	})
 }
 
+// A token that opens something else is refused with what to do, and counted and logged.
+func TestOtherToken(t *testing.T) {
+	for _, tt := range []struct {
+		name, token, request, client, reason, hint string
+	}{
+		{
+			"a person at /metrics", secret, scrape, "alice",
+			"/metrics is for tokens named metrics",
+			"add metrics:TOKEN to MCP_HTTP_TOKENS or its file, or give it an address of its own " +
+				"with serve --metrics ADDRESS",
+		},
+		{
+			"metrics at /mcp", reader, message, "metrics",
+			"tokens named metrics open /metrics only",
+			"take one that has another name",
+		},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow)
+			_, text := s.request(by(tt.token, tt.request), 403)
+			compare.Equal(t, "text", text, tt.reason+": "+tt.hint+"\n")
+
+			s.metrics(fmt.Sprintf(
+				"rejected_requests_total{status=\"403\",reason=%q,client=\"other\"} 1", tt.reason))
+			s.end()
+			s.logged(fmt.Sprintf("msg=rejected status=403 reason=%q client=%s", tt.reason, tt.client), 1)
+		})
+	}
+}
+
+// Who reads /metrics follows the tokens of the moment, and the list of denied people.
+func TestReaderChanges(t *testing.T) {
+	const (
+		alice   = "alice:" + secret
+		both    = alice + " bob:" + bob
+		readers = both + " metrics:" + reader
+	)
+	synctest.Test(t, func(t *testing.T) {
+		denied := NewDenied(false)
+		s := serve(t, slow, tokensOf(alice), func(o *Options) { o.Access.Denied = denied })
+
+		for _, tt := range []struct {
+			name, tokens, denied, token string
+			want                        int
+		}{
+			{"one name", alice, "", secret, 200},
+			{"two names", both, "", secret, 403},
+			{"its token", readers, "", reader, 200},
+			{"a name beside it", readers, "", secret, 403},
+			{"denied", readers, "metrics\n", reader, 403},
+			{"no longer denied", readers, "\n", reader, 200},
+			{"removed", both, "", reader, 401},
+			{"one name again", alice, "", secret, 200},
+		} {
+			if err := s.access.Tokens.Set([]byte(tt.tokens)); err != nil {
+				t.Error(err)
+			}
+			if err := denied.Set([]byte(tt.denied)); err != nil {
+				t.Error(err)
+			}
+			res, _ := s.receive(s.send(by(tt.token, scrape)), tt.want)
+			compare.Equal(t, tt.name, res.StatusCode, tt.want)
+		}
+	})
+}
+
 // Only a server that anonymous callers may use has series of them.
 func TestAnonymousSeries(t *testing.T) {
 	for _, tt := range []struct {
@@ -275,7 +341,7 @@ func TestRejections(t *testing.T) {
 		s.metrics(
 			`rejected_requests_total{status="401",reason="no bearer token"} 6`,
 			`rejected_requests_total{status="404",reason="Not Found"} 6`,
-			`rejected_requests_total{status="405",reason="Method Not Allowed",client="alice"} 6`,
+			`rejected_requests_total{status="405",reason="Method Not Allowed",client="other"} 6`,
 		)
 
 		s.end()

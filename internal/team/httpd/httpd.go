@@ -186,21 +186,22 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
-	names := []string{call.Anonymous}
-	if s.Access.Authenticates() {
-		names = s.Access.Tokens.Names()
-	}
-	for _, name := range names {
-		s.Metrics.person(name) // begins the series
+	if !s.Access.Authenticates() {
+		for tool := range s.Metrics.profiles {
+			s.Metrics.ObserveStart(&call.Call{
+				Tool:   tool,
+				Person: call.Person{Name: call.Anonymous},
+			})
+		}
 	}
 
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	endpoint := sameOrigin.Handler(s.Access.requireToken(anyPerson, s.admit(s.mcp())))
+	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.refusesCalls, s.admit(s.mcp())))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {
-		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
+		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.refusesMetrics, s.Metrics))
 		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)

@@ -87,6 +87,7 @@ func (p *pipes) Addr() net.Addr {
 const (
 	secret = "0123456789abcdef" // of alice
 	bob    = "fedcba9876543210"
+	reader = "metrics-01234567" // of the metrics
 )
 
 // Messages.
@@ -189,17 +190,19 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	o.People.Limits.PerPerson = func() int {
 		return o.Access.CallsPerPerson(o.People.Limits.MaxCalls, 0)()
 	}
-	tokensOf("alice:" + secret + " bob:" + bob)(&o)
+	tokensOf("alice:" + secret + " bob:" + bob + " metrics:" + reader)(&o)
 	for _, change := range set {
 		change(&o)
 	}
 	o.Server = server.New(server.Options{
 		Ask:      a.answer,
 		Explain:  func(_ string, err error) string { return err.Error() },
-		Observe:  o.Metrics.Observe,
 		Settings: server.Settings{Timeout: time.Hour},
 		People:   o.People,
 		Log:      slog.New(slog.DiscardHandler),
+
+		ObserveStart: o.Metrics.ObserveStart,
+		Observe:      o.Metrics.Observe,
 	})
 
 	s.access = o.Access
@@ -273,7 +276,11 @@ func (s *service) metrics(lines ...string) {
 	for i, line := range lines {
 		lines[i] = prefix + line + "\n"
 	}
-	s.request(get("/metrics"), 200, lines...)
+	token := reader
+	if !s.access.Tokens.Has("metrics") {
+		token = secret
+	}
+	s.request(by(token, scrape), 200, lines...)
 }
 
 // calls are calls of a tool with progress, by protocol version.

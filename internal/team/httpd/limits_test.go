@@ -295,6 +295,9 @@ var settings = map[string]func(*Options){
 	"2 for each":        perUser(2),
 	"500 for each":      perUser(500),
 	"alice alone":       tokensOf(onlyAlice),
+	"alice and metrics": tokensOf(onlyAlice + " metrics:" + reader),
+	"metrics alone":     tokensOf("metrics:" + reader),
+	"in capitals":       tokensOf(onlyAlice + " Metrics:" + reader),
 	"alice, or sign in": aliceOrSignIn,
 	"loopback":          loopback,
 	"remote":            func(o *Options) { o.Access.Loopback = false },
@@ -325,7 +328,7 @@ func perUser(n int) func(*Options) {
 const onlyAlice = "alice:" + secret + " alice:" + bob
 
 func aliceOrSignIn(o *Options) {
-	tokensOf(onlyAlice)(o)
+	tokensOf(onlyAlice + " metrics:" + reader)(o)
 	signIn(o)
 }
 

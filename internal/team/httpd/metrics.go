@@ -34,7 +34,7 @@ type Metrics struct {
 	callTime, apiTime, waitTime                                       *family // histograms
 
 	mu     sync.Mutex      // guards people
-	people map[string]bool // names in the metrics
+	people map[string]bool // names in the metrics, of people who have called
 }
 
 // gauge is a metric that is read when it is asked for.
@@ -78,6 +78,12 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.rejectNone("")
 	for tool := range profiles {
+		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
+			m.addTimes(0, server.Ended{
+				Call:    &call.Call{Tool: tool},
+				Outcome: outcome,
+			})
+		}
 		for _, kind := range call.Kinds() {
 			m.errors.add(0, "tool=%q,kind=%q", tool, kind.Label())
 		}
@@ -108,57 +114,55 @@ func (f *family) addTime(n float64, labels string, took time.Duration) {
 	}
 }
 
-// person returns the name of a person, or other for those after the first maxPeople. The series of
-// a new one begin with zeros, so that the first call is an increase.
-func (m *Metrics) person(name string) string {
+// person returns the name of a person, or other for those who have not called, or called first after
+// maxPeople. calls is whether the person calls now.
+func (m *Metrics) person(name string, calls bool) string {
 	m.mu.Lock()
-	known := m.people[name]
-	full := len(m.people) == maxPeople
-	if !full {
+	defer m.mu.Unlock()
+	if calls && len(m.people) < maxPeople {
 		m.people[name] = true
 	}
-	m.mu.Unlock()
-
-	switch {
-	case known:
+	if m.people[name] {
 		return name
-	case full:
-		return "other"
 	}
-	m.rejectNone(name)
-	for tool := range m.profiles {
-		c := &call.Call{
-			Tool:   tool,
-			Person: call.Person{Name: name},
-		}
-		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
-			m.count(0, server.Ended{
-				Call:    c,
-				Outcome: outcome,
-			})
-		}
+	return "other"
+}
+
+// ObserveStart begins the series of the person of a call with zeros, so that the first call is an
+// increase. The call has no figures yet.
+func (m *Metrics) ObserveStart(c *call.Call) {
+	for _, outcome := range []string{
+		server.OutcomeOK,
+		server.OutcomeError,
+		server.OutcomeCancelled,
+	} {
+		m.count(0, server.Ended{
+			Call:    c,
+			Outcome: outcome,
+		})
 	}
-	return name
+	m.rejectNone(c.Person.Name)
 }
 
 // Observe counts a call that has ended.
 func (m *Metrics) Observe(c server.Ended) {
 	m.count(1, c)
-}
-
-// count counts a call (n is 1), or begins the series of a person with a call that has no figures (0).
-func (m *Metrics) count(n float64, c server.Ended) {
-	caller := fmt.Sprintf("tool=%q,client=%q",
-		c.Tool, m.person(c.Person.Name))
-	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
-	m.retries.add(float64(c.Retries), "%s", caller)
-	if c.Limit != "" {
-		m.limited.add(1, "%s,limit=%q", caller, c.Limit)
-	}
+	m.addTimes(1, c)
 	if c.Err != nil {
 		m.errors.add(1, "tool=%q,kind=%q",
 			c.Tool,
 			call.KindOf(c.Err).Label())
+	}
+}
+
+// count counts a call for its person (n is 1), or begins the series with a call that has no figures (0).
+func (m *Metrics) count(n float64, c server.Ended) {
+	caller := fmt.Sprintf("tool=%q,client=%q",
+		c.Tool, m.person(c.Person.Name, true))
+	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
+	m.retries.add(float64(c.Retries), "%s", caller)
+	if c.Limit != "" {
+		m.limited.add(1, "%s,limit=%q", caller, c.Limit)
 	}
 
 	priced := fmt.Sprintf("%s,model=%q",
@@ -182,7 +186,10 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	if cost != nil {
 		m.cost.add(*cost, "%s", priced)
 	}
+}
 
+// addTimes adds the times of a call (n is 1), or begins the histograms (0).
+func (m *Metrics) addTimes(n float64, c server.Ended) {
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
 	m.callTime.addTime(n, ended, c.Duration)
@@ -194,7 +201,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 func (m *Metrics) reject(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
-		labels += fmt.Sprintf(",client=%q", m.person(r.person))
+		labels += fmt.Sprintf(",client=%q", m.person(r.person, false))
 	}
 	m.rejected.add(n, "%s", labels)
 }

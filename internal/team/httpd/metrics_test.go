@@ -2,9 +2,12 @@ package httpd
 
 import (
 	"fmt"
+	"net"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -21,6 +24,7 @@ func page(t *testing.T, n int) (page string) {
 	for i := range n {
 		person := call.Person{Name: fmt.Sprint("user-", i)}
 		c := &call.Call{Tool: "answer", Person: person}
+		m.ObserveStart(c)
 		c.Usage.Output = 1000
 		m.Observe(server.Ended{Call: c, Outcome: "ok"})
 	}
@@ -64,9 +68,8 @@ func TestFirstPage(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	got := page(t, 1100)
 
-	if n := strings.Count(got, prefix+"calls_total{"); n != 2001 { // also 0 errors
-		t.Errorf("%d series of calls, want 2001", n)
-	}
+	const series = 3 * (1000 + 1) // ok, error and cancelled, also of other
+	compare.Equal(t, "series of calls", strings.Count(got, prefix+"calls_total{"), series)
 	for _, others := range []string{
 		prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`,
 		prefix + `cost_usd_total{tool="answer",client="other",model=""} 1.4`,
@@ -76,6 +79,83 @@ func TestManyClients(t *testing.T) {
 	if strings.Contains(got, "cache_write") {
 		t.Error("the page has tokens that were written to the cache, want none")
 	}
+}
+
+// The names are those of people who have called. Their series begin with zeros when a call starts.
+func TestNamesOfCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const client = `{tool="answer",client="alice"`
+		const model = client + `,model="gpt-5.2"`
+		prices := map[string]answer.Profile{"answer": {
+			Profile: call.Profile{Model: "gpt-5.2"},
+			Price:   &call.Price{Output: 14},
+		}}
+		s := serve(t, slow, func(o *Options) {
+			o.Metrics = NewMetrics(prices)
+			o.People.Limits.MaxCalls = 1024 // a quarter is that of a person
+		})
+
+		s.request(by(bob, message), 200)
+		s.request(scrape, 403)
+		_, page := s.request(by(reader, scrape), 200)
+		compare.Equal(t, "names", strings.Count(page, "client="), 1) // of the 403: other
+
+		var conns []net.Conn
+		for range 256 {
+			conns = append(conns, s.send(post(tool, "")))
+		}
+		synctest.Wait()
+		s.metrics(
+			"calls_total"+client+`,outcome="cancelled"} 0`,
+			"calls_total"+client+`,outcome="error"} 0`,
+			"calls_total"+client+`,outcome="ok"} 0`,
+			"cost_usd_total"+model+"} 0",
+			`rejected_requests_total{status="429",reason="bytes",client="alice"} 0`,
+			`rejected_requests_total{status="429",reason="person",client="alice"} 0`,
+			`rejected_requests_total{status="429",reason="server",client="alice"} 0`,
+			"retries_total"+client+"} 0",
+			"searches_total"+model+"} 0",
+			"tokens_total"+model+`,kind="cached"} 0`,
+			"tokens_total"+model+`,kind="input"} 0`,
+			"tokens_total"+model+`,kind="output"} 0`,
+			"tokens_total"+model+`,kind="reasoning"} 0`,
+		)
+
+		for _, c := range conns {
+			s.receive(c, 200)
+		}
+		s.metrics("calls_total"+client+`,outcome="ok"} 256`, "searches_total"+model+"} 256")
+		_, page = s.request(by(reader, scrape), 200)
+		compare.Equal(t, "bob is named", strings.Contains(page, "bob"), false)
+	})
+}
+
+// Calls start at once, and the page is read meanwhile: each has its zeros or its count.
+func TestStartsAtOnce(t *testing.T) {
+	m := NewMetrics(map[string]answer.Profile{"answer": {}})
+	m.gauges = func() []gauge { return nil }
+	read := func() string {
+		w := httptest.NewRecorder()
+		m.ServeHTTP(w, nil)
+		return w.Body.String()
+	}
+
+	var calls sync.WaitGroup
+	for i := range 1100 {
+		calls.Go(func() {
+			c := &call.Call{Tool: "answer", Person: call.Person{Name: fmt.Sprint("user-", i)}}
+			m.ObserveStart(c)
+			m.Observe(server.Ended{Call: c, Outcome: "ok"})
+		})
+		if i%100 == 0 {
+			calls.Go(func() { read() })
+		}
+	}
+	calls.Wait()
+
+	page := read()
+	compare.Equal(t, "names", strings.Count(page, `outcome="cancelled"} 0`), 1001)
+	compare.Contains(t, "the page", page, `calls_total{tool="answer",client="other",outcome="ok"} 100`)
 }
 
 // The alert rules and the dashboard use metrics that exist.

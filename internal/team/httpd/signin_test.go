@@ -146,9 +146,10 @@ func TestPeople(t *testing.T) {
 }
 
 // A valid token is no use to people on the list, by name or subject. Their refusals have their
-// name, and so has that of a token without a scope. The series of all people begin with 0.
+// name if they have called, in the log in any case, and so has that of a token without a scope.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		asks := post(tool, "")
 		var list *Denied
 		s := serve(t, slow, signIn, func(o *Options) {
 			list = NewDenied(true)
@@ -160,21 +161,21 @@ func TestDenied(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		set("\n")
+		s.request(by(bob, asks), 200)
 		set("\ufeffbob\r\n carol \n")
-		synctest.Wait()
-		s.metrics(`tokens_total{tool="answer",client="bob",model="gpt-5.2",kind="output"} 0`)
 
 		const denied = "the operator has denied you access\n"
 		s.request(by(bob, message), 403, denied)
 		s.request(by(sign(t, home, `{"sub":"carol","email":"c@x.jp"}`), message), 403, denied)
 		s.request(by(sign(t, home, `{"email":"dave","scope":""}`), message), 403)
-		s.request(by(sign(t, home, "{}"), message), 200)
+		s.request(by(sign(t, home, "{}"), asks), 200)
 		s.metrics(
 			`rejected_requests_total{status="403",reason="denied",client="bob"} 1`,
-			`rejected_requests_total{status="403",reason="denied",client="c@x.jp"} 1`,
-			`rejected_requests_total{status="403",reason="the token lacks a scope",client="dave"} 1`,
+			`rejected_requests_total{status="403",reason="denied",client="other"} 1`,
+			`rejected_requests_total{status="403",reason="the token lacks a scope",client="other"} 1`,
 			`rejected_requests_total{status="429",reason="person",client="alice"} 0`,
-			`searches_total{tool="answer",client="alice",model="gpt-5.2"} 0`,
+			`searches_total{tool="answer",client="alice",model="gpt-5.2"} 1`,
 		)
 
 		set("\n")

@@ -61,6 +61,11 @@ func (t *Tokens) Names() []string {
 	return t.holders.Load().names
 }
 
+// Has reports whether there is a token of a name.
+func (t *Tokens) Has(name string) bool {
+	return slices.Contains(t.Names(), name)
+}
+
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
