@@ -134,6 +134,9 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
+// metricsToken is that of Prometheus.
+const metricsToken = "token-of-prometheus"
+
 // former is who has a token that was replaced.
 const former = "former"
 
@@ -185,6 +188,7 @@ func (w *world) write(name, data string) {
 // tokenList is the file of the tokens.
 func (w *world) tokenList() string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "metrics:%s\n", metricsToken)
 	for _, name := range names {
 		fmt.Fprintf(&b, "%s:%s\n", name, w.tokens[name])
 	}
@@ -469,7 +473,7 @@ func (w *world) scrape(rep *replica) {
 		return
 	}
 	req, _ := http.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil)
-	req.Header.Set("Authorization", "Bearer "+w.tokens["david"])
+	req.Header.Set("Authorization", "Bearer "+metricsToken)
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(
 		ctx context.Context, network, _ string,
 	) (net.Conn, error) {
@@ -481,6 +485,9 @@ func (w *world) scrape(rep *replica) {
 		return
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		w.t.Errorf("the metrics are %s", resp.Status)
+	}
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
 		series, value, _ := strings.Cut(lines.Text(), " ")

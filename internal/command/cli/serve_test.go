@@ -156,6 +156,87 @@ func TestLoggedLimits(t *testing.T) {
 	}
 }
 
+// The start says which token reads /metrics, unless there is one, and if no token is for calls.
+func TestMetricsWarning(t *testing.T) {
+	const (
+		alice     = "alice:0123456789abcdef"
+		bob       = " bob:0123456789abcdeF"
+		reader    = " metrics:0123456789abcDEF"
+		elsewhere = "; --metrics ADDRESS serves it without one on an address of its own"
+		signIn    = "--public-url https://mcp.example.com/mcp --oauth-scope mcp --oauth-issuer http://127.0.0.1:9 "
+	)
+	for _, tt := range []struct{ name, flags, tokens, want string }{
+		{"no token", "", "", ""},
+		{"two names", "", alice + bob,
+			"/metrics needs a token of MCP_HTTP_TOKENS named metrics" + elsewhere},
+		{"one name", "", alice,
+			"/metrics needs a token of MCP_HTTP_TOKENS named metrics or alice" + elsewhere},
+		{"one name, sign-in", signIn, alice,
+			"/metrics needs a token of MCP_HTTP_TOKENS named metrics" + elsewhere},
+		{"sign-in", signIn, "",
+			"/metrics needs a token of MCP_HTTP_TOKENS named metrics" + elsewhere},
+		{"an address of its own", "--metrics 127.0.0.1:0", alice, ""},
+		{"its token", "", alice + reader, ""},
+		{"its token, sign-in", signIn, reader, ""},
+		{"its token alone", "", reader,
+			"all calls get 403: a token named metrics opens /metrics only, and there is no other"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := strings.Fields(serve + "--notice 0s --drain 0s --offline " + tt.flags)
+			_, _, stderr := run(ended(t), []string{"MCP_HTTP_TOKENS=" + tt.tokens}, nil, args...)
+
+			got := ""
+			for line := range strings.Lines(stderr) {
+				_, text, ok := strings.Cut(line, " WRN ")
+				if ok && !strings.HasPrefix(text, "the keys cannot be read") {
+					got += text
+				}
+			}
+			compare.Equal(t, "warnings", strings.TrimSuffix(got, "\n"), tt.want)
+		})
+	}
+}
+
+// A call begins the series of its person: those of calls that are cancelled are 0.
+func TestServedMetrics(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	log, stderr := io.Pipe()
+	go func() {
+		args := strings.Fields(serve + "--offline --notice 0s --drain 0s")
+		environ := []string{"MCP_HTTP_TOKENS=alice:0123456789abcdef metrics:0123456789abcDEF"}
+		Run(ctx, args, environ, nil, io.Discard, stderr)
+		stderr.Close()
+	}()
+
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		m := at.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		go io.Copy(io.Discard, log)
+		server := "http://127.0.0.1" + m[1]
+		issuer{Token: "none"}.ask(t, server) // alice calls
+
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer 0123456789abcDEF")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		const calls = `openai_responses_mcp_calls_total{tool="answer",client="alice",outcome=`
+		compare.Contains(t, "the page", string(page), calls+"\"ok\"} 1\n")
+		compare.Contains(t, "the page", string(page), calls+"\"cancelled\"} 0\n")
+		return
+	}
+	t.Error("the server did not start")
+}
+
 // An address of IPv4 is listened on alone.
 func TestListen(t *testing.T) {
 	ln, err := listen("0.0.0.0:0")

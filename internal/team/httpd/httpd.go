@@ -186,6 +186,7 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
+	s.Metrics.limits = s.Budget.Limits
 	if !s.Access.Authenticates() {
 		for tool := range s.Metrics.profiles {
 			s.Metrics.ObserveStart(&call.Call{

@@ -15,6 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 const (
@@ -27,6 +28,7 @@ const (
 type Metrics struct {
 	profiles map[string]answer.Profile // by tool
 	gauges   func() []gauge            // set before the first request
+	limits   budget.Limits             // of the quotas, set before the first request
 
 	families []*family // in the order of the page
 
@@ -135,11 +137,18 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		server.OutcomeOK,
 		server.OutcomeError,
 		server.OutcomeCancelled,
+		server.OutcomeLimited,
 	} {
 		m.count(0, server.Ended{
 			Call:    c,
 			Outcome: outcome,
 		})
+	}
+
+	for _, q := range m.limits.All() {
+		if q.Limit > 0 {
+			m.limited.add(0, "%s,limit=%q", m.caller(c), q.Name)
+		}
 	}
 	m.rejectNone(c.Person.Name)
 }
@@ -155,10 +164,14 @@ func (m *Metrics) Observe(c server.Ended) {
 	}
 }
 
+// caller returns the labels of the tool and the person of a call.
+func (m *Metrics) caller(c *call.Call) string {
+	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.person(c.Person.Name, true))
+}
+
 // count counts a call for its person (n is 1), or begins the series with a call that has no figures (0).
 func (m *Metrics) count(n float64, c server.Ended) {
-	caller := fmt.Sprintf("tool=%q,client=%q",
-		c.Tool, m.person(c.Person.Name, true))
+	caller := m.caller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
 	if c.Limit != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -68,7 +69,7 @@ func TestFirstPage(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	got := page(t, 1100)
 
-	const series = 3 * (1000 + 1) // ok, error and cancelled, also of other
+	const series = 4 * (1000 + 1) // ok, error, cancelled and limited, also of other
 	compare.Equal(t, "series of calls", strings.Count(got, prefix+"calls_total{"), series)
 	for _, others := range []string{
 		prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`,
@@ -92,6 +93,7 @@ func TestNamesOfCallers(t *testing.T) {
 		}}
 		s := serve(t, slow, func(o *Options) {
 			o.Metrics = NewMetrics(prices)
+			o.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1, USDPerDayOfAll: 0.01}})
 			o.People.Limits.MaxCalls = 1024 // a quarter is that of a person
 		})
 
@@ -108,7 +110,10 @@ func TestNamesOfCallers(t *testing.T) {
 		s.metrics(
 			"calls_total"+client+`,outcome="cancelled"} 0`,
 			"calls_total"+client+`,outcome="error"} 0`,
+			"calls_total"+client+`,outcome="limited"} 0`,
 			"calls_total"+client+`,outcome="ok"} 0`,
+			"limited_calls_total"+client+`,limit="day"} 0`,
+			"limited_calls_total"+client+`,limit="usd_all"} 0`,
 			"cost_usd_total"+model+"} 0",
 			`rejected_requests_total{status="429",reason="bytes",client="alice"} 0`,
 			`rejected_requests_total{status="429",reason="person",client="alice"} 0`,
@@ -134,6 +139,7 @@ func TestNamesOfCallers(t *testing.T) {
 func TestStartsAtOnce(t *testing.T) {
 	m := NewMetrics(map[string]answer.Profile{"answer": {}})
 	m.gauges = func() []gauge { return nil }
+	m.limits.CallsPerHour = 1
 	read := func() string {
 		w := httptest.NewRecorder()
 		m.ServeHTTP(w, nil)
