@@ -41,17 +41,24 @@ func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Bu
 	default:
 		return nil, errors.New("MCP_STORE_NAMES is not 0 or 1")
 	}
+	o.Store, err = s.Store(files)
+	return budget.New(o), err
+}
+
+// Store returns the store of the quotas that the environment names, or nil. files follow a change of
+// its URL. The error is about that.
+func (s *Service) Store(files *Files) (*budget.Store, error) {
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
-		return budget.New(o), err
+		return nil, err
 	}
 
-	o.Store = budget.NewStore(llm.Roots, s.Log)
+	store := budget.NewStore(llm.Roots, s.Log)
 	if s.dial != nil {
-		o.Store.Dial = s.dial
+		store.Dial = s.dial
 	}
 	accept := func(raw []byte) error {
-		u, err := o.Store.SetURL(strings.TrimSpace(string(raw)))
+		u, err := store.SetURL(strings.TrimSpace(string(raw)))
 		if err != nil {
 			return err
 		}
@@ -63,19 +70,20 @@ func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Bu
 	if path != "" {
 		files.Add("URL of the store", path, raw, accept)
 	}
-	return budget.New(o), accept(raw)
+	return store, accept(raw)
 }
 
-// checkPrices returns an error that names the models without a price, if a limit in USD needs it.
+// checkPrices returns an error that names the models without a price, if a limit in USD needs it. With
+// --offline, too: it tries a configuration, and costs nothing.
 func (s *Service) checkPrices(l budget.Limits) error {
 	if l.USDPerDay == 0 && l.USDPerDayOfAll == 0 {
 		return nil
 	}
 	var models []string
 	for _, tool := range call.Tools {
-		profile := s.Profiles[tool.Name]
-		if profile.Price == nil && !slices.Contains(models, profile.Model) {
-			models = append(models, profile.Model)
+		model := s.Config.ModelProfiles[tool.Name].Model
+		if s.Config.PriceOf(model) == nil && !slices.Contains(models, model) {
+			models = append(models, model)
 		}
 	}
 	if len(models) == 0 {

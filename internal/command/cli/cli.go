@@ -91,6 +91,7 @@ func (a *app) command() *cobra.Command {
 		a.loginCommand(),
 		a.doctorCommand(),
 		a.setupCommand(),
+		a.quotaCommand(),
 	)
 	root.SetOut(a.stdout)
 	root.SetFlagErrorFunc(flagError)

@@ -171,7 +171,7 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		return args, checkOrder(c, args, rest)
 	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return args, nil
-	case c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+	case c.HasSubCommands() && (c == root || !c.Runnable()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
 		return nil, unknownCommand(c, rest[0])
 	case asks(c):
 		return asWords(args), checkDebug(c, args)

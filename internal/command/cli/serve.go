@@ -55,6 +55,7 @@ Environment:
                            of deployments on one store apart
     MCP_STORE_URL_FILE     a file that contains such a URL instead, read again when it
                            changes
+    MCP_STORE_NAMES        0 keeps the names of people out of that store
 
 GET /healthz and /readyz need no token. TLS belongs to a gateway in front:
 https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/deployment.md`

@@ -6,6 +6,7 @@
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	hints.go    what to do about its errors
 //	policy.go   whether it drops keys
+//	report.go   who has used what of the quotas there
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
 //

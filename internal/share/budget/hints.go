@@ -58,15 +58,15 @@ var hints = []struct {
 			"no password is set",
 			"unauthenticated multibulk length", // more than ten arguments
 		},
-		hint:  "correct the user and the password of the URL",
-		asks:  true,
+		hint: "correct the user and the password of the URL",
+		asks: true,
 	},
 
 	// acl.c, and script.c for a command of the script.
 	{
 		words: []string{"NOPERM", "The user executing the script"},
 		hint: "give the account its rights: ~{openai-responses-mcp}:* +eval +evalsha +get +set +del " +
-			"+time +select",
+			"+time +select +zadd +zremrangebyscore +zrevrange +zrem +expire",
 	},
 
 	// server.c.
@@ -129,7 +129,7 @@ func (s *Store) isSentinel(ctx context.Context) bool {
 	u := *s.url.Load()
 	u.User = nil
 	u.Path = ""
-	conn, err := s.connect(ctx, &u, false)
+	conn, err := s.connect(ctx, &u, ofScript)
 	if err != nil {
 		return false
 	}

@@ -16,7 +16,7 @@ const dropsHint = "set its maxmemory-policy to noeviction"
 func (s *Store) policy(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, useTime)
 	defer cancel()
-	conn, err := s.connect(ctx, s.url.Load(), true)
+	conn, err := s.connect(ctx, s.url.Load(), ofInfo)
 	if err != nil {
 		return ""
 	}

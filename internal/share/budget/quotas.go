@@ -140,9 +140,14 @@ func (b *Budget) name(p call.Person) string {
 	return p.Name
 }
 
+// idOf returns the pseudonym of a person in the store.
+func idOf(person string) string {
+	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(person)))
+}
+
 // buckets returns those that a change is about.
 func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
-	id := fmt.Sprintf("%.16x", sha256.Sum256([]byte(cmp.Or(person.ID, b.User))))
+	id := idOf(cmp.Or(person.ID, b.User))
 	for _, q := range b.Limits.All() {
 		of := bucket{
 			Quota:   q,

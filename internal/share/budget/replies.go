@@ -17,10 +17,19 @@ const numbers = "*4\r"
 // SELECT and errors have no length.
 type replies struct {
 	net.Conn
-	info  bool   // the reply is that of INFO in place of take.lua
+	form  form
 	size  int    // of the reply, in bytes
 	start []byte // of the current line, at most maxStart
 }
+
+// form is what the replies of a connection are.
+type form int
+
+const (
+	ofScript form = iota
+	ofInfo
+	anyReply // of a command for operators
+)
 
 // maxStart is the length of the longest line that begins a reply, $9999\r.
 const maxStart = 6
@@ -49,9 +58,12 @@ func (r *replies) Read(p []byte) (int, error) {
 
 // fits reports whether a reply may have a line that starts so, and its size.
 func (r *replies) fits(start string) bool {
+	if r.form == anyReply {
+		return true
+	}
 	isArray := strings.HasPrefix(start, "*")
 	isText := strings.HasPrefix(start, "$")
-	if r.info {
+	if r.form == ofInfo {
 		isLong := len(strings.TrimSuffix(start, "\r")) == maxStart
 		return !isArray && !(isText && isLong) && r.size <= 3*maxReply
 	}

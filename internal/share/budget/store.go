@@ -103,11 +103,11 @@ func (s *Store) renew(pool *redis.Pool) bool {
 
 // dial connects to the store until ctx ends.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	return s.connect(ctx, s.url.Load(), false)
+	return s.connect(ctx, s.url.Load(), ofScript)
 }
 
-// connect connects to a URL, for the script or for INFO. redigo sees no TLS: the check of replies is above it.
-func (s *Store) connect(ctx context.Context, to *url.URL, info bool) (redis.Conn, error) {
+// connect connects to a URL. redigo sees no TLS: the check of replies is above it.
+func (s *Store) connect(ctx context.Context, to *url.URL, f form) (redis.Conn, error) {
 	u := *to
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
@@ -117,7 +117,7 @@ func (s *Store) connect(ctx context.Context, to *url.URL, info bool) (redis.Conn
 		if err == nil && secure {
 			conn, err = s.secure(ctx, conn, u.Hostname())
 		}
-		return &replies{Conn: conn, info: info}, err
+		return &replies{Conn: conn, form: f}, err
 	}
 	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
 }

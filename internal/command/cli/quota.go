@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+)
+
+// quotaFlags are the flags of quota.
+type quotaFlags struct {
+	app    *app
+	common commonFlags
+}
+
+// quotaCommand shows what people have used of their quotas, and resets that.
+func (a *app) quotaCommand() *cobra.Command {
+	f := &quotaFlags{app: a}
+	c := &cobra.Command{
+		Use:   "quota [NAME]",
+		Short: "show who has used how much of the limits",
+		Long: `Show what people have used of the limits of serve, what is left, and when a limit is
+whole again. Without NAME these are all people together, and the twenty people who have
+used the most. NAME is that of a token, the name or "ISSUER SUB" of a person who signs
+in, or user:NAME over stdio.
+
+It reads the store of the limits, Valkey or Redis, that MCP_STORE_URL or
+MCP_STORE_URL_FILE names.`,
+		Example: `  openai-responses-mcp quota
+  openai-responses-mcp quota alice
+  openai-responses-mcp quota reset alice`,
+		Args: cobra.ArbitraryArgs,
+		RunE: f.show,
+	}
+	reset := &cobra.Command{
+		Use:   "reset NAME",
+		Short: "forget what a person has used",
+		Long: `Forget what a person has used, so that the limits are whole again. NAME is as in quota;
+one that several people have is an error.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: f.reset,
+	}
+	f.common.addConfig(c)
+	f.common.addConfig(reset)
+	c.AddCommand(reset)
+	return c
+}
+
+// store returns the store of the limits.
+func (f *quotaFlags) store() (*service.Service, *budget.Store, error) {
+	s, err := f.app.start(&f.common)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := s.Store(s.NewFiles())
+	switch {
+	case err != nil:
+		err = usageError("", "%v", err)
+	case store == nil:
+		err = usageError("set MCP_STORE_URL, or MCP_STORE_URL_FILE, to that of serve",
+			"there is no store of the limits: without one each process has its own")
+	}
+	if err != nil {
+		s.Close()
+	}
+	return s, store, err
+}
+
+// show prints what people have used.
+func (f *quotaFlags) show(c *cobra.Command, words []string) error {
+	s, store, err := f.store()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	name := strings.Join(words, " ")
+	list, err := store.Report(c.Context(), name)
+	if err != nil {
+		return storeError(c.Context(), store, err)
+	}
+	if len(list) == 0 {
+		words := "nobody has used anything"
+		if name != "" {
+			words = name + " has used nothing"
+		}
+		_, err = fmt.Fprintln(f.app.stdout, words+", as far as a limit counts it")
+		return err
+	}
+
+	w := tabwriter.NewWriter(f.app.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", s.Config.Location)
+	for _, u := range list {
+		full := u.Full.In(s.Config.Location).Format(time.DateOnly + " 15:04")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
+			cmp.Or(u.Name, "all people"), u.Limit, u.Used, u.Reserved, u.Left, full)
+	}
+	return w.Flush()
+}
+
+// storeError is the failure of a use of the store.
+func storeError(ctx context.Context, store *budget.Store, err error) error {
+	return &failure{exitFailed, err.Error(), store.Hint(ctx, err)}
+}
+
+// reset forgets what a person has used.
+func (f *quotaFlags) reset(c *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return usageError(seeHelp(c), "reset needs a NAME")
+	}
+	s, store, err := f.store()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	name := strings.Join(words, " ")
+	err = store.Reset(c.Context(), name)
+	if err != nil {
+		return storeError(c.Context(), store, err)
+	}
+	_, err = fmt.Fprintf(f.app.stdout, "%s has used nothing from now on\n", name)
+	return err
+}

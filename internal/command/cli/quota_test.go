@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// usedStore returns the URL of a store where people have used something: alice the most, who has a token
+// and runs a call, and then two people who are called bob. 22 others, without names, have asked once.
+func usedStore(t *testing.T) string {
+	server := redistest.New(t)
+	store := budget.NewStore(func(context.Context) (*x509.CertPool, error) { return nil, nil },
+		slog.New(slog.DiscardHandler))
+	url := "redis://" + server.Address
+	_, err := store.SetURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := budget.New(budget.Options{
+		Limits: budget.Limits{
+			CallsPerHour:      10,
+			TokensPerDay:      200_000,
+			TokensPerDayOfAll: 1_000_000,
+			USDPerDay:         2,
+		},
+		Prices: map[string]*call.Price{"answer_quick": {Input: 2, Output: 10}},
+		Store:  store,
+	})
+	take := func(id, name string) *budget.Taken {
+		taken, err := b.Take(&call.Call{Tool: "answer_quick", Person: call.Person{ID: id, Name: name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return taken
+	}
+	use := func(id, name string, tokens int64) {
+		take(id, name).Settle(call.Used{Usage: call.Usage{Input: tokens}}, true)
+	}
+
+	use("token:alice", "alice", 190_000)
+	take("token:alice", "alice")
+	use("token:bob", "bob", 150_000)
+	use("https://issuer.example 7", "bob", 130_000)
+	use("https://issuer.example 8", "\x1b[31mred", 120_000)
+	b.NoNames = true
+	for i := range 22 {
+		use(fmt.Sprint("token:p", i), fmt.Sprint("p", i), 1)
+	}
+	return url
+}
+
+// What the command says about a store, one call after the other.
+func TestQuota(t *testing.T) {
+	env := []string{"MCP_STORE_URL=" + usedStore(t)}
+	const when = ` +\d{4}-\d\d-\d\d \d\d:\d\d`
+	const heads = "NAME +LIMIT +USED +RUNNING +LEFT +WHOLE AGAIN \\(Asia/Tokyo\\)\n"
+	const alice = `alice +10 calls an hour +2 +0 +8` + when + "\n" +
+		`alice +200000 tokens a day +(190000|1899\d\d) +10000 +\d\d?` + when + "\n" +
+		`alice +2.00 USD a day +0.3[78]\d* +0.028 +1.59` + when + "\n"
+	const bob = `bob +10 calls an hour +1 +0 +9` + when + "\n" +
+		`bob +200000 tokens a day +(150000|1499\d\d) +0 +500\d\d` + when + "\n" +
+		`bob +2.00 USD a day +0.(3|29\d+) +0 +1.70` + when + "\n"
+
+	for _, tt := range []struct {
+		args string
+		code int
+		want string // of stdout, or of stderr
+	}{
+		{"quota alice", 0, heads + alice},
+		{"quota token:alice", 0, heads + alice},
+		{"quota token:bob", 0, heads + bob},
+		{"quota bob", 0, heads + bob + `bob +10 calls`},
+		{"quota https://issuer.example 7", 0, heads + `bob +10 calls`},
+		{"quota p3", 0, heads + `[0-9a-f]{32} +10 calls an hour +1`}, // without its name
+		{"quota carol", 0, "carol has used nothing, as far as a limit counts it\n"},
+		{"quota reset", 2, "reset needs a NAME"},
+		{"quota reset carol", 1, "nobody of this name has used anything"},
+		{"quota reset bob", 1, "several people have this name: write token:NAME, or issuer and subject"},
+		{"quota", 0, heads + `all people +1000000 tokens a day of all people +59\d{4} +10000 +39\d+` +
+			when + "\n" + alice + bob},
+		{"quota reset https://issuer.example 7", 0, "https://issuer.example 7 has used nothing from now on\n"},
+		{"quota bob", 0, heads + bob + `\z`},
+		{"quota reset bob", 0, "bob has used nothing from now on\n"},
+		{"quota reset alice", 0, "alice has used nothing from now on\n"},
+		{"quota reset alice", 1, "nobody of this name has used anything"},
+		{"quota", 0, heads + `all people .*\n.*red +10 calls`}, // the escape is not printed
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			code, stdout, stderr := run(t.Context(), env, nil, strings.Fields(tt.args)...)
+			compare.Equal(t, "exit code", code, tt.code)
+			got := stdout + stderr
+			if !regexp.MustCompile("^(.*error: )?" + tt.want).MatchString(got) {
+				t.Errorf("it says\n%s\nwant\n%s", got, tt.want)
+			}
+			compare.Equal(t, "escapes", strings.Contains(got, "\x1b"), false)
+			if tt.args == "quota" {
+				people := map[string]bool{}
+				for line := range strings.Lines(stdout) {
+					people[strings.Fields(line)[0]] = true
+				}
+				compare.Equal(t, "people, and the names of all and of columns", len(people) <= 22, true)
+			}
+		})
+	}
+}
+
+// Without a store, or with one that cannot be used, the command says so.
+func TestQuotaWithoutStore(t *testing.T) {
+	for env, want := range map[string]string{
+		"MCP_STORE_URL=":                     "error: there is no store of the limits",
+		"MCP_STORE_URL=x":                    "error: MCP_STORE_URL is not valkey://",
+		"MCP_STORE_URL=redis://127.0.0.1:1":  "hint: see whether the store runs",
+		"MCP_STORE_URL_FILE=/does/not/exist": "error: ",
+	} {
+		t.Run(env, func(t *testing.T) {
+			for _, args := range [][]string{{"quota"}, {"quota", "alice"}, {"quota", "reset", "alice"}} {
+				code, stdout, stderr := run(t.Context(), []string{env}, nil, args...)
+				compare.Equal(t, "it fails", code > 0, true)
+				compare.Equal(t, "stdout", stdout, "")
+				compare.Contains(t, "stderr", stderr, want)
+			}
+		})
+	}
+}
