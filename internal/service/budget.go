@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
@@ -30,7 +31,7 @@ func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Bu
 	for tool, profile := range s.Profiles {
 		o.Prices[tool] = profile.Price
 	}
-	err := s.checkPrices(l)
+	err := s.checkPrices(l.USDPerDay > 0 || l.USDPerDayOfAll > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,43 @@ func (s *Service) Store(files *Files) (*budget.Store, error) {
 	return store, accept(raw)
 }
 
-// checkPrices returns an error that names the models without a price, if a limit in USD needs it. With
+// PersonLimits reads the limits of single people in a file, and again when it changes. tokens returns
+// the names of those that have one; nil: people also sign in, or have other names. A name of no token is
+// a warning.
+func (s *Service) PersonLimits(
+	path string, b *budget.Budget, tokens func() []string, files *Files,
+) error {
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	accept := func(data []byte) error {
+		people, err := budget.ParsePeople(data)
+		if err == nil {
+			err = s.checkPrices(people.HaveUSD())
+		}
+		if err != nil {
+			return err
+		}
+		b.SetPeople(people)
+		s.Log.Info("read the limits of single people", "people", len(people))
+		if tokens == nil {
+			return nil
+		}
+		missing := people.Without(tokens())
+		if len(missing) > 0 {
+			s.Log.Warn("limits of people who have no token", "names", missing)
+		}
+		return nil
+	}
+	files.Add("limits of single people", path, data, accept)
+	return accept(data)
+}
+
+// checkPrices returns an error that names the models without a price, if a limit in USD needs them. With
 // --offline, too: it tries a configuration, and costs nothing.
-func (s *Service) checkPrices(l budget.Limits) error {
-	if l.USDPerDay == 0 && l.USDPerDayOfAll == 0 {
+func (s *Service) checkPrices(needed bool) error {
+	if !needed {
 		return nil
 	}
 	var models []string

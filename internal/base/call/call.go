@@ -65,6 +65,10 @@ type Used struct {
 // Anonymous is the Name of callers over HTTP who have no token.
 const Anonymous = "anonymous"
 
+// TokenHolder is what the IDs of people with a static token begin with. Those of people who sign in are
+// issuer and subject, with a blank between.
+const TokenHolder = "token:"
+
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
 // refusals of one person do not delay people who were not refused.
 type Person struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // commonFlags are those that commands share.
@@ -128,7 +129,7 @@ func (v checked) Set(s string) error {
 		}
 	case "float64":
 		n, err := strconv.ParseFloat(s, 64)
-		if err != nil || n > 1e6 || strings.Trim(s, "0123456789.") != "" {
+		if err != nil || n > budget.MaxUSD || strings.Trim(s, "0123456789.") != "" {
 			s = ""
 		}
 	}

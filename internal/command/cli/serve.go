@@ -70,6 +70,7 @@ type serveFlags struct {
 	maxCalls     int
 	perPerson    int           // 0: a part of maxCalls if there are several people
 	limits       budget.Limits // below 0: those of the configuration
+	limitsFile   string        // with those of single people; "": none
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
@@ -184,6 +185,11 @@ func (f *serveFlags) serve(
 		return usageError("", "%v", err)
 	}
 
+	err = f.personLimits(s, access, quotas, files)
+	if err != nil {
+		return err
+	}
+
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
@@ -244,6 +250,8 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 		"`USD` in 24 hours, at first as much at once; 0: no limit; needs prices in the configuration")
 	flags.Float64Var(&l.USDPerDayOfAll, "usd-per-day-of-all", -1,
 		"the calls of all people may cost `USD` in 24 hours; 0: no limit")
+	flags.StringVar(&f.limitsFile, "limits", "", "a `FILE` with limits of single people, such as "+
+		"alice usd_per_day=5, one a line; read again when it changes")
 	for _, q := range l.All() {
 		flags.Lookup(strings.ReplaceAll(q.Setting, "_", "-")).DefValue = "server." + q.Setting
 	}
@@ -265,6 +273,29 @@ func setUnset[N int | float64](limit *N, setting N) {
 	if *limit < 0 {
 		*limit = setting
 	}
+}
+
+// personLimits reads the limits of single people.
+func (f *serveFlags) personLimits(
+	s *service.Service, access httpd.Access, b *budget.Budget, files *service.Files,
+) error {
+	if f.limitsFile == "" {
+		return nil
+	}
+	if !access.Authenticates() {
+		return usageError(seeServe, "--limits needs bearer tokens or --oauth-issuer: without them all "+
+			"calls are of one person")
+	}
+	var tokens func() []string
+	if access.Resource == nil {
+		tokens = access.Tokens.Names
+	}
+	err := s.PersonLimits(f.limitsFile, b, tokens, files)
+	if err != nil {
+		return usageError("name or issuer and subject, and limits, one person a line: "+
+			"alice tokens_per_day=500000", "--limits %s: %v", f.limitsFile, err)
+	}
+	return nil
 }
 
 // drainTime is how long calls may finish.

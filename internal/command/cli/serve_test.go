@@ -258,7 +258,7 @@ func TestServeSecrets(t *testing.T) {
 			values := strings.NewReplacer("SHORT", short, "DEVICE", os.DevNull)
 			file := writeFile(t, values.Replace(row[2]))
 			env := strings.Replace(values.Replace(row[3]), "PATH", file, 1)
-			args := strings.Replace(row[1], "serve", serve, 1)
+			args := strings.NewReplacer("serve", serve, "PATH", file).Replace(row[1])
 			stderr := checkStart(t, strings.Fields(env), args, row[4])
 
 			if strings.Contains(stderr, short) {
@@ -300,6 +300,7 @@ var effects = map[string][3]string{
 	"calls-per-hour":        {"1", serving},
 	"tokens-per-day":        {"1", serving},
 	"tokens-per-day-of-all": {"1", serving},
+	"limits":                {"LIMITS", serving},
 	"usd-per-day":           {"1", priced},
 	"usd-per-day-of-all":    {"1", priced},
 	"notice":                {"1ms", "--http 127.0.0.1:0 --offline --drain 0s --notice 0s"},
@@ -332,7 +333,8 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	issuer := newIssuer(t)
 	file := writeFile(t, "request: {timeout_ms: 1000}")
 	prices := writeFile(t, "prices: {gpt-5: {input: 1, output: 10}}")
-	values := strings.NewReplacer("ISSUER", issuer.URL, "FILE", file, "PRICES", prices)
+	values := strings.NewReplacer("ISSUER", issuer.URL, "FILE", file, "PRICES", prices,
+		"LIMITS", writeFile(t, "alice calls_per_hour=1"))
 	c, _, _ := Command().Find([]string{"serve"})
 	c.InitDefaultHelpFlag()
 	without := map[[2]string]string{} // sessions, by the other flags and variables

@@ -2,6 +2,7 @@
 //
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
 //	quotas.go   the quotas: what they count, and in what period
+//	people.go   limits of single people
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	hints.go    what to do about its errors
@@ -19,6 +20,7 @@ package budget
 import (
 	"cmp"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -39,16 +41,22 @@ type Options struct {
 // Budget counts what people use. It is safe for concurrent use.
 type Budget struct {
 	Options
-	local *local
+	local  *local
+	people atomic.Pointer[People]
 }
+
+// SetPeople sets the limits of single people from now on.
+func (b *Budget) SetPeople(p People) { b.people.Store(&p) }
 
 // New returns a Budget.
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
-	return &Budget{
+	b := &Budget{
 		Options: o,
 		local:   newLocal(time.Now),
 	}
+	b.SetPeople(nil)
+	return b
 }
 
 // unbegun is how many tokens a request counts of which nothing is known, and of which neither a search

@@ -80,6 +80,9 @@ func (u unit) format(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64)
 }
 
+// MaxUSD is the highest limit in USD.
+const MaxUSD = 1e6
+
 // millionths rounds an amount of USD.
 func millionths(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
 
@@ -148,7 +151,12 @@ func idOf(person string) string {
 // buckets returns those that a change is about.
 func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
 	id := idOf(cmp.Or(person.ID, b.User))
+	own := (*b.people.Load())[person.ID]
 	for _, q := range b.Limits.All() {
+		limit, replaced := own[q.Setting]
+		if replaced {
+			q.Limit = limit
+		}
 		of := bucket{
 			Quota:   q,
 			key:     q.Name + ":",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
@@ -151,7 +152,7 @@ func (r *report) named(name string) []string {
 		return exact
 	}
 
-	ids := []string{idOf("token:" + name)}
+	ids := []string{idOf(call.TokenHolder + name)}
 	for _, of := range r.people(r.ids(0)) {
 		if of[0].Name == name && of[0].ID != ids[0] {
 			ids = append(ids, of[0].ID)

@@ -98,9 +98,6 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// tokenHolder is what the IDs of people with a static token begin with.
-const tokenHolder = "token:"
-
 // MetricsReader is the name of the tokens for /metrics only. Who holds one is no person.
 const MetricsReader = "metrics"
 
@@ -116,7 +113,7 @@ func (a Access) ReadsMetrics() string {
 
 // refusesMetrics returns why a person may not read the metrics, and what to do; "": they may.
 func (a Access) refusesMetrics(p call.Person) (reason, hint string) {
-	if p.ID == tokenHolder+a.ReadsMetrics() {
+	if p.ID == call.TokenHolder+a.ReadsMetrics() {
 		return "", ""
 	}
 	return "/metrics is for tokens named metrics",
@@ -126,7 +123,7 @@ func (a Access) refusesMetrics(p call.Person) (reason, hint string) {
 
 // refusesCalls returns why a person may not call, and what to do; "": they may.
 func (a Access) refusesCalls(p call.Person) (reason, hint string) {
-	if p.ID != tokenHolder+MetricsReader {
+	if p.ID != call.TokenHolder+MetricsReader {
 		return "", ""
 	}
 	return "tokens named metrics open /metrics only", "take one that has another name"

@@ -48,7 +48,7 @@ func (t *Tokens) Authenticate(token string) (call.Person, error) {
 		return call.Person{}, auth.ErrInvalidToken
 	}
 	return call.Person{
-		ID:   tokenHolder + name,
+		ID:   call.TokenHolder + name,
 		Name: name,
 	}, nil
 }

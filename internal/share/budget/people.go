@@ -1,0 +1,123 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// People are the limits of single people, by ID and setting. They replace those of all. 0 is none.
+type People map[string]map[string]float64
+
+// ParsePeople reads lines such as
+//
+//	alice calls_per_hour=20 tokens_per_day=500000 usd_per_day=2.50
+//	https://login.example.com 248289761001 usd_per_day=0
+//
+// A name is that of a token. Who signs in is an issuer and a subject: they can change their name. The
+// error has nothing of a line, which may be a token.
+func ParsePeople(data []byte) (People, error) {
+	if !utf8.Valid(data) || slices.Contains(data, 0) {
+		return nil, errors.New("not UTF-8 text")
+	}
+	people := People{}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	for i, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		id, limits, problem := parsePerson(words)
+		if problem == "" && people[id] != nil {
+			problem = "is about the person of a line before"
+		}
+		if problem != "" {
+			return nil, fmt.Errorf("line %d %s", i+1, problem)
+		}
+		people[id] = limits
+	}
+	return people, nil
+}
+
+// parsePerson reads a line, or says what is wrong with it.
+func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
+	id = call.TokenHolder + words[0]
+	settings := words[1:]
+	if strings.Contains(words[0], "://") && len(settings) > 0 {
+		id = words[0] + " " + settings[0]
+		settings = settings[1:]
+	} else if strings.ContainsAny(words[0], ":=") {
+		return "", nil, "does not begin with the name of a token, or with issuer and subject"
+	}
+
+	limits = map[string]float64{}
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		limit, ok := parseLimit(name, value)
+		_, twice := limits[name]
+		switch {
+		case !ok:
+			return "", nil, "has something else than " + strings.Join(personSettings(), ", ") +
+				", each with = and a number, and no blank around that"
+		case twice:
+			return "", nil, "has a limit twice"
+		}
+		limits[name] = limit
+	}
+	if len(limits) == 0 {
+		return "", nil, "has no limit"
+	}
+	return id, limits, ""
+}
+
+// parseLimit reads the limit of a setting.
+func parseLimit(setting, value string) (limit float64, ok bool) {
+	all := Limits{}.All()
+	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting && !q.ofAll })
+	digits := "0123456789"
+	most := 1e18
+	if i >= 0 && all[i].unit == usd {
+		digits += "."
+		most = MaxUSD
+	}
+	limit, err := strconv.ParseFloat(value, 64)
+	return limit, i >= 0 && err == nil && limit <= most && strings.Trim(value, digits) == ""
+}
+
+// personSettings are the settings that a line may have.
+func personSettings() (names []string) {
+	for _, q := range (Limits{}).All() {
+		if !q.ofAll {
+			names = append(names, q.Setting)
+		}
+	}
+	return names
+}
+
+// HaveUSD reports whether somebody has a limit in USD.
+func (p People) HaveUSD() bool {
+	for limits := range maps.Values(p) {
+		if limits["usd_per_day"] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Without returns the names in p of which there is no token, sorted.
+func (p People) Without(tokens []string) (missing []string) {
+	for id := range p {
+		name, ofToken := strings.CutPrefix(id, call.TokenHolder)
+		if ofToken && !slices.Contains(tokens, name) {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}

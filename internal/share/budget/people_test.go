@@ -1,0 +1,57 @@
+package budget
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// What a file has, or what is wrong with it. An error has nothing of a line.
+func TestParsePeople(t *testing.T) {
+	lines := strings.NewReplacer(" / ", "\n", "CR", "\r", "BOM", "\ufeff", "NUL", "\x00", "BYTE", "\xff")
+	for _, row := range compare.Table(t, "people-file", 2) {
+		t.Run(row[0], func(t *testing.T) {
+			people, err := ParsePeople([]byte(lines.Replace(row[0])))
+			got := fmt.Sprint(map[string]map[string]float64(people))
+			if err != nil {
+				got = err.Error()
+				compare.Equal(t, "the error has a token", strings.Contains(got, "secret"), false)
+			}
+			compare.Equal(t, "people", got, row[1])
+		})
+	}
+}
+
+// The limits of a person replace those of all, and are in force from the next call on. A name that is not
+// of a token selects nothing.
+func TestPersonLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Limits: Limits{CallsPerHour: 3, TokensPerDayOfAll: 1_000_000}})
+		people, err := ParsePeople([]byte("alice calls_per_hour=1\nbob calls_per_hour=0 tokens_per_day=50000\n" +
+			"https://issuer.example 7 calls_per_hour=5"))
+		compare.Equal(t, "error", err, nil)
+		b.SetPeople(people)
+		passed := func(id, name string) (n int) {
+			for range 10 {
+				taken, err := takeCall(b, &call.Call{Person: call.Person{ID: id, Name: name}})
+				if err != "" {
+					return n
+				}
+				settle(taken, 6000)
+				n++
+			}
+			return n
+		}
+		compare.Equal(t, "alice", passed("token:alice", "alice"), 1)
+		compare.Equal(t, "bob, by tokens", passed("token:bob", "bob"), 9)
+		compare.Equal(t, "who signs in", passed("https://issuer.example 7", "carol"), 5)
+		compare.Equal(t, "who calls themselves bob", passed("https://issuer.example 8", "bob"), 3)
+
+		b.SetPeople(nil)
+		compare.Equal(t, "alice without a limit of their own", passed("token:alice", "alice"), 2)
+	})
+}
