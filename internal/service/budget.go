@@ -27,6 +27,7 @@ func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Bu
 		Timeout:  s.Config.Timeout(),
 		Location: s.Config.Location,
 		User:     user,
+		Log:      s.Log,
 	}
 	for tool, profile := range s.Profiles {
 		o.Prices[tool] = profile.Price

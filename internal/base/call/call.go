@@ -59,7 +59,8 @@ type Used struct {
 	// ends it.
 	Ahead int
 
-	Limit string // budget: the one that refused the call: hour, day or all; "": none
+	Limit string // budget: the name of the one that refused the call; "": none
+	Quota string // budget: what is used of the limit that is nearly used up; "": none is
 }
 
 // Anonymous is the Name of callers over HTTP who have no token.

@@ -44,7 +44,7 @@ func usedStore(t *testing.T) string {
 		return taken
 	}
 	use := func(id, name string, tokens int64) {
-		take(id, name).Settle(call.Used{Usage: call.Usage{Input: tokens}}, true)
+		take(id, name).Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, true)
 	}
 
 	use("token:alice", "alice", 190_000)

@@ -148,7 +148,10 @@ func (s *Server) runInSlot(
 	defer func() {
 		unsent := a == nil && c.Attempts == 0
 		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
-		c.Guessed = taken.Settle(c.Used, !free)
+		taken.Settle(c, !free)
+		if a != nil {
+			a.Meta.Quota = c.Quota
+		}
 		s.observe(c, began, a, err)
 	}()
 	defer s.recoverCall(c.Tool, &err)

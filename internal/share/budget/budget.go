@@ -20,6 +20,7 @@ package budget
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,7 @@ type Options struct {
 	Location *time.Location         // of the times in errors; nil: UTC
 	User     string                 // the ID of the person who has none
 	NoNames  bool                   // the store gets no names of people
+	Log      *slog.Logger           // nil: discard
 	Store    *Store                 // nil: the limits are those of this process
 }
 
@@ -42,6 +44,7 @@ type Options struct {
 type Budget struct {
 	Options
 	local  *local
+	near   *near
 	people atomic.Pointer[People]
 }
 
@@ -54,6 +57,7 @@ func New(o Options) *Budget {
 	b := &Budget{
 		Options: o,
 		local:   newLocal(time.Now),
+		near:    newNear(),
 	}
 	b.SetPeople(nil)
 	return b
@@ -104,6 +108,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		taken.local = b.local.take(b.buckets(taken.person, ask)).minute
 	}
 	if r.refused == 0 {
+		c.Quota = b.note(c.Person, buckets, r)
 		return taken, nil
 	}
 
@@ -134,15 +139,15 @@ func (b *Budget) refusal(refused bucket, r reply) error {
 		used, limit, refused.words(), at.Format(format), b.Location, in)
 }
 
-// Settle notes what a call has used when it has ended, and frees what it had reserved. It returns how
-// many of the tokens are a guess: those of requests of which the API has told nothing. Unless it
-// counts, the call is given back, too.
-func (t *Taken) Settle(used call.Used, counts bool) (guessed int64) {
+// Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it counts,
+// the call is given back, too. It sets Guessed, of requests of which the API has told nothing, and Quota.
+func (t *Taken) Settle(c *call.Call, counts bool) {
 	b := t.budget
-	guess := b.usual(t.tool, unbegun, 0).times(used.Unknown - used.Begun).
-		plus(t.reserved.times(used.Begun))
+	guess := b.usual(t.tool, unbegun, 0).times(c.Unknown - c.Begun).
+		plus(t.reserved.times(c.Begun))
+	c.Guessed = guess[tokens]
 	end := change{
-		use:     b.known(t.tool, used).plus(guess),
+		use:     b.known(t.tool, c.Used).plus(guess),
 		reserve: t.reserved.times(-1),
 		minute:  t.local,
 		anyway:  true,
@@ -150,22 +155,28 @@ func (t *Taken) Settle(used call.Used, counts bool) (guessed int64) {
 	if !counts {
 		end.use[calls] = -1
 	}
-	b.local.take(b.buckets(t.person, end))
+	buckets := b.buckets(t.person, end)
+	r := b.local.take(buckets)
 
 	end.minute = t.store
 	switch t.stored {
-	case storeDone:
-		b.Store.settle(b.buckets(t.person, end))
-		return guess[tokens]
 	case storeUnsure: // the script may have run: nothing is given back, or taken twice
 		end.use = end.use.plus(end.reserve).notNegative()
 	case storeUnused: // the store does not know of the call
 		end.use[calls]++
 	}
-	end.reserve = amount{}
-	end.minute = -1
-	b.Store.take(b.buckets(t.person, end))
-	return guess[tokens]
+	settle := b.Store.settle
+	if t.stored != storeDone {
+		end.reserve = amount{}
+		end.minute = -1
+		settle = b.Store.take
+	}
+	inStore := b.buckets(t.person, end)
+	stored, o := settle(inStore)
+	if o == storeDone {
+		buckets, r = inStore, stored
+	}
+	c.Quota = cmp.Or(b.note(t.person, buckets, r), c.Quota)
 }
 
 // known is what a call has used as far as the API has told.

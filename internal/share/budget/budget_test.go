@@ -31,7 +31,7 @@ func takeCall(b *Budget, c *call.Call) (*Taken, string) {
 
 // settle ends a call that has used tokens.
 func settle(taken *Taken, tokens int64) {
-	taken.Settle(call.Used{Usage: call.Usage{Input: tokens}}, true)
+	taken.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, true)
 }
 
 // The calls of a person after each other. Each ends as its row says.
@@ -57,8 +57,9 @@ func TestSettle(t *testing.T) {
 					Unknown: tt.Unknown,
 					Begun:   tt.Begun,
 				}
-				guessed := taken.Settle(used, tt.Sent)
-				compare.Equal(t, tt.What+": a guess", guessed > 0, tt.Unknown > 0)
+				c := &call.Call{Used: used}
+				taken.Settle(c, tt.Sent)
+				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unknown > 0)
 			}
 			bucket := b.buckets(alice, change{use: amount{tokens: 1}})[0]
 			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
@@ -94,12 +95,12 @@ func TestUSD(t *testing.T) {
 			taken, err := takeCall(b, c)
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
-				taken.Settle(call.Used{
+				taken.Settle(&call.Call{Used: call.Used{
 					Usage:    call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
 					Searches: tt.Search,
 					Unknown:  tt.Unknown,
 					Begun:    tt.Begun,
-				}, true)
+				}}, true)
 			} else {
 				compare.Equal(t, "limit", c.Limit, "usd")
 			}

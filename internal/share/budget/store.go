@@ -205,16 +205,17 @@ func (s *Store) take(buckets []bucket) (r reply, o outcome) {
 }
 
 // settle notes the end of a call that the store knows: now, or once the store works again.
-func (s *Store) settle(end []bucket) {
-	_, o := s.take(end)
+func (s *Store) settle(end []bucket) (r reply, o outcome) {
+	r, o = s.take(end)
 	if o != storeUnused || len(end) == 0 {
-		return
+		return r, o
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.ends) < maxEnds {
 		s.ends = append(s.ends, end)
 	}
+	return r, o
 }
 
 // settleEnds notes the ends of calls that the store has missed.
