@@ -44,6 +44,10 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// Used, if not nil, is told of each use: how long it took, and whether the store fails since then.
+	// It may be set before the first use.
+	Used func(took time.Duration, fails bool)
+
 	roots   func(context.Context) (*x509.CertPool, error)
 	log     *slog.Logger
 	url     atomic.Pointer[url.URL]
@@ -236,6 +240,13 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
 	defer func() { <-s.uses }()
 
+	fails := false
+	began := time.Now()
+	defer func() {
+		if s.Used != nil {
+			s.Used(time.Since(began), fails)
+		}
+	}()
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
@@ -253,7 +264,8 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 		err = fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 
-	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
+	fails = s.renew(pool) && s.failing.CompareAndSwap(0, 1)
+	if fails {
 		log := s.log.With("err", err)
 		hint := s.hint(ctx, err)
 		if hint != "" {

@@ -186,6 +186,9 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
+	if s.Budget.Store != nil {
+		s.Budget.Store.Used = s.Metrics.useStore
+	}
 	names := []string{call.Anonymous}
 	if s.Access.Authenticates() {
 		names = s.Access.Tokens.Names()

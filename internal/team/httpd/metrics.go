@@ -31,6 +31,7 @@ type Metrics struct {
 
 	calls, errors, limited, rejected, tokens, searches, cost, retries *family // counters
 	callTime, apiTime, waitTime                                       *family // histograms
+	storeFailures, storeTime                                          *family // a series each
 
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names in the metrics
@@ -50,6 +51,9 @@ type family struct {
 
 // buckets are those of the histograms, in seconds.
 var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+
+// storeBuckets are those of the uses of the store, which have half a second.
+var storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 
 // NewMetrics returns metrics without any calls. The profiles of the tools name the models.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
@@ -71,11 +75,15 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		"Time of the requests of a call to the API.")
 	m.waitTime = m.declare("rate_limit_wait_seconds", "histogram",
 		"Time that a call waited for the API's rate limit.")
+	m.storeFailures = m.declare("store_failures_total", "counter", "Times that the store began to fail.")
+	m.storeTime = m.declare("store_seconds", "histogram", "Time of the uses of the store.")
 
 	// Zeros, so that the first one is an increase.
 	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.rejectNone("")
+	m.storeFailures.series.NewFloatCounter(m.storeFailures.name)
+	m.storeTime.series.NewPrometheusHistogramExt(m.storeTime.name, storeBuckets)
 	for tool := range profiles {
 		for _, kind := range call.Kinds() {
 			m.errors.add(0, "tool=%q,kind=%q", tool, kind.Label())
@@ -187,6 +195,16 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	m.callTime.addTime(n, ended, c.Duration)
 	m.apiTime.addTime(n, ended, c.Time)
 	m.waitTime.addTime(n, tool, c.Waited)
+}
+
+// useStore counts a use of the store, after which it fails or not.
+func (m *Metrics) useStore(took time.Duration, fails bool) {
+	f := m.storeTime
+	f.series.GetOrCreatePrometheusHistogramExt(f.name, storeBuckets).Update(took.Seconds())
+	if fails {
+		f = m.storeFailures
+		f.series.GetOrCreateFloatCounter(f.name).Add(1)
+	}
 }
 
 // reject counts n requests that were refused.
