@@ -66,6 +66,7 @@ func run() error {
 		f.run(f.tokens),
 		f.run(f.latency),
 		f.run(f.faults, "appendonly", "yes"),
+		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),
 	)
 }
 

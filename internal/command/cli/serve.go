@@ -69,11 +69,18 @@ type serveFlags struct {
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
+	withoutStore string // allow or refuse
 	hosts        []string
 	trustedProxy netip.Addr // the zero value is none
 	anonymous    bool
 	signIn       oauth.Options // where people sign in
 }
+
+// Values of --without-store.
+const (
+	allow  = "allow"
+	refuse = "refuse"
+)
 
 // serveCommand runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
@@ -81,6 +88,8 @@ func (a *app) serveCommand() *cobra.Command {
 		app:       a,
 		common:    commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
 		logFormat: logging.Text,
+
+		withoutStore: allow,
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -108,6 +117,9 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.Lookup("tokens-per-day").DefValue = "server.tokens_per_day"
 	flags.IntVar(&f.budget.TokensPerDayOfAll, "tokens-per-day-of-all", 0,
 		"the calls of all people may use `N` tokens in 24 hours; 0, the default: no limit")
+	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
+		"store fails: allow, by the limits of this replica, or refuse (default allow)",
+		allow, refuse)
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -185,6 +197,9 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return usageError("", "%v", err)
 	}
+	if quotas.Refuse && quotas.Store == nil {
+		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
+	}
 
 	registry := people.New(people.Limits{
 		MaxCalls:  f.maxCalls,
@@ -235,6 +250,7 @@ func (f *serveFlags) serve(
 func (f *serveFlags) budgetOptions(s *service.Service) budget.Options {
 	o := s.BudgetOptions(call.Anonymous) // for callers without an ID, in the keys of the store
 	o.TokensPerDayOfAll = f.budget.TokensPerDayOfAll
+	o.Refuse = f.withoutStore == refuse
 	if f.budget.CallsPerHour >= 0 {
 		o.CallsPerHour = f.budget.CallsPerHour
 	}
@@ -343,6 +359,9 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	add("calls_per_hour", o.Budget.CallsPerHour)
 	add("tokens_per_day", o.Budget.TokensPerDay)
 	add("tokens_per_day_of_all", o.Budget.TokensPerDayOfAll)
+	if o.Budget.Refuse {
+		log = log.With("without_store", refuse)
+	}
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}

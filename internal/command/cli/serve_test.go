@@ -216,6 +216,7 @@ var effects = map[string][3]string{
 	"calls-per-hour":        {"1", serving},
 	"tokens-per-day":        {"1", serving},
 	"tokens-per-day-of-all": {"1", serving},
+	"without-store":         {"refuse", serving, "MCP_STORE_URL=redis://127.0.0.1:1"},
 	"notice":                {"1ms", "--http 127.0.0.1:0 --offline --drain 0s --notice 0s"},
 	"drain":                 {"1m", "--http 127.0.0.1:0 --offline --notice 0s"},
 	"log-format":            {"json", serving},

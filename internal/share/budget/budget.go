@@ -32,6 +32,7 @@ type Options struct {
 	Location *time.Location // of the times in errors; nil: UTC
 	User     string         // the ID of the person who has none
 	Store    *Store         // nil: the limits are those of this process
+	Refuse   bool           // calls that have a limit while the store fails
 }
 
 // Budget counts what people use. It is safe for concurrent use.
@@ -43,6 +44,9 @@ type Budget struct {
 // New returns a Budget.
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
+	if o.Refuse && o.Store != nil {
+		o.Store.meanwhile = "calls that have a limit are refused"
+	}
 	return &Budget{
 		Options: o,
 		local:   newLocal(time.Now),
@@ -64,7 +68,8 @@ type Taken struct {
 }
 
 // Take takes a call from what its person may use, and reserves the tokens that its tool usually takes.
-// One token must be free. The error is of call.KindLimited; then nothing is taken.
+// One token must be free. The error is of call.KindLimited; then nothing is taken, unless a store that
+// has not answered takes the call.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget: b,
@@ -81,6 +86,9 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken.stored = stored
 	taken.store = r.minute
 	switch {
+	case b.Refuse && stored != storeDone && len(buckets) > 0:
+		c.Limit = "store"
+		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	case stored != storeDone:
 		r = b.local.take(buckets)
 		taken.local = r.minute

@@ -56,6 +56,8 @@ type Store struct {
 	failing atomic.Int32  // 1: it fails
 	fresh   atomic.Bool   // it has not worked since SetURL
 
+	meanwhile string // what holds while it fails
+
 	mu   sync.Mutex // guards ends
 	ends [][]bucket // of calls that ended while the store failed, at most maxEnds
 }
@@ -70,6 +72,8 @@ func NewStore(
 		roots: roots,
 		log:   log,
 		uses:  make(chan struct{}, maxUses),
+
+		meanwhile: "they are those of this replica",
 	}
 	s.pool.Store(&redis.Pool{})
 	return s
@@ -271,7 +275,7 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 		if hint != "" {
 			log = log.With("hint", hint)
 		}
-		log.Warn("the store of the limits fails: until it works, they are those of this replica")
+		log.Warn("the store of the limits fails: until it works, " + s.meanwhile)
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure

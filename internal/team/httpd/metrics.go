@@ -261,7 +261,7 @@ func (s *instance) gauges() []gauge {
 		{"tokens_per_day", "The quota of one person; 0: none.", quotas.TokensPerDay},
 		{
 			"store_failing",
-			"1 while the store of the quotas fails: they are those of this replica.",
+			"1 while the store of the quotas fails.",
 			quotas.Store.Failing(),
 		},
 		{"requests_in_flight", "Requests that run or wait.", requests},
