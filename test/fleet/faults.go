@@ -86,19 +86,19 @@ func (f *fleet) refusals(server *redistest.Server) error {
 	if err != nil {
 		return err
 	}
-	err = f.check("refuse: 2 calls", "alice", 2, one, 2)
+	err = f.check("refuse: 2 calls", "alice30", 2, one, 2)
 	server.Kill()
 	err = errors.Join(err,
-		f.check("36 calls at once while the store is down", "alice", 36, one, 0),
-		f.check("3 calls of another person", "bob", 3, one, 0),
+		f.check("36 calls at once while the store is down", "alice30", 36, one, 0),
+		f.check("3 calls of another person", "bob30", 3, one, 0),
 		server.Run(),
 		f.until("works again", 1),
-		f.check("30 calls at once afterwards", "alice", 30, one, perHour-2),
-		f.check("30 calls of the other person", "bob", 30, one, perHour),
+		f.check("30 calls at once afterwards", "alice30", 30, one, perHour-2),
+		f.check("30 calls of the other person", "bob30", 30, one, perHour),
 	)
 
 	_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
-	refused := f.check("36 calls at once while it is stopped", "carol", 36, one, 0)
+	refused := f.check("36 calls at once while it is stopped", "carol30", 36, one, 0)
 	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
 	return errors.Join(err, refused, f.until("works again", 2))
 }

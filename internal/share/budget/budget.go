@@ -4,7 +4,7 @@
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	hints.go    what to do about its errors
-//	policy.go   whether it drops keys
+//	check.go    checks of the store: whether it drops keys, and its clock
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
 //

@@ -79,8 +79,8 @@ func NewStore(
 	return s
 }
 
-// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
-func (s *Store) SetURL(raw string) (*url.URL, error) {
+// ParseURL parses the URL of a store. The error does not quote it.
+func ParseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	port := 0
 	if err == nil {
@@ -90,6 +90,18 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME, " +
 			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
 			"a password has %2F for /, and so on; a prefix is a letter and up to 63 letters, digits, - or _")
+	}
+	return u, nil
+}
+
+// Prefix returns what keeps the keys of a deployment apart, or "".
+func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
+
+// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
+func (s *Store) SetURL(raw string) (*url.URL, error) {
+	u, err := ParseURL(raw)
+	if err != nil {
+		return nil, err
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
@@ -196,11 +208,9 @@ func (s *Store) works(ctx context.Context) {
 	if !s.fresh.CompareAndSwap(true, false) {
 		return
 	}
-	policy := s.policy(ctx)
-	if policy != "" {
-		s.log.Warn("the store of the limits drops keys when it is full, and forgets what people have used",
-			"policy", policy,
-			"hint", dropsHint)
+	policy, drops := s.policy(ctx)
+	if drops {
+		s.log.Warn("the store of the limits "+Drops, "policy", policy, "hint", DropsHint)
 	}
 }
 
@@ -238,7 +248,7 @@ func (s *Store) settleEnds() {
 
 // use runs take.lua. After an error the store fails, and all connections end: the server behind
 // them may have become read-only. That is not so if the URL has changed meanwhile.
-func (s *Store) use(buckets []bucket) (r reply, o outcome) {
+func (s *Store) use(buckets []bucket) (reply, outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
 	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
@@ -255,19 +265,12 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
-	_, refuses := errors.AsType[redis.Error](err)
-	n, err := redis.Int64s(value, err)
-	if err == nil && len(n) == 4 {
-		r = reply{n[0], n[1], n[2], n[3]}
-	}
-	switch {
-	case err == nil && r.isOf(buckets):
+	r, err := s.run(ctx, conn, buckets)
+	if err == nil {
 		return r, storeDone
-	case err == nil:
-		err = fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 
+	_, refuses := errors.AsType[redis.Error](err)
 	fails = s.renew(pool) && s.failing.CompareAndSwap(0, 1)
 	if fails {
 		log := s.log.With("err", err)
@@ -281,6 +284,25 @@ func (s *Store) use(buckets []bucket) (r reply, o outcome) {
 		return reply{}, storeUnsure
 	}
 	return reply{}, storeUnused
+}
+
+// run runs take.lua. A redis.Error is the store's.
+func (s *Store) run(ctx context.Context, conn redis.Conn, buckets []bucket) (r reply, err error) {
+	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
+	if err != nil {
+		return reply{}, err
+	}
+	n, err := redis.Int64s(value, nil)
+	if err != nil {
+		return reply{}, errors.New(err.Error()) // not a refusal of the script
+	}
+	if len(n) == 4 {
+		r = reply{n[0], n[1], n[2], n[3]}
+	}
+	if !r.isOf(buckets) {
+		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
+	}
+	return r, nil
 }
 
 // isOf reports whether a reply can be that of take.lua for these buckets.
@@ -297,10 +319,10 @@ func (r reply) isOf(buckets []bucket) bool {
 func (s *Store) key(name string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()
-	if u == nil || u.RawQuery == "" {
+	if u == nil || Prefix(u) == "" {
 		return namespace + "2:" + name
 	}
-	return namespace + strings.TrimPrefix(u.RawQuery, "prefix=") + ":2:" + name
+	return namespace + Prefix(u) + ":2:" + name
 }
 
 // arguments are those of take.lua, the number of keys first.
