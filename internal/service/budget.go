@@ -18,21 +18,17 @@ func (s *Service) Limits() budget.Limits {
 }
 
 // Budget returns what bounds the calls, tokens and money of people, with the store that the environment
-// names. user stands for the person without an ID. The error is about the URL of the store, or names
-// the models without a price where a limit in USD needs it.
-func (s *Service) Budget(l budget.Limits, user string, files *Files) (*budget.Budget, error) {
-	o := budget.Options{
-		Limits:   l,
-		Prices:   map[string]*call.Price{},
-		Timeout:  s.Config.Timeout(),
-		Location: s.Config.Location,
-		User:     user,
-		Log:      s.Log,
-	}
+// names. The options are Limits, User and Refuse. The error is about the URL of the store, or names the
+// models without a price where a limit in USD needs it.
+func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
+	o.Prices = map[string]*call.Price{}
+	o.Timeout = s.Config.Timeout()
+	o.Location = s.Config.Location
+	o.Log = s.Log
 	for tool, profile := range s.Profiles {
 		o.Prices[tool] = profile.Price
 	}
-	err := s.checkPrices(l.USDPerDay > 0 || l.USDPerDayOfAll > 0)
+	err := s.checkPrices(o.USDPerDay > 0 || o.USDPerDayOfAll > 0)
 	if err != nil {
 		return nil, err
 	}

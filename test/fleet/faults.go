@@ -79,6 +79,30 @@ func (f *fleet) faults(server *redistest.Server) error {
 	return err
 }
 
+// refusals shows that no call passes while the store fails, where the replicas are to refuse them, and
+// that none of these is counted.
+func (f *fleet) refusals(server *redistest.Server) error {
+	err := f.start(3, fmt.Sprint("--without-store refuse --calls-per-hour ", perHour), storeAt(server.Address))
+	if err != nil {
+		return err
+	}
+	err = f.check("refuse: 2 calls", "alice30", 2, one, 2)
+	server.Kill()
+	err = errors.Join(err,
+		f.check("36 calls at once while the store is down", "alice30", 36, one, 0),
+		f.check("3 calls of another person", "bob30", 3, one, 0),
+		server.Run(),
+		f.until("works again", 1),
+		f.check("30 calls at once afterwards", "alice30", 30, one, perHour-2),
+		f.check("30 calls of the other person", "bob30", 30, one, perHour),
+	)
+
+	_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
+	refused := f.check("36 calls at once while it is stopped", "carol30", 36, one, 0)
+	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
+	return errors.Join(err, refused, f.until("works again", 2))
+}
+
 // network is what faults change.
 type network struct {
 	server  *redistest.Server

@@ -68,6 +68,7 @@ func run() error {
 		f.run(f.money),
 		f.run(f.latency),
 		f.run(f.faults, "appendonly", "yes"),
+		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),
 	)
 }
 

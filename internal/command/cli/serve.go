@@ -74,11 +74,18 @@ type serveFlags struct {
 	notice       time.Duration
 	drain        time.Duration // -1: as long as a call may last
 	logFormat    string
+	withoutStore string // allow or refuse
 	hosts        []string
 	trustedProxy netip.Addr // the zero value is none
 	anonymous    bool
 	signIn       oauth.Options // where people sign in
 }
+
+// Values of --without-store.
+const (
+	allow  = "allow"
+	refuse = "refuse"
+)
 
 // serveCommand runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
@@ -86,6 +93,8 @@ func (a *app) serveCommand() *cobra.Command {
 		app:       a,
 		common:    commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
 		logFormat: logging.Text,
+
+		withoutStore: allow,
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -106,6 +115,9 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
 	f.addLimits(flags)
+	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
+		"store fails: allow, by the limits of this replica, or refuse (default allow)",
+		allow, refuse)
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -179,10 +191,16 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	// Callers without an ID have this one in the keys of the store.
-	quotas, err := s.Budget(f.limitsOr(s.Limits()), call.Anonymous, files)
+	quotas, err := s.Budget(budget.Options{
+		Limits: f.limitsOr(s.Limits()),
+		User:   call.Anonymous,
+		Refuse: f.withoutStore == refuse,
+	}, files)
 	if err != nil {
 		return usageError("", "%v", err)
+	}
+	if quotas.Refuse && quotas.Store == nil {
+		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
 	}
 
 	err = f.personLimits(s, access, quotas, files)
@@ -402,6 +420,9 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		if q.Limit > 0 {
 			log = log.With(q.Setting, json.Number(strconv.FormatFloat(q.Limit, 'f', -1, 64)))
 		}
+	}
+	if o.Budget.Refuse {
+		log = log.With("without_store", refuse)
 	}
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())

@@ -303,6 +303,7 @@ var effects = map[string][3]string{
 	"limits":                {"LIMITS", serving},
 	"usd-per-day":           {"1", priced},
 	"usd-per-day-of-all":    {"1", priced},
+	"without-store":         {"refuse", serving, "MCP_STORE_URL=redis://127.0.0.1:1"},
 	"notice":                {"1ms", "--http 127.0.0.1:0 --offline --drain 0s --notice 0s"},
 	"drain":                 {"1m", "--http 127.0.0.1:0 --offline --notice 0s"},
 	"log-format":            {"json", serving},

@@ -19,6 +19,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // rootFlags are the flags of the program without a command.
@@ -130,7 +131,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.Budget(s.Limits(), a.user(), files)
+	quotas, err := s.Budget(budget.Options{Limits: s.Limits(), User: a.user()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

@@ -6,7 +6,7 @@
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	hints.go    what to do about its errors
-//	policy.go   whether it drops keys
+//	check.go    checks of the store: whether it drops keys, and its clock
 //	report.go   who has used what of the quotas there
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
@@ -38,6 +38,7 @@ type Options struct {
 	NoNames  bool                   // the store gets no names of people
 	Log      *slog.Logger           // nil: discard
 	Store    *Store                 // nil: the limits are those of this process
+	Refuse   bool                   // calls that have a limit while the store fails
 }
 
 // Budget counts what people use. It is safe for concurrent use.
@@ -54,6 +55,9 @@ func (b *Budget) SetPeople(p People) { b.people.Store(&p) }
 // New returns a Budget.
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
+	if o.Refuse && o.Store != nil {
+		o.Store.meanwhile = "calls that have a limit are refused"
+	}
 	b := &Budget{
 		Options: o,
 		local:   newLocal(time.Now),
@@ -82,7 +86,8 @@ type Taken struct {
 }
 
 // Take takes a call from what its person may use, and reserves what its tool usually takes. One unit
-// of each limit must be free. The error is of call.KindLimited; then nothing is taken.
+// of each limit must be free. The error is of call.KindLimited; then nothing is taken, unless a store that
+// has not answered takes the call.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:   b,
@@ -100,6 +105,9 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken.stored = stored
 	taken.store = r.minute
 	switch {
+	case b.Refuse && stored != storeDone && len(buckets) > 0:
+		c.Limit = "store"
+		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	case stored != storeDone:
 		r = b.local.take(buckets)
 		taken.local = r.minute

@@ -44,6 +44,10 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// Used, if not nil, is told of each use: how long it took, and whether the store fails since then.
+	// It may be set before the first use.
+	Used func(took time.Duration, fails bool)
+
 	roots   func(context.Context) (*x509.CertPool, error)
 	log     *slog.Logger
 	url     atomic.Pointer[url.URL]
@@ -51,6 +55,8 @@ type Store struct {
 	uses    chan struct{} // that run; MaxActive and Wait of a pool panic if it is closed meanwhile
 	failing atomic.Int32  // 1: it fails
 	fresh   atomic.Bool   // it has not worked since SetURL
+
+	meanwhile string // what holds while it fails
 
 	mu   sync.Mutex // guards ends
 	ends [][]bucket // of calls that ended while the store failed, at most maxEnds
@@ -66,13 +72,15 @@ func NewStore(
 		roots: roots,
 		log:   log,
 		uses:  make(chan struct{}, maxUses),
+
+		meanwhile: "they are those of this replica",
 	}
 	s.pool.Store(&redis.Pool{})
 	return s
 }
 
-// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
-func (s *Store) SetURL(raw string) (*url.URL, error) {
+// ParseURL parses the URL of a store. The error does not quote it.
+func ParseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	port := 0
 	if err == nil {
@@ -82,6 +90,18 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME, " +
 			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
 			"a password has %2F for /, and so on; a prefix is a letter and up to 63 letters, digits, - or _")
+	}
+	return u, nil
+}
+
+// Prefix returns what keeps the keys of a deployment apart, or "".
+func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
+
+// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
+func (s *Store) SetURL(raw string) (*url.URL, error) {
+	u, err := ParseURL(raw)
+	if err != nil {
+		return nil, err
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
@@ -188,11 +208,9 @@ func (s *Store) works(ctx context.Context) {
 	if !s.fresh.CompareAndSwap(true, false) {
 		return
 	}
-	policy := s.policy(ctx)
-	if policy != "" {
-		s.log.Warn("the store of the limits drops keys when it is full, and forgets what people have used",
-			"policy", policy,
-			"hint", dropsHint)
+	policy, drops := s.policy(ctx)
+	if drops {
+		s.log.Warn("the store of the limits "+Drops, "policy", policy, "hint", DropsHint)
 	}
 }
 
@@ -231,41 +249,61 @@ func (s *Store) settleEnds() {
 
 // use runs take.lua. After an error the store fails, and all connections end: the server behind
 // them may have become read-only. That is not so if the URL has changed meanwhile.
-func (s *Store) use(buckets []bucket) (r reply, o outcome) {
+func (s *Store) use(buckets []bucket) (reply, outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
 	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
 	defer func() { <-s.uses }()
 
+	fails := false
+	began := time.Now()
+	defer func() {
+		if s.Used != nil {
+			s.Used(time.Since(began), fails)
+		}
+	}()
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
-	_, refuses := errors.AsType[redis.Error](err)
-	n, err := redis.Int64s(value, err)
-	if err == nil && len(n) == 4 {
-		r = reply{n[0], n[1], n[2], n[3]}
-	}
-	switch {
-	case err == nil && r.isOf(buckets):
+	r, err := s.run(ctx, conn, buckets)
+	if err == nil {
 		return r, storeDone
-	case err == nil:
-		err = fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 
-	if s.renew(pool) && s.failing.CompareAndSwap(0, 1) {
+	_, refuses := errors.AsType[redis.Error](err)
+	fails = s.renew(pool) && s.failing.CompareAndSwap(0, 1)
+	if fails {
 		log := s.log.With("err", err)
 		hint := s.hint(ctx, err)
 		if hint != "" {
 			log = log.With("hint", hint)
 		}
-		log.Warn("the store of the limits fails: until it works, they are those of this replica")
+		log.Warn("the store of the limits fails: until it works, " + s.meanwhile)
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
 	}
 	return reply{}, storeUnused
+}
+
+// run runs take.lua. A redis.Error is the store's.
+func (s *Store) run(ctx context.Context, conn redis.Conn, buckets []bucket) (r reply, err error) {
+	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
+	if err != nil {
+		return reply{}, err
+	}
+	n, err := redis.Int64s(value, nil)
+	if err != nil {
+		return reply{}, errors.New(err.Error()) // not a refusal of the script
+	}
+	if len(n) == 4 {
+		r = reply{n[0], n[1], n[2], n[3]}
+	}
+	if !r.isOf(buckets) {
+		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
+	}
+	return r, nil
 }
 
 // isOf reports whether a reply can be that of take.lua for these buckets.
@@ -283,10 +321,10 @@ func (r reply) isOf(buckets []bucket) bool {
 func (s *Store) key(name string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()
-	if u == nil || u.RawQuery == "" {
+	if u == nil || Prefix(u) == "" {
 		return namespace + "3:" + name
 	}
-	return namespace + strings.TrimPrefix(u.RawQuery, "prefix=") + ":3:" + name
+	return namespace + Prefix(u) + ":3:" + name
 }
 
 // arguments are those of take.lua, the number of keys first.

@@ -155,6 +155,36 @@ func TestNotedLater(t *testing.T) {
 	compare.Equal(t, "fails", r.Store.Failing(), 0)
 }
 
+// With Refuse a call that has a limit is refused while the store fails, also the one that finds the
+// failure. It takes nothing. A call without a limit is none of the store's.
+func TestRefuse(t *testing.T) {
+	server := redistest.New(t, "appendonly", "yes", "appendfsync", "always")
+	o := Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 100_000}, Refuse: true}
+	r := newReplica(t, "redis://"+server.Address, o)
+	running, _ := take(r.Budget, "alice")
+	server.Kill()
+	for range 10 {
+		c := &call.Call{Person: call.Person{ID: "alice"}}
+		_, refused := takeCall(r.Budget, c)
+		compare.Equal(t, "error", refused, "the store of the limits fails; ask again in a minute")
+		compare.Equal(t, "limit", c.Limit, "store")
+	}
+	settle(running, 1000)
+	compare.Equal(t, "warnings", r.log.count("until it works, calls that have a limit are refused"), 1)
+	without := idleReplica(t, "redis://"+server.Address, Options{Refuse: true})
+	_, err := take(without.Budget, "alice")
+	compare.Equal(t, "without a limit", err, "")
+	compare.Equal(t, "fails, without a limit", without.Store.Failing(), 0)
+
+	if err := server.Run(); err != nil {
+		t.Fatal(err)
+	}
+	r.until(t, false)
+	r.calls("alice", 3)
+	_, fifth := take(r.Budget, "alice")
+	compare.Contains(t, "the fifth call", fifth, "used 4 of 4 calls an hour")
+}
+
 // replyAll replies to each command of a connection with the same bytes, in parts of a size.
 func replyAll(conn net.Conn, said []byte, size int) {
 	defer conn.Close()

@@ -187,6 +187,9 @@ func (s *instance) drain() {
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
 	s.Metrics.limits = s.Budget.Limits
+	if s.Budget.Store != nil {
+		s.Budget.Store.Used = s.Metrics.useStore
+	}
 	if !s.Access.Authenticates() {
 		for tool := range s.Metrics.profiles {
 			s.Metrics.ObserveStart(&call.Call{

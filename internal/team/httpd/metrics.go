@@ -34,6 +34,7 @@ type Metrics struct {
 
 	calls, errors, limited, rejected, tokens, searches, cost, retries *family // counters
 	callTime, apiTime, waitTime                                       *family // histograms
+	storeFailures, storeTime                                          *family // a series each
 
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names in the metrics, of people who have called
@@ -53,6 +54,9 @@ type family struct {
 
 // buckets are those of the histograms, in seconds.
 var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+
+// storeBuckets are those of the uses of the store, which have half a second.
+var storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 
 // NewMetrics returns metrics without any calls. The profiles of the tools name the models.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
@@ -74,11 +78,15 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		"Time of the requests of a call to the API.")
 	m.waitTime = m.declare("rate_limit_wait_seconds", "histogram",
 		"Time that a call waited for the API's rate limit.")
+	m.storeFailures = m.declare("store_failures_total", "counter", "Times that the store began to fail.")
+	m.storeTime = m.declare("store_seconds", "histogram", "Time of the uses of the store.")
 
 	// Zeros, so that the first one is an increase.
 	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.rejectNone("")
+	m.storeFailures.series.NewFloatCounter(m.storeFailures.name)
+	m.storeTime.series.NewPrometheusHistogramExt(m.storeTime.name, storeBuckets)
 	for tool := range profiles {
 		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
 			m.addTimes(0, server.Ended{
@@ -210,6 +218,16 @@ func (m *Metrics) addTimes(n float64, c server.Ended) {
 	m.waitTime.addTime(n, tool, c.Waited)
 }
 
+// useStore counts a use of the store, after which it fails or not.
+func (m *Metrics) useStore(took time.Duration, fails bool) {
+	f := m.storeTime
+	f.series.GetOrCreatePrometheusHistogramExt(f.name, storeBuckets).Update(took.Seconds())
+	if fails {
+		f = m.storeFailures
+		f.series.GetOrCreateFloatCounter(f.name).Add(1)
+	}
+}
+
 // reject counts n requests that were refused.
 func (m *Metrics) reject(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
@@ -262,7 +280,7 @@ func (s *instance) gauges() []gauge {
 		{"max_calls", "Calls that run at once.", float64(s.People.Limits.MaxCalls)},
 		{
 			"store_failing",
-			"1 while the store of the quotas fails: they are those of this replica.",
+			"1 while the store of the quotas fails.",
 			float64(s.Budget.Store.Failing()),
 		},
 		{"requests_in_flight", "Requests that run or wait.", float64(requests)},

@@ -1,7 +1,10 @@
 package httpd
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -10,6 +13,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
@@ -57,12 +61,49 @@ func TestFirstPage(t *testing.T) {
 		bucket + "\"5\"} 0\n" + bucket + "\"10\"} 0\n" + bucket + `"20"} 0`,
 		bucket + "\"300\"} 0\n" + bucket + `"+Inf"} 0`,
 		prefix + `call_seconds_count{tool="answer",outcome="error"} 0`,
+		prefix + `store_failures_total 0`,
+		prefix + `store_seconds_bucket{le="0.001"} 0`,
+		prefix + `store_seconds_bucket{le="0.5"} 0`,
+		prefix + `store_seconds_count 0`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
-	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 24)
+	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 26)
+}
+
+// A use of the store has its time on the page, and the use after which the store fails is counted.
+func TestStoreMetrics(t *testing.T) {
+	m := NewMetrics(nil)
+	store := budget.NewStore(nil, slog.New(slog.DiscardHandler))
+	store.Dial = func(context.Context, string, string) (net.Conn, error) {
+		time.Sleep(150 * time.Millisecond)
+		return nil, errors.New("unreachable")
+	}
+	_, err := store.SetURL("redis://store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, ask{}, func(o *Options) {
+			o.Access.Tokens = nil
+			o.Metrics = m
+			o.Budget = budget.New(budget.Options{Store: store})
+			o.Loops = append(o.Loops, store.Probe)
+		})
+		time.Sleep(2 * time.Second) // two probes
+		_, page := s.request(get("/metrics"), 200)
+		for _, want := range []string{
+			"store_failing 1",
+			"store_failures_total 1",
+			`store_seconds_bucket{le="0.1"} 0`,
+			`store_seconds_bucket{le="0.2"} 2`,
+			"store_seconds_sum 0.3",
+		} {
+			compare.Contains(t, "the page", page, "\n"+prefix+want+"\n")
+		}
+	})
 }
 
 // The metrics have 1,000 names, and one for all others.

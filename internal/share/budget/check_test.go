@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
@@ -29,8 +31,12 @@ func TestPolicies(t *testing.T) {
 
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
-					got := r.Store.policy(t.Context())
+					policy, drops := r.Store.policy(t.Context())
 					runtime.ReadMemStats(&after)
+					got := ""
+					if drops {
+						got = policy
+					}
 					compare.Equal(t, "policy", got, row[0])
 					compare.Equal(t, "fails", r.Store.Failing(), 0)
 					if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
@@ -80,4 +86,45 @@ func (r *replica) warned(t *testing.T, warning string, times int) {
 		}
 	}
 	compare.Equal(t, "warnings", r.log.count(warning), times)
+}
+
+// Check names the fault of a store, and the policy and the clock of one that works.
+func TestCheck(t *testing.T) {
+	server := redistest.New(t)
+	sentinel := redistest.NewSentinel(t)
+	server.Do("ACL", "SETUSER", "mcp", "on", ">secret", "~{openai-responses-mcp}:*", "-@all",
+		"+eval", "+evalsha", "+get", "+set", "+del", "+time", "+select")
+	for _, tt := range []struct{ url, want, policy string }{
+		{"redis://" + server.Address, "<nil> ", "noeviction"},
+		{"redis://mcp:secret@" + server.Address + "/2?prefix=a", "<nil> ", ""},
+		{"redis://mcp:wrong@" + server.Address, "WRONGPASS", ""},
+		{"redis://" + server.Address + "/99", "DB index is out of range", ""},
+		{"redis://" + sentinel.Address, "this is a Sentinel", ""},
+		{"redis://127.0.0.1:1", "see whether the store runs", ""},
+	} {
+		r := idleReplica(t, tt.url, Options{})
+		got := r.Store.Check(t.Context())
+		compare.Contains(t, tt.url, fmt.Sprint(got.Err, " ", got.Hint), tt.want)
+		compare.Equal(t, "policy", got.Policy, tt.policy)
+		compare.Equal(t, "log", r.log.buf.String(), "")
+		if got.Ahead.Abs() > time.Second {
+			t.Errorf("the clock of the same machine is %v ahead", got.Ahead)
+		}
+	}
+}
+
+// The clocks of a store differ by whole seconds.
+func TestAhead(t *testing.T) {
+	for _, seconds := range []int64{0, 61, -3600} {
+		synctest.Test(t, func(t *testing.T) {
+			client, server := net.Pipe()
+			said := fmt.Sprintf(":%d\r\n", time.Now().Unix()+seconds)
+			go replyAll(server, []byte(said), 1)
+			conn := redis.NewConn(&replies{Conn: client}, 0, 0)
+			defer conn.Close()
+			got, err := ahead(t.Context(), conn)
+			compare.Equal(t, "error", err, nil)
+			compare.Equal(t, "ahead", got, time.Duration(seconds)*time.Second)
+		})
+	}
 }

@@ -1,0 +1,81 @@
+package budget
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// What a store does whose policy is not noeviction, and what to do about it.
+const (
+	Drops     = "drops keys when it is full, and forgets what people have used"
+	DropsHint = "set its maxmemory-policy to noeviction"
+)
+
+// Checked is what Check finds.
+type Checked struct {
+	Err    error         // why the store cannot be used, or nil
+	Hint   string        // what to do about Err, or ""
+	Policy string        // maxmemory-policy, "" if the account may not ask
+	Drops  bool          // the policy drops keys
+	Ahead  time.Duration // the clock of the store before that of this machine
+}
+
+// Check runs the script in the store, and asks the store for its clock and its policy. It takes at
+// most a second.
+func (s *Store) Check(ctx context.Context) (c Checked) {
+	bounded, cancel := context.WithTimeout(ctx, useTime)
+	defer cancel()
+	conn, err := s.dial(bounded)
+	if err == nil {
+		defer conn.Close()
+		_, err = s.run(bounded, conn, probe)
+	}
+	if err == nil {
+		c.Ahead, err = ahead(bounded, conn)
+	}
+	if err != nil {
+		c.Err = err
+		c.Hint = s.hint(bounded, err)
+		return c
+	}
+	c.Policy, c.Drops = s.policy(ctx)
+	return c
+}
+
+// ahead returns how far the clock of the store is before that of this machine, to half a second and
+// half the time of the use. A reply is one number, as that of TIME would be another array.
+func ahead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
+	began := time.Now()
+	seconds, err := redis.Int64(redis.DoContext(conn, ctx, "EVAL", "return tonumber(redis.call('TIME')[1])", 0))
+	middle := began.Add(time.Since(began) / 2)
+	return time.Unix(seconds, 0).Sub(middle.Truncate(time.Second)), err
+}
+
+// policy returns the maxmemory-policy of the store, or "" if the account may not ask, and whether the
+// store drops keys. All keys have an end, so that policies for those drop them, too. Without a
+// maxmemory there is nothing to drop.
+func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
+	ctx, cancel := context.WithTimeout(ctx, useTime)
+	defer cancel()
+	conn, err := s.connect(ctx, s.url.Load(), ofInfo)
+	if err != nil {
+		return "", false
+	}
+	defer conn.Close()
+	info, err := redis.String(redis.DoContext(conn, ctx, "INFO", "memory"))
+	if err != nil {
+		return "", false
+	}
+
+	about := map[string]string{}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		about[name] = value
+	}
+	policy = about["maxmemory_policy"]
+	drops = policy != "" && policy != "noeviction" && about["maxmemory"] != "0"
+	return policy, drops
+}
