@@ -295,8 +295,16 @@ func (s *instance) gauges() []gauge {
 			float64(waiting + s.Waiting()),
 		},
 	}
+	near := s.Budget.Near()
 	for _, q := range s.Budget.Limits.All() {
 		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})
+	}
+	for _, q := range s.Budget.Limits.All() {
+		gauges = append(gauges, gauge{
+			fmt.Sprintf("near_limit{limit=%q}", q.Name),
+			"People who have used 80 % of a quota; of those of all people 1.",
+			float64(near[q.Name]),
+		})
 	}
 	return gauges
 }
@@ -306,9 +314,13 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
 	const description = "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n"
+	last := ""
 	for _, g := range m.gauges() {
 		name, _, _ := strings.Cut(g.name, "{")
-		fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
+		if name != last {
+			fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
+		}
+		last = name
 		value := strconv.FormatFloat(g.value, 'f', -1, 64)
 		fmt.Fprintf(&page, "%s%s %s\n", prefix, g.name, value)
 	}

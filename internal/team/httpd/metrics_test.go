@@ -70,7 +70,7 @@ func TestFirstPage(t *testing.T) {
 			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
-	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 26)
+	compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix), 27)
 }
 
 // A use of the store has its time on the page, and the use after which the store fails is counted.
