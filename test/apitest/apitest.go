@@ -115,6 +115,13 @@ func (s *Server) Requests() []Recorded {
 	return slices.Clone(s.recorded)
 }
 
+// Arrived returns how many requests have arrived.
+func (s *Server) Arrived() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.arrived
+}
+
 // WaitRequests returns nil when n requests have arrived, or the error of the context.
 func (s *Server) WaitRequests(ctx context.Context, n int) error {
 	return s.wait(ctx, &s.arrived, n)

@@ -9,6 +9,7 @@
 // fault of another one, or the server delays calls for too long.
 //
 //	main.go     the limits without faults, latency and memory
+//	restarts.go a rolling restart under load
 //	faults.go   faults of the server
 //	replica.go  calls of a replica
 //	proxy.go    a network between the replicas and the server
@@ -61,11 +62,12 @@ func run() error {
 	}
 	defer api.Close()
 	program.Base = api.URL
-	f := &fleet{program: program, dir: dir}
+	f := &fleet{program: program, api: api, dir: dir}
 	return errors.Join(
 		f.run(f.calls),
 		f.run(f.tokens),
 		f.run(f.money),
+		f.run(f.restarts),
 		f.run(f.latency),
 		f.run(f.faults, "appendonly", "yes"),
 		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),
@@ -75,6 +77,7 @@ func run() error {
 // fleet is three replicas and what they need.
 type fleet struct {
 	program  *serving.Program
+	api      *apitest.Server
 	dir      string
 	replicas []replica
 }
@@ -243,7 +246,7 @@ func (f *fleet) latency(server *redistest.Server) error {
 		_, _ = fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,", &uses)
 	}
 	fmt.Printf("uses of the store: %.2f a call\n", float64(uses)/n)
-	keys, err := redis.Strings(server.Do("KEYS", "*:*:*:*"))
+	keys, err := redis.Strings(server.Do("KEYS", "*:*:*:?*"))
 	if err != nil {
 		return err
 	}
