@@ -1,9 +1,6 @@
 package service
 
 import (
-	"strings"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
@@ -26,17 +23,12 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 		return budget.New(o), err
 	}
 
-	o.Store = budget.NewStore(llm.Roots, s.Log)
-	if s.dial != nil {
-		o.Store.Dial = s.dial
-	}
+	o.Store = s.newStore(s.Log)
 	accept := func(raw []byte) error {
-		u, err := o.Store.SetURL(strings.TrimSpace(string(raw)))
+		u, err := s.setURL(o.Store, raw)
 		if err != nil {
 			return err
 		}
-		password, _ := u.User.Password()
-		s.Redactor.Add(password)
 		s.Log.Info("the limits of people are in a store", "host", u.Host)
 		return nil
 	}

@@ -10,6 +10,7 @@
 //
 //	main.go     the limits without faults, latency and memory
 //	faults.go   faults of the server
+//	recipes.go  the lines of the page for operators
 //	replica.go  calls of a replica
 //	proxy.go    a network between the replicas and the server
 package main
@@ -67,6 +68,7 @@ func run() error {
 		f.run(f.latency),
 		f.run(f.faults, "appendonly", "yes"),
 		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),
+		f.recipes(),
 	)
 }
 
