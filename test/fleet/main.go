@@ -66,7 +66,7 @@ func run() error {
 		f.run(f.calls),
 		f.run(f.tokens),
 		f.run(f.latency),
-		f.run(f.faults, "appendonly", "yes"),
+		f.run(f.faults, "appendonly", "yes", "appendfsync", "always"),
 		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),
 		f.recipes(),
 	)

@@ -3,7 +3,7 @@
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
-//	hints.go    what to do about its errors
+//	hints.go    what to do about its errors, which hints.txt has
 //	check.go    checks of the store: whether it drops keys, and its clock
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
