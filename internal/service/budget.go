@@ -8,7 +8,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
@@ -39,36 +38,8 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 	default:
 		return nil, errors.New("MCP_STORE_NAMES is not 0 or 1")
 	}
-	o.Store, err = s.Store(files)
+	o.Store, err = s.openStore(files)
 	return budget.New(o), err
-}
-
-// Store returns the store of the quotas that the environment names, or nil. files follow a change of
-// its URL. The error is about that.
-func (s *Service) Store(files *Files) (*budget.Store, error) {
-	raw, path, err := s.Secret("MCP_STORE_URL")
-	if err != nil || path+string(raw) == "" {
-		return nil, err
-	}
-
-	store := budget.NewStore(llm.Roots, s.Log)
-	if s.dial != nil {
-		store.Dial = s.dial
-	}
-	accept := func(raw []byte) error {
-		u, err := store.SetURL(strings.TrimSpace(string(raw)))
-		if err != nil {
-			return err
-		}
-		password, _ := u.User.Password()
-		s.Redactor.Add(password)
-		s.Log.Info("the limits of people are in a store", "host", u.Host)
-		return nil
-	}
-	if path != "" {
-		files.Add("URL of the store", path, raw, accept)
-	}
-	return store, accept(raw)
 }
 
 // PersonLimits reads the limits of single people in a file, and again when it changes. tokens returns

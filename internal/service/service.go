@@ -7,6 +7,7 @@
 //	advisor.go  what advice about errors may name
 //	files.go    secrets in variables and files, which may change
 //	budget.go   quotas, and the store that has those of all replicas
+//	store.go    the store that the environment names, for the quotas, checks and --show-config
 //	detach.go   which calls go on without their requests, and the secrets of their ids
 //	calllog.go  a line for each call of a shared server
 package service

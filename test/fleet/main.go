@@ -11,6 +11,7 @@
 //	main.go     the limits without faults, latency and memory
 //	restarts.go a rolling restart under load
 //	faults.go   faults of the server
+//	recipes.go  the lines of the page for operators
 //	replica.go  calls of a replica
 //	proxy.go    a network between the replicas and the server
 package main
@@ -69,8 +70,9 @@ func run() error {
 		f.run(f.money),
 		f.run(f.restarts),
 		f.run(f.latency),
-		f.run(f.faults, "appendonly", "yes"),
+		f.run(f.faults, "appendonly", "yes", "appendfsync", "always"),
 		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),
+		f.recipes(),
 	)
 }
 

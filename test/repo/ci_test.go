@@ -82,15 +82,14 @@ func TestStoreAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := redistest.New(t, "aclfile", users)
-	_, port, _ := strings.Cut(s.Address, ":")
 
-	lines := regexp.MustCompile(`(?m)^ +(valkey-cli ACL .*)$`).
+	lines := regexp.MustCompile(`(?m)^ +valkey-cli (.* ACL .*)$`).
 		FindAllStringSubmatch(read(t, "docs/reference/deployment.md"), -1)
 	compare.Equal(t, "lines", len(lines), 2)
 	for _, line := range lines {
-		script := strings.Replace(line[1], "valkey-cli", `"$CLI" -p "$PORT"`, 1)
+		script := `"$CLI" ` + strings.Replace(line[1], "valkey.example.com:6379", s.Address, 1)
 		cmd := exec.Command("sh", "-c", script)
-		cmd.Env = append(os.Environ(), "CLI="+cli, "PORT="+port)
+		cmd.Env = append(os.Environ(), "CLI="+cli)
 		out, err := cmd.CombinedOutput()
 		compare.Equal(t, line[1], fmt.Sprint(string(out), err), "OK\n<nil>")
 	}

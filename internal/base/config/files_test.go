@@ -303,7 +303,7 @@ func TestShow(t *testing.T) {
 		"MODEL_QUICK=",
 	}
 
-	got := string(mustLoad(t, flags, environ...).Show("9.9.9"))
+	got := string(mustLoad(t, flags, environ...).Show("9.9.9", nil))
 	if strings.Contains(got, "hunter2") {
 		t.Errorf("Show() has a secret:\n%s", got)
 	}
@@ -345,7 +345,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			lines = append(lines, strings.Split(err.Error(), "\n")...)
 		} else {
-			shown = string(c.Show("0"))
+			shown = string(c.Show("0", nil))
 		}
 
 		if !gjson.Valid(shown) {

@@ -113,8 +113,9 @@ func BareURL(s string) string {
 
 // Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
 // and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
-// shows only whether they are set. Warnings that are not empty are a list after these.
-func (c *Config) Show(version string, warnings ...string) []byte {
+// shows only whether they are set. The store of the quotas, unless it is nil, comes after these, and then
+// a list of the warnings that are not empty.
+func (c *Config) Show(version string, store any, warnings ...string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
 		raw, _ := jsonx.Marshal(v)                 // Load has checked the values
@@ -143,6 +144,9 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 	}
 	set("effective.openai.headers", headers)
 	set("effective.openai.api_key_set", c.KeySet)
+	if store != nil {
+		set("store", store)
+	}
 	for _, warning := range warnings {
 		if warning != "" {
 			set("warnings.-1", warning)

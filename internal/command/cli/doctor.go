@@ -25,8 +25,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "check everything, and say what to do",
-		Long: `Check the configuration, the key, the network and the models, and say what to do about
-each problem. Failures come last. NO_COLOR keeps the layout in a terminal.`,
+		Long: `Check the configuration, the key, the network and the models, and the store of
+MCP_STORE_URL, and say what to do about each problem. Failures come last. NO_COLOR
+keeps the layout in a terminal.`,
 		Args: noWords,
 		RunE: f.run,
 	}

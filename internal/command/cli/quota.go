@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // quotaFlags are the flags of quota.
@@ -54,12 +53,12 @@ one that several people have is an error.`,
 }
 
 // store returns the store of the limits.
-func (f *quotaFlags) store() (*service.Service, *budget.Store, error) {
+func (f *quotaFlags) store() (*service.Service, *service.Store, error) {
 	s, err := f.app.start(&f.common)
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := s.Store(s.NewFiles())
+	store, err := s.FindStore()
 	switch {
 	case err != nil:
 		err = usageError("", "%v", err)
@@ -105,7 +104,7 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 }
 
 // storeError is the failure of a use of the store.
-func storeError(ctx context.Context, store *budget.Store, err error) error {
+func storeError(ctx context.Context, store *service.Store, err error) error {
 	return &failure{exitFailed, err.Error(), store.Hint(ctx, err)}
 }
 

@@ -172,8 +172,7 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 	}
 	defer s.Close()
 	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
-		shown := s.Config.Show(version.String(), s.Warnings...)
-		_ = printJSON(f.app.stderr, json.RawMessage(shown))
+		_ = printJSON(f.app.stderr, json.RawMessage(s.Show()))
 	}
 	return f.serve(c.Context(), s, ln, metricsListener)
 }

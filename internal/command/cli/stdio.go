@@ -111,7 +111,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	defer s.Close()
 
 	if f.showConfig || s.Config.Server.ShowConfigOnStart {
-		_, err = f.app.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
+		_, err = f.app.stderr.Write(text.EscapeJSON(s.Show()))
 	}
 	if err != nil || !f.stdio {
 		return err

@@ -2,6 +2,7 @@
 //
 //	doctor.go  which checks there are, and how they are printed
 //	local.go   the checks without a request
+//	store.go   the checks of the store of the quotas
 //	probe.go   the checks that ask the API
 package doctor
 
@@ -88,6 +89,7 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.add("dates", datesCheck(cfg.Location, time.Now()))
 	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))
 	checks.add("proxy", proxyCheck(o.Service, http.ProxyFromEnvironment))
+	checks.addStore(ctx, o.Service)
 
 	key := ""
 	if !cfg.KeySet {

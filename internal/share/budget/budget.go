@@ -5,7 +5,7 @@
 //	people.go   limits of single people
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
-//	hints.go    what to do about its errors
+//	hints.go    what to do about its errors, which hints.txt has
 //	check.go    checks of the store: whether it drops keys, and its clock
 //	report.go   who has used what of the quotas there
 //	replies.go  the connection to it, which bounds replies

@@ -49,7 +49,8 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 // half the time of the use. A reply is one number, as that of TIME would be another array.
 func ahead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 	began := time.Now()
-	seconds, err := redis.Int64(redis.DoContext(conn, ctx, "EVAL", "return tonumber(redis.call('TIME')[1])", 0))
+	const script = "return tonumber(redis.call('TIME')[1])"
+	seconds, err := redis.Int64(redis.DoContext(conn, ctx, "EVAL", script, 0))
 	middle := began.Add(time.Since(began) / 2)
 	return time.Unix(seconds, 0).Sub(middle.Truncate(time.Second)), err
 }
@@ -75,6 +76,7 @@ func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		about[name] = value
 	}
+
 	policy = about["maxmemory_policy"]
 	drops = policy != "" && policy != "noeviction" && about["maxmemory"] != "0"
 	return policy, drops

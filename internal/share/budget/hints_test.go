@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,7 +64,26 @@ func TestHints(t *testing.T) {
 // A connection that fails has a hint, too.
 func TestHintsOfConnections(t *testing.T) {
 	server := redistest.New(t)
+	unknown := httptest.NewTLSServer(nil)
+	defer unknown.Close()
+	ends, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ends.Close()
+	go func() {
+		for {
+			conn, err := ends.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+
 	for _, tt := range []struct{ url, want string }{
+		{"rediss://" + unknown.Listener.Addr().String(), "set SSL_CERT_FILE"},
+		{"redis://" + ends.Addr().String(), "write valkeys:// if the store has TLS"},
 		{"rediss://" + server.Address, "write valkey:// if the store has no TLS"},
 		{"redis://127.0.0.1:1", "see whether the store runs"},
 		{"redis://no.such.host.invalid", "see whether the store runs"},

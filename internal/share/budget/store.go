@@ -87,9 +87,10 @@ func ParseURL(raw string) (*url.URL, error) {
 		port, _ = strconv.Atoi(u.Port())
 	}
 	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
-		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME, " +
-			"where the scheme may also be redis, or for TLS valkeys or rediss; " +
-			"a password has %2F for /, and so on; a prefix is a letter and up to 63 letters, digits, - or _")
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE" +
+			"?prefix=NAME, where the scheme may also be redis, or for TLS valkeys or rediss; " +
+			"a password has %2F for /, and so on; " +
+			"a prefix is a letter and up to 63 letters, digits, - or _")
 	}
 	return u, nil
 }
@@ -181,8 +182,8 @@ func (s *Store) Failing() int {
 // probe is a change that no person notices.
 var probe = []bucket{{key: "probe", limit: 3600, use: 1, minute: -1}}
 
-// Probe probes the store, if there is one, until ctx ends: once for each URL, and every second while
-// it fails. A probe writes: a store that is full or read-only answers others.
+// Probe probes the store, if there is one, until ctx ends: once for each URL, and every second
+// while it fails. A probe writes: a store that is full or read-only answers others.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
 		if s.fresh.Load() || s.Failing() == 1 {
@@ -262,6 +263,7 @@ func (s *Store) use(buckets []bucket) (reply, outcome) {
 			s.Used(time.Since(began), fails)
 		}
 	}()
+
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()

@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+)
+
+// maxAhead is how much the clock of the store may differ from that of this machine.
+const maxAhead = time.Minute
+
+// addStore adds the checks of the store of the quotas, if there is one: its address and account, by the
+// script, and then its policy and its clock.
+func (l *checklist) addStore(ctx context.Context, s *service.Service) {
+	store, err := s.FindStore()
+	if err != nil {
+		l.add("store", fail(err.Error(), "correct MCP_STORE_URL, or the file of MCP_STORE_URL_FILE"))
+		return
+	}
+	if store == nil {
+		return
+	}
+
+	at := store.Host + ", database " + store.Database
+	if store.Prefix != "" {
+		at += ", prefix " + store.Prefix
+	}
+	found := store.Check(ctx)
+	if found.Err != nil {
+		l.add("store", fail(at+": "+found.Err.Error(), found.Hint))
+		return
+	}
+	l.add("store", pass(at+": runs the script of the limits"))
+	l.add("store clock", clockCheck(found.Ahead))
+	switch {
+	case found.Drops:
+		l.add("store policy", warn(found.Policy+": "+budget.Drops, budget.DropsHint))
+	case found.Policy != "": // else the account may not ask
+		l.add("store policy", pass(found.Policy+": no key is dropped"))
+	}
+}
+
+// clockCheck checks the clock of the store, by which used units refill.
+func clockCheck(ahead time.Duration) Check {
+	order := "ahead of"
+	if ahead < 0 {
+		order = "behind"
+	}
+	differs := fmt.Sprintf("%v %s that of this machine", ahead.Abs(), order)
+
+	if ahead.Abs() <= maxAhead {
+		return pass(differs)
+	}
+	const hint = "set both by NTP: limits refill by the clock of the store, so that a jump of it lifts them " +
+		"early or late"
+	return warn(differs, hint)
+}

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"cmp"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
+)
+
+// newStore returns a store without a URL.
+func (s *Service) newStore(log *slog.Logger) *budget.Store {
+	store := budget.NewStore(llm.Roots, log)
+	if s.dial != nil {
+		store.Dial = s.dial
+	}
+	return store
+}
+
+// setURL sets the URL of a store, whose password the redactor learns.
+func (s *Service) setURL(store *budget.Store, raw []byte) (*url.URL, error) {
+	u, err := store.SetURL(strings.TrimSpace(string(raw)))
+	if err != nil {
+		return nil, err
+	}
+	password, _ := u.User.Password()
+	s.Redactor.Add(password)
+	return u, nil
+}
+
+// openStore returns the store that the environment names, or nil. files follow a change of its URL. The
+// error is about that.
+func (s *Service) openStore(files *Files) (*budget.Store, error) {
+	raw, path, err := s.Secret("MCP_STORE_URL")
+	if err != nil || path+string(raw) == "" {
+		return nil, err
+	}
+
+	store := s.newStore(s.Log)
+	accept := func(raw []byte) error {
+		u, err := s.setURL(store, raw)
+		if err != nil {
+			return err
+		}
+		s.Log.Info("the limits of people are in a store", "host", u.Host)
+		return nil
+	}
+	if path != "" {
+		files.Add("URL of the store", path, raw, accept)
+	}
+	return store, accept(raw)
+}
+
+// Store is the store that the environment names, and where it is, without secrets.
+type Store struct {
+	Host     string `json:"host"` // with its port, if the URL has one
+	Database string `json:"database"`
+	Prefix   string `json:"prefix,omitempty"`
+
+	*budget.Store `json:"-"`
+}
+
+// FindStore returns the store that the environment names, without a log, or nil if it names none. The
+// error is about its URL.
+func (s *Service) FindStore() (*Store, error) {
+	raw, path, err := s.Secret("MCP_STORE_URL")
+	if err != nil || path+string(raw) == "" {
+		return nil, err
+	}
+	store := s.newStore(slog.New(slog.DiscardHandler))
+	u, err := s.setURL(store, raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{
+		Host:     u.Host,
+		Database: cmp.Or(strings.Trim(u.Path, "/"), "0"),
+		Prefix:   budget.Prefix(u),
+		Store:    store,
+	}, nil
+}
+
+// Show returns what --show-config prints.
+func (s *Service) Show() []byte {
+	store, _ := s.FindStore() // the start and doctor say what is wrong with its URL
+	if store == nil {
+		return s.Config.Show(version.String(), nil, s.Warnings...)
+	}
+	return s.Config.Show(version.String(), store, s.Warnings...)
+}
