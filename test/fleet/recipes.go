@@ -64,7 +64,7 @@ func (f *fleet) recipesOf(server *redistest.Server, page, client, query string) 
 				continue
 			}
 			command := exec.Command("sh", "-c", words.Replace(block[1]))
-			command.Env = append(os.Environ(), url)
+			command.Env = append(os.Environ(), url, "PATH="+f.dir+":"+os.Getenv("PATH"))
 			output, err := command.CombinedOutput()
 			fmt.Printf("%s: %s: %s\n", client, part, strings.Join(strings.Fields(string(output)), " "))
 			if strings.Contains(string(output), "ERR") {
@@ -85,7 +85,7 @@ func (f *fleet) recipesOf(server *redistest.Server, page, client, query string) 
 	}
 	return errors.Join(
 		f.check("12 calls", "alice", 12, one, 4),
-		run("DEL"),
-		f.check("12 calls after DEL", "alice", 12, one, 4),
+		run("quota reset"),
+		f.check("12 calls afterwards", "alice", 12, one, 4),
 	)
 }
