@@ -73,6 +73,7 @@ func (x *exchange) respond() {
 		start:  time.Now(),
 		slow:   x.slow,
 		events: eventsOf(final),
+		bills:  x.bills,
 	}
 	if background {
 		x.jobs.Store(gjson.GetBytes(final, "id").Str, j)

@@ -37,6 +37,7 @@ type step struct {
 	refusal string   // with this error
 	blames  string   // the parameter that the error names; "": the refused one
 	tokens  string   // of the input; "": as a model would use
+	bills   string   // when a cancelled response has its usage
 	file    []byte   // the finished response, instead of what the model says
 	http    []byte   // the whole HTTP response, or nil
 	edits   []string // names of edits
@@ -52,6 +53,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	file=PATH                             a finished response in JSON
 //	http=PATH                             an HTTP response, whatever is asked for
 //	tokens=N                              used for the input, and none for the output
+//	bills, bills-late                     a cancelled response has its usage: at once, or in a GET
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	no-credit                             an exhausted quota, in words only
@@ -121,6 +123,8 @@ func parse(word string) (st step, err error) {
 			st.value = cmp.Or(value, "500")
 		case "tokens":
 			st.tokens = value
+		case billsAtOnce, billsLate:
+			st.bills = name
 		case "file":
 			st.file, err = os.ReadFile(value)
 		case "http":

@@ -8,12 +8,13 @@
 // It prints figures, and exits with 1 when a limit does not hold, a person notices the limit or the
 // fault of another one, or the server delays calls for too long.
 //
-//	main.go     the limits without faults, latency and memory
-//	restarts.go a rolling restart under load
-//	faults.go   faults of the server
-//	recipes.go  the lines of the page for operators
-//	replica.go  calls of a replica
-//	proxy.go    a network between the replicas and the server
+//	main.go        the limits without faults, latency and memory
+//	restarts.go    a rolling restart under load
+//	background.go  responses in the background that another replica finishes
+//	faults.go      faults of the server
+//	recipes.go     the lines of the page for operators
+//	replica.go     calls of a replica
+//	proxy.go       a network between the replicas and the server
 package main
 
 import (
@@ -69,6 +70,7 @@ func run() error {
 		f.run(f.tokens),
 		f.run(f.money),
 		f.run(f.restarts),
+		f.run(f.background),
 		f.run(f.latency),
 		f.run(f.faults, "appendonly", "yes", "appendfsync", "always"),
 		f.run(f.refusals, "appendonly", "yes", "appendfsync", "always"),

@@ -33,10 +33,15 @@ func (r *replica) leave(name, question string) {
 }
 
 func (r *replica) send(ctx context.Context, name, question string) (string, error) {
+	return r.use(ctx, name, "answer", `{"query":"`+question+`"}`)
+}
+
+// use calls a tool, and returns the body of the response.
+func (r *replica) use(ctx context.Context, name, tool, arguments string) (string, error) {
 	url := "http://" + r.Address + "/mcp"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"`+
-			question+`"}}}`))
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+
+			`","arguments":`+arguments+`}}`))
 	if err != nil {
 		return "", err
 	}

@@ -48,7 +48,7 @@ type Used struct {
 	RequestID string            // llm: of the last response, known as soon as its header is there
 	Usage     Usage             // llm: of all responses that report it
 	Unknown   int               // llm: requests that may have used tokens, which were not reported
-	Begun     int               // llm: of Unknown, those of which a search or text has come
+	Begun     int               // llm: of Unknown, those of which a search or text has come, or that go on
 	Guessed   int64             // budget: tokens that stand for those of Unknown
 	Searches  int               // llm: billable ones if the API reports them, else those in the output
 	Blocks    int               // llm: that have started

@@ -170,7 +170,7 @@ func (v *valkey) take(words [][]byte) string {
 	}
 	n, _ := strconv.Atoi(string(words[0]))
 	keys := words[1 : 1+n]
-	var values []float64 // period, limit, need, use, reserve and minute
+	var values []float64 // period, limit, need, use, reserve, minute and name
 	for _, word := range words[1+n:] {
 		value, _ := strconv.ParseFloat(string(word), 64)
 		values = append(values, value)
@@ -180,10 +180,10 @@ func (v *valkey) take(words [][]byte) string {
 	found := make([]quota, n)
 	refused, wait, used := 0, -1.0, 0.0
 	for i, key := range keys {
-		c := values[6*i:]
+		c := values[7*i:]
 		q := v.stored[string(key)]
 		refilled := float64(now.Sub(q.at).Microseconds()) * c[1] / c[0]
-		q.used = max(q.used-refilled, 0)
+		q.used = max(q.used-refilled, min(q.used, 0))
 		missing := q.used + c[2] - c[1]
 		time := max(math.Ceil(missing*c[0]/c[1]), 0)
 		if missing+float64(q.reserved) > 0 && time > wait {
@@ -195,9 +195,13 @@ func (v *valkey) take(words [][]byte) string {
 		return fmt.Sprintf("*4\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n", refused, wait, used)
 	}
 	for i, key := range keys {
-		c := values[6*i:]
+		c := values[7*i:]
+		least := min(found[i].used, 0)
+		if c[4] == 0 {
+			least = -float64(found[i].reserved)
+		}
 		v.stored[string(key)] = quota{
-			used:     max(found[i].used+c[3], 0),
+			used:     max(found[i].used+c[3], least),
 			reserved: max(found[i].reserved+int64(c[4]), 0),
 			at:       now,
 		}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -258,6 +260,74 @@ func TestClose(t *testing.T) {
 		}
 		compare.Equal(p, "calls", p.server.running(), 0)
 	}, a.overHTTP)
+}
+
+// The end of a response whose process has ended is observed once, where it is read first, and counts
+// there: not for another person.
+func TestRestart(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Query string
+		Used        int64 // tokens of the response, as the API tells them
+		Cancels     bool
+		Outcome     string
+		Guessed     int64
+		AtOnce      int // calls that pass then
+	}](t, "restart") {
+		t.Run(tt.Name, func(t *testing.T) {
+			a := &api{}
+			fetch := func(
+				ctx context.Context, c *call.Call, from answer.Origin,
+			) (*answer.Answer, error) {
+				answer, err := a.fetch(ctx, c, from)
+				ended := err == nil || errors.Is(err, context.Canceled)
+				if ended {
+					c.Usage.Input = tt.Used
+				}
+				return answer, err
+			}
+			restarted := func(o *Options) {
+				o.LongCalls.API.Fetch = fetch
+				o.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1_000_000}})
+			}
+			inSession(t, func(p *peer) {
+				id := p.start(tt.Query)
+				time.Sleep(time.Second)
+				p.server.Close()
+				next := newPeer(p.T, a.overHTTP, restarted)
+				time.Sleep(time.Minute)
+				if tt.Cancels {
+					next.task("cancel", id)
+				}
+				for range 3 {
+					next.task("get", id)
+					time.Sleep(2 * time.Second)
+				}
+
+				var ends []string
+				for _, c := range *next.calls {
+					ends = append(ends, c.Outcome)
+					compare.Equal(p, "tool", c.Tool, detailed)
+					compare.Equal(p, "tokens", c.Usage.Input, tt.Used)
+					compare.Equal(p, "a guess", c.Guessed, tt.Guessed)
+					compare.Equal(p, "duration", c.Duration.Truncate(10*time.Second), time.Minute)
+				}
+				compare.Equal(p, "ends", cmp.Or(strings.Join(ends, " "), "nothing"), tt.Outcome)
+				compare.Equal(p, "observed where it began", len(*p.calls), 0)
+
+				atOnce := func(id string) int {
+					c := &call.Call{Tool: detailed, Person: call.Person{ID: id}}
+					for passed := 0; ; passed++ {
+						_, err := next.server.options.Budget.Take(c)
+						if err != nil {
+							return passed
+						}
+					}
+				}
+				compare.Equal(p, "calls at once", atOnce(""), tt.AtOnce)
+				compare.Equal(p, "of another person", atOnce("token:bob"), 4)
+			}, a.overHTTP)
+		})
+	}
 }
 
 // Over stdio a task is returned when the API has named its response, or after two seconds. Then its

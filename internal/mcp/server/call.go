@@ -140,19 +140,26 @@ func (s *Server) logCall(name string, args gjson.Result, query string) {
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
 
-// runInSlot waits for a slot, and runs the call. A panic fails this call only.
+// runInSlot waits for a slot, and runs the call of a task. A panic fails this call only.
 func (s *Server) runInSlot(
-	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken,
+	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
 	defer func() {
 		unsent := a == nil && c.Attempts == 0
 		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
-		taken.Settle(c, !free)
+		taken.Response = s.tasks.Ends(t)
+		leftToAPI := errors.Is(err, call.ErrLeftToAPI)
+		if leftToAPI {
+			taken.Response = "" // settleResponse notes its end
+		}
+		first := taken.Settle(c, !free)
 		if a != nil {
 			a.Meta.Quota = c.Quota
 		}
-		s.observe(c, began, a, err)
+		if first && !leftToAPI {
+			s.observe(c, began, a, err)
+		}
 	}()
 	defer s.recoverCall(c.Tool, &err)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
@@ -218,9 +225,31 @@ var outcomes = map[call.Kind]string{
 	call.KindLimited:   OutcomeLimited,
 }
 
-// observe reports how a call ended, unless it goes on at the API.
+// settleResponse notes and observes the end of a response, as that of its call, if it is the first to
+// do so: the process that ran the call may have ended. An error that says nothing of the cost leaves it
+// to that process, or the call counts what was reserved.
+func (s *Server) settleResponse(
+	c *call.Call, from answer.Origin, a *answer.Answer, err error,
+) {
+	ended := *c
+	ended.Attempts = 1
+	if a != nil {
+		ended.Time = a.Meta.Elapsed
+	}
+	if ended.Usage == (call.Usage{}) {
+		if a == nil {
+			return
+		}
+		ended.Unknown = 1
+	}
+	if s.options.Budget.SettleResponse(&ended, from.Response, from.Created) {
+		s.observe(&ended, from.Created, a, err)
+	}
+}
+
+// observe reports how a call ended.
 func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err error) {
-	if s.options.Observe == nil || errors.Is(err, call.ErrLeftToAPI) {
+	if s.options.Observe == nil {
 		return
 	}
 	end := Ended{

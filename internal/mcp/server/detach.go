@@ -61,7 +61,7 @@ func (s *Server) ask(
 		defer watch(ctx, req, t.Progress)() // before the result is sent
 	}
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
-		return s.runInSlot(ctx, c, q, taken)
+		return s.runInSlot(ctx, c, q, taken, t)
 	})
 	if s.tasks.Detach(t, long.Shared) { // false at once for a plain call, which has ended
 		return t, nil, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -339,7 +340,7 @@ func TestLateOrder(t *testing.T) {
 					c := &call.Call{Person: call.Person{ID: person}}
 					c.WaitUntil = time.Now().Add(within)
 					taken, _ := s.options.Budget.Take(c)
-					calls.Go(func() { _, _ = s.runInSlot(t.Context(), c, answer.Question{}, taken) })
+					calls.Go(func() { _, _ = s.runInSlot(t.Context(), c, answer.Question{}, taken, &tasks.Task{}) })
 					synctest.Wait()
 					return c
 				}

@@ -124,6 +124,7 @@ func New(o Options) *Server {
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Settings.Timeout,
 		API:     o.LongCalls.API,
+		Ended:   s.settleResponse,
 		Recover: s.recoverCall,
 		EOF:     o.LongCalls.EOF,
 	})

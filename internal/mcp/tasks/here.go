@@ -109,18 +109,30 @@ func (s *Tasks) Detach(t *Task, shared bool) bool {
 		return false
 	}
 
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if shared && t.ends {
+		return false
+	}
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
 	keep := keepHere
 	origin := t.origin.Load()
-	if api := s.o.API; api != nil && origin != nil {
+	if api := s.o.API; api != nil && origin != nil && !t.ends {
 		id = seal(*origin, api.Secrets()[0], owner(t.person, api.BaseURL))
 		keep = api.Keep
+		t.sealed = origin.Response
 	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.addLocked(t, id, keep, poll)
 	return true
+}
+
+// Ends says that the call of a task that runs here has ended. It returns the response whose end
+// other processes may read, or "": from now on the task gets no sealed id.
+func (s *Tasks) Ends(t *Task) (response string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.ends = true
+	return t.sealed
 }
 
 // canGoOnHere waits until a task can go on in this process, and reports whether it can. A polled

@@ -20,7 +20,7 @@ import (
 // the pacer.
 
 const (
-	cancelTime   = 3 * time.Second  // for the request that cancels a response
+	cancelTime   = 3 * time.Second  // to cancel a response, and to learn what it has used
 	objectTime   = 30 * time.Second // for a GET of a response
 	maxSilence   = time.Minute      // of a stream, which is given up and resumed then
 	lostWait     = 2 * time.Second  // until a second GET has to confirm that a response is lost
@@ -84,26 +84,74 @@ func (cl *Client) Get(
 // Cancel cancels a background response. Every error is a *call.Error. That the response has ended
 // already is not an error.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
-	var resp *http.Response
-	_, err := cl.api.Cancel(ctx, id, cl.options(c, &resp)...)
+	resp, err := cl.cancel(ctx, c, id)
+	if resp == nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// cancel is Cancel, and returns the answer of the API, or nil if the response has ended already.
+func (cl *Client) cancel(
+	ctx context.Context, c *call.Call, id string,
+) (resp *http.Response, err error) {
+	_, err = cl.api.Cancel(ctx, id, cl.options(c, &resp)...)
 	if err == nil {
-		return resp.Body.Close()
+		return resp, nil
 	}
 	failure := cl.failed(ctx, err, 1)
 	if failure.Status == http.StatusBadRequest { // Cannot cancel a completed response.
-		return nil
+		return nil, nil
 	}
-	return failure
+	return nil, failure
 }
 
-// cancelEarly cancels the response of a call that ends early, in a time of its own.
+// cancelEarly cancels the response of a call that ends early, and counts what the response has used if
+// the API says so: in its answer, or in that to a GET. Both requests share a time of their own.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
-	_ = cl.Cancel(own, acc.call, acc.background.id) // logged
+
+	c := *acc.call
+	c.Sink = nil // the call gets no more events
+	c.Used = call.Used{RequestID: c.RequestID}
+	resp, err := cl.cancel(own, &c, acc.background.id)
+	if err == nil && !cl.readUsage(own, resp, &c, acc.background.id) {
+		get := cl.newAccumulator(own, &c)
+		get.background = acc.background
+		_, _ = cl.getOnce(own, get, false) // logged
+	}
+
+	acc.call.RequestID = c.RequestID
+	if c.Usage != (call.Usage{}) {
+		acc.call.Usage.Add(c.Usage)
+		acc.call.Searches += c.Searches
+	}
+}
+
+// readUsage counts what a response has used, as the answer to its cancel says, which may be nil. It
+// reports whether the answer says so: the response may go on for a moment.
+func (cl *Client) readUsage(
+	ctx context.Context, resp *http.Response, c *call.Call, id string,
+) bool {
+	if resp == nil {
+		return false
+	}
+	defer resp.Body.Close()
+	data, _ := io.ReadAll(resp.Body) // half an answer says nothing
+	cl.logBody(ctx, "openai(client): response", rawJSON{data: data})
+
+	var r call.Response
+	err := call.Decode(data, &r)
+	if err != nil || r.ID != id || r.Running() || r.Tokens == (call.Usage{}) {
+		return false
+	}
+	c.Usage = r.Tokens
+	c.Searches = searches(&r)
+	return true
 }
 
 // follow waits until a response ends that runs at the API. broken is why its connection ended; nil:

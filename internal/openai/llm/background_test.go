@@ -18,6 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -238,7 +239,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// A call that ends early cancels its response, once the API has named it.
+// A call that ends early cancels its response, once the API has named it. What the API says that the
+// response has used counts; what it does not say is unknown.
 func TestEarlyEnd(t *testing.T) {
 	causes := map[string]error{
 		"cancelled":  context.Canceled,
@@ -246,14 +248,63 @@ func TestEarlyEnd(t *testing.T) {
 		"detached":   call.ErrLeftToAPI,
 	}
 	eachRow(t, "early-end", func(t *testing.T, _ string, row []string) {
-		cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]
+		cause, steps, want, seconds, used := causes[row[0]], row[1], row[2], row[3], row[4]
 		cl, api, _ := newBackground(t, 1, steps)
 		start := time.Now()
-		_, err := cl.Create(endsAfter(t, 10*time.Second, cause), &call.Call{}, backgroundQuestion())
+		c := &call.Call{}
+		_, err := cl.Create(endsAfter(t, 10*time.Second, cause), c, backgroundQuestion())
 
 		wantCause(t, err, cause)
 		wantTraffic(t, api, want)
 		wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
+		got := fmt.Sprint(c.Usage.Total, c.Searches, c.Unknown, c.Begun)
+		wantEqual(t, "tokens, searches, unknown requests, begun ones", got, used)
+	})
+}
+
+// What counts of a response that was cancelled is the usage of one that has ended.
+func TestCancelledUsage(t *testing.T) {
+	eachRow(t, "cancelled-usage", func(t *testing.T, _ string, row []string) {
+		cancel, get, want := row[0], row[1], row[2]
+		steps := slices.Concat(played("begun"), []step{answer(200, cancel), answer(200, get)})
+		cl, api := newClient(0, steps...)
+		c := &call.Call{}
+		_, err := cl.Create(endsAfter(t, time.Second, context.Canceled), c, backgroundQuestion())
+		wantCause(t, err, context.Canceled)
+		got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)
+		wantEqual(t, "requests, tokens, searches", got, want)
+	})
+}
+
+// Three calls that are stopped after 2 s leave a person able to ask, also where the API does not say
+// what they have used.
+func TestStops(t *testing.T) {
+	eachRow(t, "stops", func(t *testing.T, _ string, row []string) {
+		steps, atOnce := row[1], row[2]
+		cl, _, _ := newBackground(t, 0, "always "+steps)
+		r := question()
+		r.Background = row[0] == "background"
+		b := budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1_000_000}})
+		take := func() (*call.Call, *budget.Taken, error) {
+			c := &call.Call{Tool: "answer_detailed"}
+			taken, err := b.Take(c)
+			return c, taken, err
+		}
+
+		for range 3 {
+			c, taken, err := take()
+			wantSuccess(t, err)
+			_, err = cl.Create(endsAfter(t, 2*time.Second, context.Canceled), c, r)
+			wantCause(t, err, context.Canceled)
+			taken.Settle(c, true)
+		}
+
+		passed := -1
+		var err error
+		for ; err == nil; passed++ {
+			_, _, err = take()
+		}
+		wantEqual(t, "calls at once afterwards", fmt.Sprint(passed), atOnce)
 	})
 }
 

@@ -161,7 +161,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer func() { // also after a panic
 		if mayCost && x.call.Usage == reported {
 			x.call.Unknown++
-			if acc.hasBegun() {
+			left := acc.running() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
+			if acc.hasBegun() || left {
 				x.call.Begun++
 			}
 		}

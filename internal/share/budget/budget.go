@@ -47,6 +47,7 @@ type Budget struct {
 	local  *local
 	near   *near
 	people atomic.Pointer[People]
+	began  time.Time
 }
 
 // SetPeople sets the limits of single people from now on.
@@ -62,6 +63,7 @@ func New(o Options) *Budget {
 		Options: o,
 		local:   newLocal(time.Now),
 		near:    newNear(),
+		began:   time.Now(),
 	}
 	b.SetPeople(nil)
 	return b
@@ -76,6 +78,8 @@ const usualSearches = 3
 
 // Taken is what a call has taken, until Settle corrects it.
 type Taken struct {
+	Response string // of the API, whose end other processes may read (SettleResponse); "": none
+
 	budget   *Budget
 	person   call.Person
 	tool     string
@@ -149,7 +153,8 @@ func (b *Budget) refusal(refused bucket, r reply) error {
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it counts,
 // the call is given back, too. It sets Guessed, of requests of which the API has told nothing, and Quota.
-func (t *Taken) Settle(c *call.Call, counts bool) {
+// If another process has settled the Response, first is false, and what is reserved counts as used.
+func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	b := t.budget
 	guess := b.usual(t.tool, unbegun, 0).times(c.Unknown - c.Begun).
 		plus(t.reserved.times(c.Begun))
@@ -159,6 +164,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) {
 		reserve: t.reserved.times(-1),
 		minute:  t.local,
 		anyway:  true,
+		settles: t.Response,
 	}
 	if !counts {
 		end.use[calls] = -1
@@ -173,11 +179,12 @@ func (t *Taken) Settle(c *call.Call, counts bool) {
 	case storeUnused: // the store does not know of the call
 		end.use[calls]++
 	}
-	settle := b.Store.settle
+	store := b.storeOf(t.person)
+	settle := store.settle
 	if t.stored != storeDone {
 		end.reserve = amount{}
 		end.minute = -1
-		settle = b.Store.take
+		settle = store.take
 	}
 	inStore := b.buckets(t.person, end)
 	stored, o := settle(inStore)
@@ -185,6 +192,51 @@ func (t *Taken) Settle(c *call.Call, counts bool) {
 		buckets, r = inStore, stored
 	}
 	c.Quota = cmp.Or(b.note(t.person, buckets, r), c.Quota)
+	return stored.refused == 0
+}
+
+// SettleResponse notes what a response has used whose call another process runs, or ran: what that
+// process has reserved counts as used. c has the person, the tool and what the API says; Guessed is set.
+// The response is remembered for two days: first is false if it was settled before, and nothing is
+// noted.
+//
+// All replicas of a store remember it together. While the store fails none is the first, and the end
+// is noted later. Without a store, and for a person without a limit, when it is not asked, each process
+// remembers what it has settled, and leaves a call that began after the process to the one that runs
+// it. So a call may count in several processes that have begun since.
+func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time) (first bool) {
+	reserved := b.usual(c.Tool, call.TokensOf(c.Tool), usualSearches)
+	guess := reserved.times(c.Unknown)
+	c.Guessed = guess[tokens]
+	use := b.known(c.Tool, c.Used).plus(guess)
+	end := change{
+		use:     use.plus(reserved.times(-1)),
+		minute:  -1,
+		anyway:  true,
+		settles: response,
+	}
+	first = created.Before(b.began)
+	if store := b.storeOf(c.Person); store != nil {
+		inStore := b.buckets(c.Person, end)
+		r, o := store.settle(inStore)
+		first = o == storeDone && r.refused == 0
+		b.note(c.Person, inStore, r)
+	}
+	if !first {
+		return false
+	}
+
+	end.use = use
+	return b.local.take(b.buckets(c.Person, end)).refused == 0
+}
+
+// storeOf returns the store, or nil if there is none, or no limit for a person.
+func (b *Budget) storeOf(p call.Person) *Store {
+	all := change{use: amount{1, 1, 1}}
+	if len(b.buckets(p, all)) == 0 {
+		return nil
+	}
+	return b.Store
 }
 
 // known is what a call has used as far as the API has told.

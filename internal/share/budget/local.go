@@ -15,7 +15,8 @@ type local struct {
 	buckets map[string]state
 }
 
-// state is what a bucket holds. Units that are used refill from the time at on.
+// state is what a bucket holds. Units that are used refill from the time at on. used is below 0 where a
+// response has used less than its call has still reserved; with what is reserved the sum is not.
 type state struct {
 	used     float64
 	at       int64           // microseconds since 1970
@@ -48,7 +49,7 @@ func (l *local) take(changes []bucket) reply {
 			r = reply{
 				refused: int64(i + 1),
 				wait:    wait,
-				used:    int64(math.Ceil(s.used)),
+				used:    int64(math.Ceil(max(s.used, 0))),
 			}
 		}
 		states[i] = s
@@ -90,7 +91,9 @@ func (s state) until(now int64, b bucket) (next state, running int64) {
 		running += units
 	}
 	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period())
-	next.used = bounded(s.used+float64(over)-refilled, b)
+	used := s.used + float64(over)
+	least := max(min(used, 0), float64(0-running))
+	next.used = bounded(used-refilled, least, b)
 	return next, running
 }
 
@@ -100,8 +103,15 @@ func (s state) change(now int64, b bucket, last int64) state {
 	if b.reserve < 0 && last*minute <= now { // it counts as used
 		use += b.reserve
 	}
+	least := min(s.used, 0)
+	if b.reserve == 0 {
+		least = 0
+		for _, reserved := range s.reserved {
+			least -= float64(reserved)
+		}
+	}
 	s.at = now
-	s.used = bounded(s.used+float64(use), b)
+	s.used = bounded(s.used+float64(use), least, b)
 	s.reserved[last] = max(s.reserved[last]+b.reserve, 0)
 	units := s.used
 	free := now
@@ -111,11 +121,11 @@ func (s state) change(now int64, b bucket, last int64) state {
 			free = max(free, last*minute)
 		}
 	}
-	s.end = free + int64(math.Ceil(bounded(units, b)*float64(b.period())/float64(b.limit)))
+	s.end = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))
 	return s
 }
 
 // bounded bounds the units that are used: a debt is forgiven beyond seven periods.
-func bounded(used float64, b bucket) float64 {
-	return min(max(used, 0), 8*float64(b.limit))
+func bounded(used, least float64, b bucket) float64 {
+	return min(max(used, least), 8*float64(b.limit))
 }

@@ -51,8 +51,11 @@ func (q Quota) words() string {
 
 // period is the time in which a bucket refills, in microseconds.
 func (q Quota) period() int64 {
-	if q.unit == calls {
+	switch q.unit {
+	case calls:
 		return 60 * minute
+	case ends:
+		return 2 * 10_000 * 24 * 60 * minute
 	}
 	return 24 * 60 * minute
 }
@@ -67,6 +70,8 @@ const (
 	tokens
 	usd    // millionths
 	nUnits = int(iota)
+
+	ends unit = -1 // of responses
 )
 
 // format returns a number of units in words.
@@ -116,6 +121,7 @@ type change struct {
 	reserve amount // negative at the end of a call
 	minute  int64  // until which it is reserved; see take.lua
 	anyway  bool   // also if too little is free
+	settles string // the response whose end it is; the change is refused if that was settled before
 }
 
 // bucket is a change of one.
@@ -143,13 +149,30 @@ func (b *Budget) name(p call.Person) string {
 	return p.Name
 }
 
-// idOf returns the pseudonym of a person in the store.
-func idOf(person string) string {
-	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(person)))
+// idOf returns the pseudonym of a person or a response in the store.
+func idOf(name string) string {
+	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
+}
+
+// endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
+// be full again. Ids of responses last for 25 hours at most. The r keeps the key out of the indexes.
+func endOf(response string) bucket {
+	const parts = 10_000 // so few of them are used that no other bucket has used less
+	return bucket{
+		Quota:  Quota{unit: ends},
+		key:    "end:r" + idOf(response),
+		limit:  parts,
+		need:   parts,
+		use:    1,
+		minute: -1,
+	}
 }
 
 // buckets returns those that a change is about.
 func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
+	if c.settles != "" {
+		list = append(list, endOf(c.settles))
+	}
 	id := idOf(cmp.Or(person.ID, b.User))
 	own := (*b.people.Load())[person.ID]
 	for _, q := range b.Limits.All() {

@@ -230,6 +230,10 @@ func (r *report) usage(q Quota, id, stored string) (u Usage, ok bool) {
 	}
 
 	s, running := s.until(r.now, b)
+	if s.used < 0 { // given back, and still reserved
+		running += int64(s.used)
+		s.used = 0
+	}
 	taken := s.used + float64(running)
 	full := r.now + int64(taken*float64(q.period())/float64(b.limit))
 	return Usage{

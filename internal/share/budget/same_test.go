@@ -27,7 +27,7 @@ func random(r *rand.Rand, minutes int64) (list []bucket) {
 	c := change{
 		use:     amount{calls: r.Int64N(3), tokens: r.Int64N(100_000), usd: r.Int64N(100_000)},
 		reserve: amount{tokens: r.Int64N(300_000), usd: r.Int64N(300_000)},
-		minute:  -r.Int64N(10) - 1,
+		minute:  -r.Int64N(100) - 1,
 		anyway:  r.IntN(3) == 0,
 	}
 	if c.anyway {
@@ -36,6 +36,14 @@ func random(r *rand.Rand, minutes int64) (list []bucket) {
 		c.use[usd] += r.Int64N(2_000_000) - 500_000
 		c.reserve = c.reserve.times(-1)
 		c.minute = minutes + r.Int64N(10)
+	}
+	if r.IntN(3) == 0 { // so that others can use less than nothing
+		c.use[tokens] = -r.Int64N(4_000_000)
+		c.use[usd] = c.use[tokens]
+		c.reserve = amount{}
+	}
+	if r.IntN(4) == 0 {
+		c.settles = fmt.Sprint("resp_", r.IntN(10))
 	}
 	list = b.buckets(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -57,7 +65,7 @@ func TestSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UnixMicro()
 	local := newLocal(func() time.Time { return time.UnixMicro(now) })
-	passed := 0
+	passed, settled, givenBack := 0, 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
 		buckets := random(r, now/minute)
@@ -74,9 +82,18 @@ func TestSame(t *testing.T) {
 		if !slices.Equal(got, []int64{want.refused, want.wait, want.used, want.minute}) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)
 		}
-		if want.refused == 0 {
+		switch {
+		case want.refused == 0:
 			passed++
+		case buckets[want.refused-1].unit == ends:
+			settled++
 		}
+		if slices.ContainsFunc(buckets, func(b bucket) bool { return local.buckets[b.key].used < 0 }) {
+			givenBack++
+		}
+	}
+	if settled < steps/100 || givenBack < steps/100 {
+		t.Errorf("%d ends were settled, and %d buckets are below 0, want more", settled, givenBack)
 	}
 	if passed < steps/4 || passed > steps*3/4 {
 		t.Errorf("%d of %d steps passed, want about half", passed, steps)

@@ -223,10 +223,11 @@ func (s *Store) take(buckets []bucket) (r reply, o outcome) {
 	return s.use(buckets)
 }
 
-// settle notes the end of a call that the store knows: now, or once the store works again.
+// settle notes the end of a call that the store knows, if there is a store: now, or once it works
+// again.
 func (s *Store) settle(end []bucket) (r reply, o outcome) {
 	r, o = s.take(end)
-	if o != storeUnused || len(end) == 0 {
+	if o != storeUnused || len(end) == 0 || s == nil {
 		return r, o
 	}
 	s.mu.Lock()

@@ -290,6 +290,7 @@ func TestStored(t *testing.T) {
 	settle(c, 900_000)
 	r.NoNames = true
 	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
+	c.Response = "resp_1"
 	settle(c, 10)
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
@@ -311,6 +312,7 @@ func TestStored(t *testing.T) {
 		of + "day:" + id("token:bob"):    `^\d\S* \d{16} 1000$`,
 		of + "hour:" + id("token:alice"): `^(1|0.99\S*) \d{16} 4 =alice$`,
 		of + "hour:" + id("token:bob"):   `^(1|0.99\S*) \d{16} 4$`,
+		of + "end:r" + id("resp_1"):      `^1 \d{16} 10000$`,
 		of + "probe":                     `^1 \d{16} 3600$`,
 		of + "day:":                      "^$", // indexes
 		of + "hour:":                     "^$",

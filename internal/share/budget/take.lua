@@ -7,7 +7,8 @@
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
--- Used units refill evenly, and what is still reserved after its minute is used. A bucket without a key is
+-- Used units refill evenly, and what is still reserved after its minute is used. What is given back before
+-- its reservation counts as used may leave the used units below 0. A bucket without a key is
 -- full. The key without the ID of its person is an index of IDs by the time at which their buckets are
 -- full: a sorted set. ARGV has seven values for each bucket:
 --
@@ -55,7 +56,12 @@ for i, key in ipairs(KEYS) do
 			end
 		end
 		local refilled = math.max(now - at, 0) * b.limit / b.period
-		b.used = math.min(math.max(number + over - refilled, 0), maxUsed * b.limit)
+		local least = math.max(math.min(number + over, 0), 0 - running)
+		b.used = math.min(math.max(number + over - refilled, least), maxUsed * b.limit)
+	end
+	b.least = math.min(b.used, 0)
+	if b.reserve == 0 then
+		b.least = 0 - running
 	end
 
 	local missing = b.used + b.need - b.limit
@@ -66,7 +72,7 @@ for i, key in ipairs(KEYS) do
 	buckets[i] = b
 end
 if refused > 0 then
-	return { refused, wait, math.ceil(used), 0 }
+	return { refused, wait, math.max(math.ceil(used), 0), 0 }
 end
 
 local minute, share, most = 0, 0, 0
@@ -78,7 +84,7 @@ for i, key in ipairs(KEYS) do
 	elseif b.reserve < 0 and minute * 60000000 <= now then -- it counts as used
 		b.use = b.use + b.reserve
 	end
-	b.used = math.min(math.max(b.used + b.use, 0), maxUsed * b.limit)
+	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
 
 	local thousandths = math.floor(b.used / b.limit * 1000)

@@ -1,0 +1,204 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
+)
+
+// ofResponses are limits that no call of these tests reaches.
+var ofResponses = Options{
+	Limits:  Limits{CallsPerHour: 100, TokensPerDay: 10_000_000, USDPerDay: 20},
+	Prices:  map[string]*call.Price{"answer_detailed": {Input: 2, Output: 2}},
+	Timeout: time.Hour,
+}
+
+// reading is a call that reads the end of a response.
+func reading(n int64) *call.Call {
+	return &call.Call{
+		Tool:   "answer_detailed",
+		Person: alice,
+		Used:   call.Used{Usage: call.Usage{Input: n}},
+	}
+}
+
+// stored returns how many thousand units of a quota a person has used in the store, with those
+// reserved. Some refill during a test.
+func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
+	t.Helper()
+	var use amount
+	use[of] = 1
+	key := b.buckets(alice, change{use: use})[0].key
+	value, err := redis.String(server.Do("GET", b.Store.key(key)))
+	if err != nil && err != redis.ErrNil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for i, word := range strings.Fields(value) {
+		_, reserved, ok := strings.Cut(word, ":")
+		if i == 0 || ok {
+			units, _ := strconv.ParseFloat(cmp.Or(reserved, word), 64)
+			sum += units
+		}
+	}
+	return int64(math.Round(sum / 1000))
+}
+
+// The end of a response is settled once in all replicas, however its call has ended: the store has what
+// the API tells, and of the calls of the process that was killed nothing twice.
+func TestSettleResponse(t *testing.T) {
+	server := redistest.New(t)
+	for i, tt := range compare.Rows[struct {
+		Name, Steps string
+		Tokens      int64
+		Firsts      int // that observe the call
+	}](t, "responses") {
+		t.Run(tt.Name, func(t *testing.T) {
+			server.Do("FLUSHALL")
+			response := fmt.Sprint("resp_", i)
+			var replicas []*replica
+			for range 3 {
+				replicas = append(replicas, newReplica(t, "redis://"+server.Address, ofResponses))
+			}
+			began := time.Now()
+			taken, err := takeCall(replicas[0].Budget, &call.Call{Tool: "answer_detailed", Person: alice})
+			compare.Equal(t, "error", err, "")
+
+			var firsts atomic.Int32
+			count := func(first bool) {
+				if first {
+					firsts.Add(1)
+				}
+			}
+			do := func(step string) {
+				word, number, _ := strings.Cut(step, "=")
+				n, _ := strconv.ParseInt(number, 10, 64)
+				switch word {
+				case "ends":
+					taken.Response = response
+					count(taken.Settle(reading(n), true))
+				case "drains":
+					taken.Settle(&call.Call{Used: call.Used{Unknown: 1, Begun: 1}}, true)
+				case "second", "third":
+					r := replicas[1]
+					if word == "third" {
+						r = replicas[2]
+					}
+					count(r.SettleResponse(reading(n), response, began))
+				case "fails":
+					server.Do("CONFIG", "SET", "maxmemory", "1")
+				case "works":
+					server.Do("CONFIG", "SET", "maxmemory", "0")
+					for _, r := range replicas {
+						r.until(t, false)
+					}
+					time.Sleep(200 * time.Millisecond) // settleEnds
+				}
+			}
+			for steps := range strings.FieldsSeq(tt.Steps) {
+				var all sync.WaitGroup
+				for step := range strings.SplitSeq(steps, "+") { // at once
+					all.Go(func() { do(step) })
+				}
+				all.Wait()
+			}
+
+			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, tokens), tt.Tokens/1000)
+			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, usd), 2*tt.Tokens/1000)
+			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
+			bob := replicas[1].buckets(call.Person{ID: "token:bob"}, change{use: amount{tokens: 1}})[0].key
+			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.key(bob)))
+			compare.Equal(t, "keys of another person", n, 0)
+		})
+	}
+}
+
+// Without a store a process settles once what has begun before it did, and leaves the rest to the
+// process that runs the call. Without a limit the store is not asked.
+func TestSettleResponseAlone(t *testing.T) {
+	server := redistest.New(t)
+	for name, b := range map[string]*Budget{
+		"without a store": New(ofResponses),
+		"without a limit": idleReplica(t, "redis://"+server.Address, Options{}).Budget,
+	} {
+		before, _ := redis.Int(server.Do("DBSIZE"))
+		for _, tt := range []struct {
+			response string
+			age      time.Duration
+			want     bool
+		}{
+			{"resp_1", time.Hour, true},
+			{"resp_1", time.Hour, false},
+			{"resp_2", time.Hour, true},
+			{"resp_3", 0, false},
+		} {
+			t.Run(name+" "+tt.response, func(t *testing.T) {
+				first := b.SettleResponse(reading(1000), tt.response, time.Now().Add(-tt.age))
+				compare.Equal(t, "first", first, tt.want)
+			})
+		}
+		taken, _ := takeCall(b, &call.Call{Person: alice})
+		taken.Response = "resp_3"
+		first := taken.Settle(&call.Call{}, true)
+		compare.Equal(t, name+": its own", first, true)
+		first = b.SettleResponse(reading(1000), "resp_3", time.Now().Add(-time.Hour))
+		compare.Equal(t, name+": again", first, false)
+		after, _ := redis.Int(server.Do("DBSIZE"))
+		compare.Equal(t, name+": keys", after-before, 0)
+	}
+}
+
+// Units that are given back before their reservation counts as used do not refill, and never exceed it.
+func TestGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLocal(time.Now)
+		at := func(c change) (used, running int64) {
+			b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
+			c.anyway = true
+			list := b.buckets(alice, c)
+			l.take(list)
+			s, running := l.buckets[list[0].key].until(time.Now().UnixMicro(), list[0])
+			return int64(s.used), running
+		}
+		for _, tt := range []struct {
+			what          string
+			after         time.Duration
+			use, reserve  int64
+			used, running int64
+		}{
+			{"a call", 0, 0, 300_000, 0, 300_000},
+			{"its response uses less", time.Minute, -200_000, 0, -200_000, 300_000},
+			{"another call", time.Minute, 0, 60_000, -200_000, 360_000},
+			{"which has ended", time.Minute, 10_000, -60_000, -190_000, 300_000},
+			{"more than that is not given back", time.Minute, -400_000, 0, -300_000, 300_000},
+			{"as before", 0, 100_000, 0, -200_000, 300_000},
+			{"the process was killed", 6 * time.Minute, 1000, 0, 95_000, 0},
+		} {
+			time.Sleep(tt.after)
+			minute := int64(-10)
+			if tt.reserve < 0 {
+				minute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
+			}
+			used, running := at(change{
+				use:     amount{tokens: tt.use},
+				reserve: amount{tokens: tt.reserve},
+				minute:  minute,
+			})
+			compare.Equal(t, tt.what+": used", used, tt.used)
+			compare.Equal(t, tt.what+": reserved", running, tt.running)
+		}
+	})
+}
