@@ -78,8 +78,8 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 		}
 		for _, q := range r.quotas(true) {
 			id := people[0][0].ID
-			r.do("DEL", s.key(q.Name+":"+id))
-			r.do("ZREM", s.key(q.Name+":"), id)
+			_, _ = r.do("DEL", s.key(q.Name+":"+id))
+			_, _ = r.do("ZREM", s.key(q.Name+":"), id)
 		}
 		err = nil
 	})

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"errors"
 	"cmp"
 	"fmt"
 	"math"
@@ -43,7 +44,7 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 	use[of] = 1
 	key := b.buckets(alice, change{use: use})[0].key
 	value, err := redis.String(server.Do("GET", b.Store.key(key)))
-	if err != nil && err != redis.ErrNil {
+	if err != nil && !errors.Is(err, redis.ErrNil) {
 		t.Fatal(err)
 	}
 	sum := 0.0
