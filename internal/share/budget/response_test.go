@@ -1,8 +1,8 @@
 package budget
 
 import (
-	"errors"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
