@@ -468,18 +468,19 @@ func TestServeCallsPerHour(t *testing.T) {
 // server ends.
 func TestServeCancels(t *testing.T) {
 	t.Parallel()
-	api, env := newAPI(t, strings.Fields(backgroundSteps+" ok "+backgroundSteps)...)
+	api, env := newAPI(t, strings.Fields(backgroundSteps+" ok ok "+backgroundSteps)...)
 	r := newReplica(t, env, overHTTP+"--drain 0s")
 	ctx, leave := context.WithCancel(t.Context())
 	go r.post(ctx, alice, ask("1", "x"))
 	await(t, api.WaitRequests, 2) // the second one is a GET
 	leave()
 	wantCancel(t, api, 3)
+	await(t, api.WaitRequests, 4) // a GET for the usage
 
 	go r.post(t.Context(), alice, ask("1", "x"))
-	await(t, api.WaitRequests, 5)
+	await(t, api.WaitRequests, 6)
 	terminate(r)
-	wantCancel(t, api, 6)
+	wantCancel(t, api, 7)
 }
 
 // other returns a character of ids that is not c.
