@@ -27,7 +27,7 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 	for tool, profile := range s.Profiles {
 		o.Prices[tool] = profile.Price
 	}
-	err := s.checkPrices(o.USDPerDay > 0 || o.USDPerDayOfAll > 0)
+	err := s.checkPrices(o.HaveUSD())
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 		log = log.With("kind", kind.Label())
 		log.Debug("call failed", "err", c.Err.Error())
 	}
-	if c.Limit != "" {
-		log = log.With("limit", c.Limit)
+	if c.RefusedBy != "" {
+		log = log.With("limit", c.RefusedBy)
 	}
 	switch kind {
 	case call.KindConnection:

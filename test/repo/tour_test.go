@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,6 +31,38 @@ func TestTour(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A package comment that lists the files of its package lists all of them. Those of one system have the
+// name of another file, and _*.
+func TestFileLists(t *testing.T) {
+	packages := map[string][]string{}
+	for _, name := range sources(t, "") {
+		if !strings.HasSuffix(name, "_test.go") {
+			packages[path.Dir(name)] = append(packages[path.Dir(name)], name)
+		}
+	}
+	lists := 0
+	for dir, files := range packages {
+		text := ""
+		for _, name := range files {
+			comment, _, _ := strings.Cut(read(t, name), "\npackage ")
+			text += comment
+		}
+		if !strings.Contains(text, ".go  ") {
+			continue
+		}
+		lists++
+		for _, name := range files {
+			base, _, ofSystem := strings.Cut(path.Base(name), "_")
+			if !strings.Contains(text, path.Base(name)) && !(ofSystem && strings.Contains(text, base+"_*")) {
+				t.Errorf("the package comment of %s does not list %s", dir, path.Base(name))
+			}
+		}
+	}
+	if lists < 10 {
+		t.Errorf("%d packages list their files, want at least 10", lists)
 	}
 }
 

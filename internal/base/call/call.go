@@ -6,6 +6,7 @@
 //	request.go   Request, and what models take
 //	response.go  Response and its items
 //	event.go     what a call's sink gets while a response is written
+//	price.go     Price: what a model costs
 //	kind.go      Kind: what went wrong, as far as the hint depends on it
 //	error.go     Error: why a request to the API failed
 package call
@@ -59,8 +60,8 @@ type Used struct {
 	// ends it.
 	Ahead int
 
-	Limit string // budget: the name of the one that refused the call; "": none
-	Quota string // budget: what is used of the limit that is nearly used up; "": none is
+	RefusedBy string // budget: the name of the quota that refused the call; "": none
+	NearLimit string // budget: what is used of a quota that is nearly used up; "": none is
 }
 
 // Anonymous is the Name of callers over HTTP who have no token.

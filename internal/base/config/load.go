@@ -283,6 +283,7 @@ func (l *loader) inherit() {
 				f.value.SetString(builtin[name])
 			default:
 				f.value.Set(from.value)
+				// What comes from search or policy keeps no origin: UserLocation asks for it.
 				if from.key != f.from && l.origins[from.key] != "" {
 					l.origins[f.key] = l.origins[from.key]
 				}

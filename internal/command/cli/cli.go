@@ -8,7 +8,7 @@
 //	serve.go    serve --http, with access.go for who may send requests
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	login.go    login, which stores the key
-//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
+//	smoke.go    smoke; doctor.go, quota.go and setup.go have the commands of these names
 package cli
 
 import (
@@ -139,7 +139,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 }
 
 // commandsInOrder are the commands in the order in which one needs them.
-const commandsInOrder = "login setup doctor ask smoke serve completion help"
+const commandsInOrder = "login setup doctor ask smoke serve quota completion help"
 
 // help is the text of --help, which goes to stdout: it was asked for.
 func help(c *cobra.Command) string {

@@ -95,3 +95,13 @@ func TestRepeatedFlags(t *testing.T) {
 	compare.Contains(t, "log", strings.ReplaceAll(stderr, `\"`, `"`),
 		`"blocked_domains":["d.example","e.example","f.example"]`)
 }
+
+// The help of the program lists all commands.
+func TestHelpListsCommands(t *testing.T) {
+	_, stdout, _ := run(t.Context(), nil, nil, "--help")
+	for _, c := range Command().Commands() {
+		if !c.Hidden {
+			compare.Contains(t, "help", stdout, "\n  "+c.Name()+" ")
+		}
+	}
+}

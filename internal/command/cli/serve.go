@@ -91,7 +91,7 @@ const (
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
 		app:       a,
-		common:    commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		common:    commonFlags{refusalTime: 5 * time.Second}, // agents in a loop must not reach the API
 		logFormat: logging.Text,
 
 		withoutStore: allow,
@@ -245,7 +245,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
+		Runs:            []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 		Lines:           lines,

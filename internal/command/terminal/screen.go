@@ -8,6 +8,7 @@
 //	report.go     the checks of doctor as rows
 //	sources.go    the numbers of pages, and the list of sources
 //	styled.go     text with styles and links: its width, rows and control sequences
+//	password.go   a key that is typed without being shown
 //	console_*.go  control sequences in the console of Windows
 package terminal
 

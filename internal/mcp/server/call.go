@@ -148,14 +148,15 @@ func (s *Server) runInSlot(
 	defer func() {
 		unsent := a == nil && c.Attempts == 0
 		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
-		taken.Response = s.tasks.Ends(t)
+		taken.Response = s.tasks.MarkEnded(t)
 		leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 		if leftToAPI {
-			taken.Response = "" // settleResponse notes its end
+			// What is reserved counts as used now. The process that reads the end corrects that.
+			taken.Response = ""
 		}
 		first := taken.Settle(c, !free)
 		if a != nil {
-			a.Meta.Quota = c.Quota
+			a.Meta.NearLimit = c.NearLimit
 		}
 		if first && !leftToAPI {
 			s.observe(c, began, a, err)

@@ -117,8 +117,8 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	if m.Cost != nil {
 		meta["cost_usd"] = call.MicroUSD(*m.Cost)
 	}
-	if m.Quota != "" {
-		meta["quota"] = m.Quota
+	if m.NearLimit != "" {
+		meta["quota"] = m.NearLimit
 	}
 	if m.FollowUp != "" {
 		meta["follow_up"] = m.FollowUp

@@ -124,9 +124,10 @@ func New(o Options) *Server {
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Settings.Timeout,
 		API:     o.LongCalls.API,
-		Ended:   s.settleResponse,
-		Recover: s.recoverCall,
-		EOF:     o.LongCalls.EOF,
+
+		EndedElsewhere: s.settleResponse,
+		Recover:        s.recoverCall,
+		EOF:            o.LongCalls.EOF,
 	})
 	return s
 }

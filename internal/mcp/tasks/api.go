@@ -59,7 +59,7 @@ func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool)
 	overdue := time.Since(t.Created) >= s.o.Timeout
 	switch {
 	case !errors.Is(err, answer.ErrRunning): // ErrUnknown is an ErrRunning, too
-		s.o.Ended(c, origin, a, err)
+		s.o.EndedElsewhere(c, origin, a, err)
 		s.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		r.message = "the API does not say whether the answer is complete"

@@ -126,9 +126,9 @@ func (s *Tasks) Detach(t *Task, shared bool) bool {
 	return true
 }
 
-// Ends says that the call of a task that runs here has ended. It returns the response whose end
-// other processes may read, or "": from now on the task gets no sealed id.
-func (s *Tasks) Ends(t *Task) (response string) {
+// MarkEnded says that the call of a task that runs here has ended, before its answer is known. It returns
+// the response whose end other processes may read, or "": from now on the task gets no sealed id.
+func (s *Tasks) MarkEnded(t *Task) (response string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.ends = true

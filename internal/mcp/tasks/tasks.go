@@ -52,10 +52,10 @@ type Options struct {
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
-	// Ended gets the end of a response whose call another process runs, or ran: once for each Task. c
+	// EndedElsewhere gets the end of a response whose call another process runs, or ran: once for each Task. c
 	// is the call of the request that reads it, with what the response has used, and from is the origin.
 	// The error is that of Fetch.
-	Ended func(c *call.Call, from answer.Origin, a *answer.Answer, err error)
+	EndedElsewhere func(c *call.Call, from answer.Origin, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch: it turns a panic into an error.
 	Recover func(tool string, err *error)
@@ -136,7 +136,7 @@ type Task struct {
 
 	// Guarded by the mutex of Tasks.
 	sealed string // the response in ID; "": none
-	ends   bool   // the call has ended, or is about to: see Tasks.Ends
+	ends   bool   // the call has ended, or is about to: see MarkEnded
 
 	done  chan struct{} // closed when the task has ended
 	final State         // readable from then on

@@ -139,6 +139,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		b.annotations = append(b.annotations, ev.Annotation)
 		a.annotations++
 	}
+	// An event of the end has the whole text and no delta, any other a delta and no text.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
@@ -265,6 +266,7 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 	if said.search != (call.Search{}) {
 		a.call.Send(said.search)
 	}
+	// An event of the end has the whole text and no delta, any other a delta and no text.
 	missing, ok := strings.CutPrefix(said.text, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)

@@ -98,7 +98,7 @@ type Meta struct {
 	Opened        []string      // URLs of pages that the model opened, the first ones
 	FollowUp      string        // what the model got of Question.FollowUpTo: "answer", "question" or ""
 	Cost          *float64      // in USD; nil: the model has no price
-	Quota         string        // what is used of a limit that is nearly used up, set by package server
+	NearLimit     string        // that of call.Used, set by package server
 	Retries       int           // of all requests
 	Elapsed       time.Duration // from question to answer
 }

@@ -3,6 +3,7 @@
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
 //	quotas.go   the quotas: what they count, and in what period
 //	people.go   limits of single people
+//	near.go     who has nearly used a limit up
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	hints.go    what to do about its errors, which hints.txt has
@@ -15,6 +16,18 @@
 // what its tool usually takes is reserved; at its end it uses what the API says. A call that has not
 // ended by its time limit, because its process was killed, uses what is reserved. A bucket may owe seven
 // periods.
+//
+// An example: alice may use 100,000 tokens a day, and a call of answer reserves 60,000.
+//
+//	   0 s  Take: nothing is used, 60,000 are reserved. A second call passes: 120,000 are reserved.
+//	   5 s  Take: a third call is refused, as calls that run are in the way.
+//	  30 s  Settle: the first call has used 20,000. 60,000 are reserved, and a third call passes.
+//	  40 s  The process of the second call is killed. The third one ends, and has used 90,000.
+//	  50 s  110,000 are used, 60,000 are reserved: a fourth call is refused.
+//	6 min   The time limit of the second call is over: 170,000 are used. The next call may start
+//	        in about 17 h, when 70,000 have refilled.
+//	7 min   If the second call ran in the background of the API, another process may read its end:
+//	        it has used 15,000. SettleResponse gives 45,000 back, once in all processes.
 package budget
 
 import (
@@ -84,9 +97,9 @@ type Taken struct {
 	person   call.Person
 	tool     string
 	reserved amount
-	local    int64 // the minute until which it is, in this process
-	store    int64 // and in the store
-	stored   outcome
+	local    int64   // the minute until which the local buckets reserve that; 0: they do not
+	store    int64   // the minute until which the store does; 0: it does not
+	stored   outcome // of the use of the store
 }
 
 // Take takes a call from what its person may use, and reserves what its tool usually takes. One unit
@@ -110,7 +123,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken.store = r.minute
 	switch {
 	case b.Refuse && stored != storeDone && len(buckets) > 0:
-		c.Limit = "store"
+		c.RefusedBy = "store"
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	case stored != storeDone:
 		r = b.local.take(buckets)
@@ -120,12 +133,12 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		taken.local = b.local.take(b.buckets(taken.person, ask)).minute
 	}
 	if r.refused == 0 {
-		c.Quota = b.note(c.Person, buckets, r)
+		c.NearLimit = b.note(c.Person, buckets, r)
 		return taken, nil
 	}
 
 	refused := buckets[r.refused-1]
-	c.Limit = refused.Name
+	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
 }
 
@@ -174,7 +187,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 
 	end.minute = t.store
 	switch t.stored {
-	case storeUnsure: // the script may have run: nothing is given back, or taken twice
+	case storeUnsure: // if the script ran, what it reserved will count as used: more than that is added
 		end.use = end.use.plus(end.reserve).notNegative()
 	case storeUnused: // the store does not know of the call
 		end.use[calls]++
@@ -191,7 +204,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	if o == storeDone {
 		buckets, r = inStore, stored
 	}
-	c.Quota = cmp.Or(b.note(t.person, buckets, r), c.Quota)
+	c.NearLimit = cmp.Or(b.note(t.person, buckets, r), c.NearLimit)
 	return stored.refused == 0
 }
 
@@ -226,7 +239,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time
 		return false
 	}
 
-	end.use = use
+	end.use = use // the local buckets have nothing reserved for it
 	return b.local.take(b.buckets(c.Person, end)).refused == 0
 }
 

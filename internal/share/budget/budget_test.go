@@ -102,7 +102,7 @@ func TestUSD(t *testing.T) {
 					Begun:    tt.Begun,
 				}}, true)
 			} else {
-				compare.Equal(t, "limit", c.Limit, "usd")
+				compare.Equal(t, "limit", c.RefusedBy, "usd")
 			}
 			bucket := b.buckets(alice, change{use: amount{usd: 1}})[0]
 			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
@@ -138,7 +138,7 @@ func TestPeople(t *testing.T) {
 			c := &call.Call{Person: call.Person{ID: tt.Person}}
 			taken, err := takeCall(b, c)
 			compare.Equal(t, tt.Person, err, tt.Want)
-			compare.Equal(t, "limit", c.Limit, tt.Limit)
+			compare.Equal(t, "limit", c.RefusedBy, tt.Limit)
 			if err == "" {
 				settle(taken, tt.Tokens)
 			}

@@ -67,9 +67,9 @@ func (l *local) take(changes []bucket) reply {
 		s := states[i].change(now, b, r.minute)
 		l.buckets[b.key] = s
 		share := int64(math.Floor(s.used / float64(b.limit) * 1000))
-		if share > r.wait {
-			r.wait = share
-			r.used = int64(i + 1)
+		if share > r.share {
+			r.share = share
+			r.fullest = int64(i + 1)
 		}
 	}
 	return r
@@ -104,7 +104,7 @@ func (s state) change(now int64, b bucket, last int64) state {
 		use += b.reserve
 	}
 	least := min(s.used, 0)
-	if b.reserve == 0 {
+	if b.reserve == 0 { // SettleResponse gives back what the call of another process has still reserved
 		least = 0
 		for _, reserved := range s.reserved {
 			least -= float64(reserved)

@@ -36,11 +36,11 @@ func newNear() *near {
 // note returns what is used of the limit that a change has brought nearest to its end, and "" if that is
 // not near. The log has a line for a person and a period.
 func (b *Budget) note(p call.Person, buckets []bucket, r reply) string {
-	if r.refused != 0 || r.wait < nearShare {
+	if r.share < nearShare {
 		return ""
 	}
-	of := buckets[r.used-1]
-	words := fmt.Sprintf("%d %% of %s %s", r.wait/10, of.unit.format(of.limit), of.words())
+	of := buckets[r.fullest-1]
+	words := fmt.Sprintf("%d %% of %s %s", r.share/10, of.unit.format(of.limit), of.words())
 	period := time.Duration(of.period()) * time.Microsecond
 	now := time.Now()
 
@@ -52,7 +52,7 @@ func (b *Budget) note(p call.Person, buckets []bucket, r reply) string {
 		e.quiet = now.Add(period)
 	}
 	e.quota = of.Name
-	e.until = now.Add(time.Duration(r.wait-nearShare+1) * period / 1000)
+	e.until = now.Add(time.Duration(r.share-nearShare+1) * period / 1000)
 	b.near.entries.Set(of.key, e)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", of.Name, "used", words)

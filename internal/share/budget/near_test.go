@@ -47,7 +47,7 @@ func TestNear(t *testing.T) {
 			c.Usage.Output = tt.tokens
 			taken.Settle(c, true)
 
-			compare.Equal(t, what, c.Quota, tt.want)
+			compare.Equal(t, what, c.NearLimit, tt.want)
 			compare.Equal(t, what+": near", b.Near(), tt.near)
 			compare.Equal(t, what+": lines", log.count("a limit is nearly used up"), tt.lines)
 		}

@@ -103,8 +103,10 @@ func personSettings() (names []string) {
 // HaveUSD reports whether somebody has a limit in USD.
 func (p People) HaveUSD() bool {
 	for limits := range maps.Values(p) {
-		if limits["usd_per_day"] > 0 {
-			return true
+		for _, q := range (Limits{}).All() {
+			if q.unit == usd && limits[q.Setting] > 0 {
+				return true
+			}
 		}
 	}
 	return false

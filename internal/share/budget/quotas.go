@@ -40,6 +40,9 @@ func (l Limits) All() []Quota {
 	}
 }
 
+// HaveUSD reports whether there is a limit in USD.
+func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 }
+
 // words are those for the units in a period.
 func (q Quota) words() string {
 	words := []string{calls: "calls an hour", tokens: "tokens a day", usd: "USD a day"}[q.unit]
@@ -55,7 +58,7 @@ func (q Quota) period() int64 {
 	case calls:
 		return 60 * minute
 	case ends:
-		return 2 * 10_000 * 24 * 60 * minute
+		return endParts * 2 * 24 * 60 * minute // one part refills in two days
 	}
 	return 24 * 60 * minute
 }
@@ -134,9 +137,16 @@ type bucket struct {
 	need, use, reserve, minute int64 // see take.lua
 }
 
-// reply is that of take.lua. If no bucket refuses, wait and used are about the one that has used the
-// most.
-type reply struct{ refused, wait, used, minute int64 }
+// reply says whether a bucket has refused a change.
+type reply struct {
+	refused int64 // the number of the bucket that refuses for the longest time, from 1 on; 0: none does
+	wait    int64 // microseconds until it does not; 0: calls that run are in the way
+	used    int64 // units of it
+
+	fullest int64 // where none refuses: the number of the bucket that has used the most of its limit
+	share   int64 // thousandths of the limit that it has used; 0: there is no such bucket
+	minute  int64 // until which units are reserved
+}
 
 // name is that of a person in the store.
 func (b *Budget) name(p call.Person) string {
@@ -154,15 +164,18 @@ func idOf(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
 }
 
+// endParts are the units of a bucket of the end of a response. One of them is less than a thousandth, so
+// that no reply names this bucket as the fullest.
+const endParts = 10_000
+
 // endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
 // be full again. Ids of responses last for 25 hours at most. The r keeps the key out of the indexes.
 func endOf(response string) bucket {
-	const parts = 10_000 // so few of them are used that no other bucket has used less
 	return bucket{
 		Quota:  Quota{unit: ends},
 		key:    "end:r" + idOf(response),
-		limit:  parts,
-		need:   parts,
+		limit:  endParts,
+		need:   endParts,
 		use:    1,
 		minute: -1,
 	}
@@ -189,6 +202,7 @@ func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
 			reserve: c.reserve[q.unit],
 			minute:  c.minute,
 		}
+
 		if q.Limit == 0 || of.use == 0 && of.reserve == 0 {
 			continue
 		}

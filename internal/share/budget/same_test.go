@@ -79,7 +79,7 @@ func TestSame(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if !slices.Equal(got, []int64{want.refused, want.wait, want.used, want.minute}) {
+		if !slices.Equal(got, []int64{want.refused, want.wait + want.share, want.used + want.fullest, want.minute}) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)
 		}
 		switch {

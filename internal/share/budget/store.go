@@ -79,8 +79,8 @@ func NewStore(
 	return s
 }
 
-// ParseURL parses the URL of a store. The error does not quote it.
-func ParseURL(raw string) (*url.URL, error) {
+// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
+func (s *Store) SetURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	port := 0
 	if err == nil {
@@ -92,23 +92,14 @@ func ParseURL(raw string) (*url.URL, error) {
 			"a password has %2F for /, and so on; " +
 			"a prefix is a letter and up to 63 letters, digits, - or _")
 	}
-	return u, nil
-}
-
-// Prefix returns what keeps the keys of a deployment apart, or "".
-func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
-
-// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
-func (s *Store) SetURL(raw string) (*url.URL, error) {
-	u, err := ParseURL(raw)
-	if err != nil {
-		return nil, err
-	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
 	s.fresh.Store(true)
 	return u, nil
 }
+
+// Prefix returns what keeps the keys of a deployment apart, or "".
+func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
 // renew ends the connections of a pool, and reports whether it was the current one. Connections
 // also end after some minutes, because the name may have a new address.
@@ -300,8 +291,12 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, buckets []bucket) (r r
 	if err != nil {
 		return reply{}, errors.New(err.Error()) // not a refusal of the script
 	}
-	if len(n) == 4 {
-		r = reply{n[0], n[1], n[2], n[3]}
+	switch {
+	case len(n) != 4:
+	case n[0] == 0:
+		r = reply{share: n[1], fullest: n[2], minute: n[3]}
+	default:
+		r = reply{refused: n[0], wait: n[1], used: n[2], minute: n[3]}
 	}
 	if !r.isOf(buckets) {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
@@ -311,9 +306,13 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, buckets []bucket) (r r
 
 // isOf reports whether a reply can be that of take.lua for these buckets.
 func (r reply) isOf(buckets []bucket) bool {
-	if r.refused <= 0 || r.refused > int64(len(buckets)) {
-		ofOne := 0 < r.wait && r.wait <= 8000 && 0 < r.used && r.used <= int64(len(buckets))
-		return r.refused == 0 && (ofOne || r.wait == 0 && r.used == 0) && r.minute > 0
+	if r.refused == 0 {
+		none := r.share == 0 && r.fullest == 0
+		one := 0 < r.share && r.share <= 8000 && 0 < r.fullest && r.fullest <= int64(len(buckets))
+		return (none || one) && r.minute > 0
+	}
+	if r.refused < 0 || r.refused > int64(len(buckets)) {
+		return false
 	}
 	b := buckets[r.refused-1]
 	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit

@@ -167,7 +167,7 @@ func TestRefuse(t *testing.T) {
 		c := &call.Call{Person: call.Person{ID: "alice"}}
 		_, refused := takeCall(r.Budget, c)
 		compare.Equal(t, "error", refused, "the store of the limits fails; ask again in a minute")
-		compare.Equal(t, "limit", c.Limit, "store")
+		compare.Equal(t, "limit", c.RefusedBy, "store")
 	}
 	settle(running, 1000)
 	compare.Equal(t, "warnings", r.log.count("until it works, calls that have a limit are refused"), 1)

@@ -60,7 +60,7 @@ for i, key in ipairs(KEYS) do
 		b.used = math.min(math.max(number + over - refilled, least), maxUsed * b.limit)
 	end
 	b.least = math.min(b.used, 0)
-	if b.reserve == 0 then
+	if b.reserve == 0 then -- it gives back what the call of another process has still reserved
 		b.least = 0 - running
 	end
 

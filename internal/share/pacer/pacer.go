@@ -31,7 +31,7 @@ import (
 const (
 	firstGap = time.Second / 3
 	minGap   = 10 * time.Millisecond
-	maxGap   = 20 * time.Second // of all waiting calls together, if a longer gap does not help
+	maxGap   = 20 * time.Second // if a longer one does not help, the calls that wait share it
 
 	firstPause    = 500 * time.Millisecond // of a call or a person; each further refusal doubles it
 	maxPause      = 8 * time.Second        // also of the queue, where the API asks for one

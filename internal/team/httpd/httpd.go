@@ -71,9 +71,9 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Loops are functions that run until the calls in flight have ended. They read again what may
+	// Runs are functions that run until the calls in flight have ended. They read again what may
 	// change: the files of tokens, denied people and the key, and the keys of issuers.
-	Loops      []func(context.Context)
+	Runs       []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
 	Lines      *logging.Limiter // of calls and rejected requests
@@ -131,7 +131,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		mux.Handle("GET /metrics", o.Metrics)
 		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
 	}
-	for _, run := range o.Loops {
+	for _, run := range o.Runs {
 		loops.Go(func() { run(calls) })
 	}
 
@@ -183,22 +183,27 @@ func (s *instance) drain() {
 	}
 }
 
-// handler routes requests.
-func (s *instance) handler() http.Handler {
+// wireMetrics tells the metrics what to read, and begins the series of the only person with zeros.
+func (s *instance) wireMetrics() {
 	s.Metrics.gauges = s.gauges
 	s.Metrics.limits = s.Budget.Limits
 	if s.Budget.Store != nil {
 		s.Budget.Store.Used = s.Metrics.useStore
 	}
-	if !s.Access.Authenticates() {
-		for tool := range s.Metrics.profiles {
-			s.Metrics.ObserveStart(&call.Call{
-				Tool:   tool,
-				Person: call.Person{Name: call.Anonymous},
-			})
-		}
+	if s.Access.Authenticates() { // the series of other people begin with their calls
+		return
 	}
+	for tool := range s.Metrics.profiles {
+		s.Metrics.ObserveStart(&call.Call{
+			Tool:   tool,
+			Person: call.Person{Name: call.Anonymous},
+		})
+	}
+}
 
+// handler routes requests.
+func (s *instance) handler() http.Handler {
+	s.wireMetrics()
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
 	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.refusesCalls, s.admit(s.mcp())))

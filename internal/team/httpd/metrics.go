@@ -182,8 +182,8 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	caller := m.caller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
-	if c.Limit != "" {
-		m.limited.add(1, "%s,limit=%q", caller, c.Limit)
+	if c.RefusedBy != "" {
+		m.limited.add(1, "%s,limit=%q", caller, c.RefusedBy)
 	}
 
 	priced := fmt.Sprintf("%s,model=%q",

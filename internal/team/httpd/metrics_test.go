@@ -90,7 +90,7 @@ func TestStoreMetrics(t *testing.T) {
 			o.Access.Tokens = nil
 			o.Metrics = m
 			o.Budget = budget.New(budget.Options{Store: store})
-			o.Loops = append(o.Loops, store.Probe)
+			o.Runs = append(o.Runs, store.Probe)
 		})
 		time.Sleep(2 * time.Second) // two probes
 		_, page := s.request(get("/metrics"), 200)
