@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -416,8 +415,12 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		log = log.With("max_calls_per_user", perPerson)
 	}
 	for _, q := range o.Budget.Limits.All() {
-		if q.Limit > 0 {
-			log = log.With(q.Setting, json.Number(strconv.FormatFloat(q.Limit, 'f', -1, 64)))
+		switch whole := int64(q.Limit); {
+		case q.Limit == 0:
+		case q.Limit == float64(whole): // without an exponent
+			log = log.With(q.Setting, whole)
+		default:
+			log = log.With(q.Setting, q.Limit)
 		}
 	}
 	if o.Budget.Refuse {

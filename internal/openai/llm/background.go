@@ -20,7 +20,8 @@ import (
 // the pacer.
 
 const (
-	cancelTime   = 3 * time.Second  // to cancel a response, and to learn what it has used
+	cancelTime   = 3 * time.Second  // for the request that cancels a response
+	usageTime    = time.Second      // for a GET that tells what a cancelled response has used
 	objectTime   = 30 * time.Second // for a GET of a response
 	maxSilence   = time.Minute      // of a stream, which is given up and resumed then
 	lostWait     = 2 * time.Second  // until a second GET has to confirm that a response is lost
@@ -107,7 +108,8 @@ func (cl *Client) cancel(
 }
 
 // cancelEarly cancels the response of a call that ends early, and counts what the response has used if
-// the API says so: in its answer, or in that to a GET. Both requests share a time of their own.
+// the API says so: in its answer, or in that to a GET. Both requests have a time of their own. There is
+// no GET when the process ends: the errors of its calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return
@@ -119,10 +121,13 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{RequestID: c.RequestID}
 	resp, err := cl.cancel(own, &c, acc.background.id)
-	if err == nil && !cl.readUsage(own, resp, &c, acc.background.id) {
-		get := cl.newAccumulator(own, &c)
+	known := err == nil && cl.readUsage(own, resp, &c, acc.background.id)
+	if err == nil && !known && call.KindOf(context.Cause(ctx)) != call.KindShutdown {
+		once, cancel := context.WithTimeout(own, usageTime)
+		defer cancel()
+		get := cl.newAccumulator(once, &c)
 		get.background = acc.background
-		_, _ = cl.getOnce(own, get, false) // logged
+		_, _ = cl.getOnce(once, get, false) // logged
 	}
 
 	acc.call.RequestID = c.RequestID

@@ -245,6 +245,7 @@ func TestEarlyEnd(t *testing.T) {
 	causes := map[string]error{
 		"cancelled":  context.Canceled,
 		"time limit": context.DeadlineExceeded,
+		"shutdown":   call.KindShutdown.Errorf("shutdown"),
 		"detached":   call.ErrLeftToAPI,
 	}
 	eachRow(t, "early-end", func(t *testing.T, _ string, row []string) {

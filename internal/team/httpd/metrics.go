@@ -85,6 +85,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.rejectNone("")
+	m.rejectNone("other")
 	m.storeFailures.series.NewFloatCounter(m.storeFailures.name)
 	m.storeTime.series.NewPrometheusHistogramExt(m.storeTime.name, storeBuckets)
 	for tool := range profiles {
