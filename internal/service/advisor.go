@@ -36,7 +36,7 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 		KeyServer: server,
 		Login:     loginCommand(cfg, getenv),
 		HidesKey:  cfg.Hides,
-		KeyFlaw:   KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // one that is missing has none
+		KeyFlaw:   KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // a missing key has no flaw
 		Headers:   cfg.HeaderVariables,
 		Proxy:     proxyVariable(cfg.OpenAI.BaseURL, getenv),
 		GOOS:      runtime.GOOS,

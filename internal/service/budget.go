@@ -27,19 +27,23 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 	for tool, profile := range s.Profiles {
 		o.Prices[tool] = profile.Price
 	}
-	err := s.checkPrices(o.HaveUSD())
+	err := s.CheckLimits(o.Limits)
 	if err != nil {
 		return nil, err
 	}
-	switch s.Getenv("MCP_STORE_NAMES") {
-	case "", "1":
-	case "0":
-		o.NoNames = true
-	default:
-		return nil, errors.New("MCP_STORE_NAMES is not 0 or 1")
-	}
+	o.NoNames = s.Getenv(storeNames) == "0"
 	o.Store, err = s.openStore(files)
 	return budget.New(o), err
+}
+
+const storeNames = "MCP_STORE_NAMES"
+
+// CheckLimits returns why the program does not start with limits, or nil.
+func (s *Service) CheckLimits(l budget.Limits) error {
+	if !slices.Contains([]string{"", "0", "1"}, s.Getenv(storeNames)) {
+		return errors.New(storeNames + " is not 0 or 1")
+	}
+	return s.checkPrices(l.HaveUSD())
 }
 
 // PersonLimits reads the limits of single people in a file, and again when it changes. tokens returns

@@ -85,11 +85,11 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 		return storeError(c.Context(), store, err)
 	}
 	if len(list) == 0 {
-		words := "nobody has used anything"
+		words := "nobody has used anything, as far as a limit counts it"
 		if name != "" {
-			words = name + " has used nothing"
+			words = "nobody of this name has used anything, as far as a limit counts it"
 		}
-		_, err = fmt.Fprintln(f.app.stdout, words+", as far as a limit counts it")
+		_, err = fmt.Fprintln(f.app.stdout, words)
 		return err
 	}
 
@@ -123,6 +123,6 @@ func (f *quotaFlags) reset(c *cobra.Command, words []string) error {
 	if err != nil {
 		return storeError(c.Context(), store, err)
 	}
-	_, err = fmt.Fprintf(f.app.stdout, "%s has used nothing from now on\n", name)
+	_, err = fmt.Fprintf(f.app.stdout, "%s has full limits now\n", name)
 	return err
 }

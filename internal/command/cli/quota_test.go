@@ -52,6 +52,9 @@ func usedStore(t *testing.T) string {
 	use("token:bob", "bob", 150_000)
 	use("https://issuer.example 7", "bob", 130_000)
 	use("https://issuer.example 8", "\x1b[31mred", 120_000)
+	for i := range 30 { // their calls fail, and count nothing
+		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, false)
+	}
 	b.NoNames = true
 	for i := range 22 {
 		use(fmt.Sprint("token:p", i), fmt.Sprint("p", i), 1)
@@ -82,16 +85,16 @@ func TestQuota(t *testing.T) {
 		{"quota bob", 0, heads + bob + `bob +10 calls`},
 		{"quota https://issuer.example 7", 0, heads + `bob +10 calls`},
 		{"quota p3", 0, heads + `[0-9a-f]{32} +10 calls an hour +1`}, // without its name
-		{"quota carol", 0, "carol has used nothing, as far as a limit counts it\n"},
+		{"quota carol", 0, "nobody of this name has used anything, as far as a limit counts it\n"},
 		{"quota reset", 2, "reset needs a NAME"},
 		{"quota reset carol", 1, "nobody of this name has used anything"},
 		{"quota reset bob", 1, "several people have this name: write token:NAME, or issuer and subject"},
 		{"quota", 0, heads + `all people +1000000 tokens a day of all people +59\d{4} +10000 +39\d+` +
 			when + "\n" + alice + bob},
-		{"quota reset https://issuer.example 7", 0, "https://issuer.example 7 has used nothing from now on\n"},
+		{"quota reset https://issuer.example 7", 0, "https://issuer.example 7 has full limits now\n"},
 		{"quota bob", 0, heads + bob + `\z`},
-		{"quota reset bob", 0, "bob has used nothing from now on\n"},
-		{"quota reset alice", 0, "alice has used nothing from now on\n"},
+		{"quota reset bob", 0, "bob has full limits now\n"},
+		{"quota reset alice", 0, "alice has full limits now\n"},
 		{"quota reset alice", 1, "nobody of this name has used anything"},
 		{"quota", 0, heads + `all people .*\n.*red +10 calls`}, // the escape is not printed
 	} {

@@ -89,6 +89,7 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.add("dates", datesCheck(cfg.Location, time.Now()))
 	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))
 	checks.add("proxy", proxyCheck(o.Service, http.ProxyFromEnvironment))
+	checks.addLimits(o.Service)
 	checks.addStore(ctx, o.Service)
 
 	key := ""

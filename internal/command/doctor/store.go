@@ -12,6 +12,14 @@ import (
 // maxAhead is how much the clock of the store may differ from that of this machine.
 const maxAhead = time.Minute
 
+// addLimits adds what is wrong with the quotas, if anything is.
+func (l *checklist) addLimits(s *service.Service) {
+	err := s.CheckLimits(s.Limits())
+	if err != nil {
+		l.add("limits", fail(err.Error(), "correct that, or remove the limit: the program does not start"))
+	}
+}
+
 // addStore adds the checks of the store of the quotas, if there is one: its address and account, by the
 // script, and then its policy and its clock.
 func (l *checklist) addStore(ctx context.Context, s *service.Service) {

@@ -151,7 +151,8 @@ func (s *Server) runInSlot(
 		taken.Response = s.tasks.MarkEnded(t)
 		leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 		if leftToAPI {
-			// What is reserved counts as used now. The process that reads the end corrects that.
+			// llm has counted it as Begun, so what is reserved counts as used. Without a Response the
+			// process that reads the end may still settle it.
 			taken.Response = ""
 		}
 		first := taken.Settle(c, !free)
@@ -242,6 +243,7 @@ func (s *Server) settleResponse(
 			return
 		}
 		ended.Unknown = 1
+		ended.Begun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, from.Response, from.Created) {
 		s.observe(&ended, from.Created, a, err)

@@ -167,7 +167,7 @@ func (s *Server) Close() {
 var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
-// cause. All servers that MCP returns share the limit of calls and the tasks.
+// cause: over stdio with the process, over HTTP with the request. All servers that MCP returns share the limit of calls and the tasks.
 func (s *Server) MCP(session context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(session, slog.LevelDebug) {

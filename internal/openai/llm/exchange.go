@@ -277,7 +277,7 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 		x.toRemember = append(x.toRemember, p)
 	}
 
-	p.person = everyone
+	p.person = everyone // the log has one line for all people
 	log := x.client.o.Logger.With("model", x.model, "param", name,
 		"status", failure.Status, "code", failure.Code)
 	x.client.warned.Log(p, func(n int) {

@@ -102,7 +102,7 @@ func check(r *call.Response, from rawJSON, c *call.Call) error {
 	data := from.json()
 	e := responseError(data, "the response has no output", c)
 	hasError := gjson.GetBytes(data, "error").String() != "" || gjson.GetBytes(data, "errors.0").Exists()
-	if !hasError { // else a gateway's 200
+	if !hasError { // with an error it is the 200 of a gateway
 		e.Kind = call.KindBadResponse
 	}
 	return e

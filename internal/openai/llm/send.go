@@ -171,7 +171,9 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
 		line := cl.o.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
-		if len(line) < maxErrorText/8 { // blanks are left out: a secret that is cut may be near
+		// Line drops blanks. If most of the part are blanks, what is shown comes near its end, where a
+		// secret may be cut in half: then the whole text is redacted.
+		if len(line) < maxErrorText/8 {
 			line = cl.o.Redactor.Line(*s)
 		}
 		*s = text.Truncate(line, 300)

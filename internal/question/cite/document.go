@@ -36,7 +36,8 @@ const (
 	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
 )
 
-// datedEntry matches an entry of the list in the form that the policy asks for.
+// datedEntry matches an entry of the list in the form that the policy asks for. The word DATE stands in
+// its text in place of each date.
 var datedEntry = text.Regexp(
 	`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + "|.*https?://.*)" +
@@ -53,7 +54,7 @@ var undatedEntry = text.Regexp(
 // remarks matches what may end an entry: " JST)", "(no date)", "[PDF]".
 const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
 
-// onlyDate matches a line that has nothing else, in which DATE stands for a date.
+// onlyDate matches a line that has a date, as DATE, and nothing else.
 var onlyDate = text.Regexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
 // bulletStart matches the start of an entry, in this form or another.

@@ -86,6 +86,9 @@ func New(o Options) *Budget {
 // nor text has come: those of a question.
 const unbegun = 10_000
 
+// ofStore is what refuses a call while the store fails.
+const ofStore = "store"
+
 // usualSearches are those of a call of which nothing else is known.
 const usualSearches = 3
 
@@ -110,40 +113,40 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		budget:   b,
 		person:   c.Person,
 		tool:     c.Tool,
-		reserved: b.usual(c.Tool, call.TokensOf(c.Tool), usualSearches),
+		reserved: b.reserved(c.Tool),
 	}
 	ask := change{
 		use:     amount{calls: 1},
 		reserve: taken.reserved,
 		minute:  -int64(min(b.Timeout, 24*time.Hour)/time.Minute) - 1,
 	}
-	buckets := b.buckets(taken.person, ask)
-	r, stored := b.Store.take(buckets)
+	changes := b.changes(taken.person, ask)
+	r, stored := b.Store.take(changes)
 	taken.stored = stored
 	taken.store = r.minute
 	switch {
-	case b.Refuse && stored != storeDone && len(buckets) > 0:
-		c.RefusedBy = "store"
+	case b.Refuse && stored != storeDone && len(changes) > 0:
+		c.RefusedBy = ofStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	case stored != storeDone:
-		r = b.local.take(buckets)
+		r = b.local.take(changes)
 		taken.local = r.minute
 	case r.refused == 0: // the buckets of this process take it, too: they decide if the store fails
 		ask.anyway = true
-		taken.local = b.local.take(b.buckets(taken.person, ask)).minute
+		taken.local = b.local.take(b.changes(taken.person, ask)).minute
 	}
 	if r.refused == 0 {
-		c.NearLimit = b.note(c.Person, buckets, r)
+		c.NearLimit = b.note(c.Person, changes, r)
 		return taken, nil
 	}
 
-	refused := buckets[r.refused-1]
+	refused := changes[r.refused-1]
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
 }
 
 // refusal is the error of a bucket that refuses a call.
-func (b *Budget) refusal(refused bucket, r reply) error {
+func (b *Budget) refusal(refused bucketChange, r reply) error {
 	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limit)
 	if r.wait == 0 {
 		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
@@ -165,15 +168,12 @@ func (b *Budget) refusal(refused bucket, r reply) error {
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it counts,
-// the call is given back, too. It sets Guessed, of requests of which the API has told nothing, and Quota.
+// the call is given back, too. It sets Guessed and NearLimit.
 // If another process has settled the Response, first is false, and what is reserved counts as used.
 func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	b := t.budget
-	guess := b.usual(t.tool, unbegun, 0).times(c.Unknown - c.Begun).
-		plus(t.reserved.times(c.Begun))
-	c.Guessed = guess[tokens]
 	end := change{
-		use:     b.known(t.tool, c.Used).plus(guess),
+		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		minute:  t.local,
 		anyway:  true,
@@ -182,12 +182,16 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	if !counts {
 		end.use[calls] = -1
 	}
-	buckets := b.buckets(t.person, end)
-	r := b.local.take(buckets)
+	local := end
+	if t.local == 0 { // nothing was reserved: the limit is younger than the call
+		local.reserve = amount{}
+	}
+	changes := b.changes(t.person, local)
+	r := b.local.take(changes)
 
 	end.minute = t.store
 	switch t.stored {
-	case storeUnsure: // if the script ran, what it reserved will count as used: more than that is added
+	case storeUnsure: // if the script ran, its reservation will count as used: what exceeds that is added
 		end.use = end.use.plus(end.reserve).notNegative()
 	case storeUnused: // the store does not know of the call
 		end.use[calls]++
@@ -199,13 +203,13 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 		end.minute = -1
 		settle = store.take
 	}
-	inStore := b.buckets(t.person, end)
-	stored, o := settle(inStore)
+	inStore := b.changes(t.person, end)
+	storeReply, o := settle(inStore)
 	if o == storeDone {
-		buckets, r = inStore, stored
+		changes, r = inStore, storeReply
 	}
-	c.NearLimit = cmp.Or(b.note(t.person, buckets, r), c.NearLimit)
-	return stored.refused == 0
+	c.NearLimit = cmp.Or(b.note(t.person, changes, r), c.NearLimit)
+	return storeReply.refused == 0
 }
 
 // SettleResponse notes what a response has used whose call another process runs, or ran: what that
@@ -218,10 +222,8 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 // remembers what it has settled, and leaves a call that began after the process to the one that runs
 // it. So a call may count in several processes that have begun since.
 func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time) (first bool) {
-	reserved := b.usual(c.Tool, call.TokensOf(c.Tool), usualSearches)
-	guess := reserved.times(c.Unknown)
-	c.Guessed = guess[tokens]
-	use := b.known(c.Tool, c.Used).plus(guess)
+	use := b.used(c.Tool, c)
+	reserved := b.reserved(c.Tool)
 	end := change{
 		use:     use.plus(reserved.times(-1)),
 		minute:  -1,
@@ -230,7 +232,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time
 	}
 	first = created.Before(b.began)
 	if store := b.storeOf(c.Person); store != nil {
-		inStore := b.buckets(c.Person, end)
+		inStore := b.changes(c.Person, end)
 		r, o := store.settle(inStore)
 		first = o == storeDone && r.refused == 0
 		b.note(c.Person, inStore, r)
@@ -240,24 +242,33 @@ func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time
 	}
 
 	end.use = use // the local buckets have nothing reserved for it
-	return b.local.take(b.buckets(c.Person, end)).refused == 0
+	return b.local.take(b.changes(c.Person, end)).refused == 0
 }
 
 // storeOf returns the store, or nil if there is none, or no limit for a person.
 func (b *Budget) storeOf(p call.Person) *Store {
 	all := change{use: amount{1, 1, 1}}
-	if len(b.buckets(p, all)) == 0 {
+	if len(b.changes(p, all)) == 0 {
 		return nil
 	}
 	return b.Store
 }
 
-// known is what a call has used as far as the API has told.
-func (b *Budget) known(tool string, used call.Used) amount {
-	return amount{
-		tokens: used.Usage.Input + used.Usage.Output,
-		usd:    b.cost(tool, used.Usage, used.Searches),
-	}
+// used is what a call has used, as the API says. It sets Guessed, of requests of which the API has told
+// nothing.
+func (b *Budget) used(tool string, c *call.Call) amount {
+	guess := b.usual(tool, unbegun, 0).times(c.Unknown - c.Begun).
+		plus(b.reserved(tool).times(c.Begun))
+	c.Guessed = guess[tokens]
+	return guess.plus(amount{
+		tokens: c.Usage.Input + c.Usage.Output,
+		usd:    b.cost(tool, c.Usage, c.Searches),
+	})
+}
+
+// reserved is what a call of a tool usually takes.
+func (b *Budget) reserved(tool string) amount {
+	return b.usual(tool, call.TokensOf(tool), usualSearches)
 }
 
 // usual is a number of tokens and searches of a tool, where nothing else is known: a tenth of the

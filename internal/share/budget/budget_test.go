@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -61,7 +62,7 @@ func TestSettle(t *testing.T) {
 				taken.Settle(c, tt.Sent)
 				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unknown > 0)
 			}
-			bucket := b.buckets(alice, change{use: amount{tokens: 1}})[0]
+			bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
 			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": tokens", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
@@ -104,7 +105,7 @@ func TestUSD(t *testing.T) {
 			} else {
 				compare.Equal(t, "limit", c.RefusedBy, "usd")
 			}
-			bucket := b.buckets(alice, change{use: amount{usd: 1}})[0]
+			bucket := b.changes(alice, change{use: amount{usd: 1}})[0]
 			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": millionths", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
@@ -199,6 +200,16 @@ func TestLowLimit(t *testing.T) {
 	})
 }
 
+// The highest limit that a setting takes is no limit.
+func TestHighLimit(t *testing.T) {
+	b := New(Options{Limits: Limits{CallsPerHour: math.MaxInt, TokensPerDay: math.MaxInt}})
+	taken, err := take(b, "token:alice")
+	compare.Equal(t, "error", err, "")
+	settle(taken, math.MaxInt/2)
+	_, err = take(b, "token:alice")
+	compare.Contains(t, "error", err, "used 4611686018427387904 of 1000000000000000000 tokens a day; ")
+}
+
 // As many calls pass at once as the limit allows.
 func TestExact(t *testing.T) {
 	for range 100 {
@@ -272,7 +283,7 @@ func TestLateEnd(t *testing.T) {
 		taken, _ := take(b, "token:alice")
 		time.Sleep(time.Hour)
 		settle(taken, 5000)
-		bucket := b.buckets(alice, change{use: amount{tokens: 1}})[0]
+		bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
 		s, _ := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
 		compare.Equal(t, "tokens", int64(s.used), 833) // an hour refills 4,166
 	})

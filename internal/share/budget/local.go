@@ -33,7 +33,7 @@ func newLocal(clock func() time.Time) *local {
 }
 
 // take changes buckets.
-func (l *local) take(changes []bucket) reply {
+func (l *local) take(changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future
@@ -66,17 +66,21 @@ func (l *local) take(changes []bucket) reply {
 		}
 		s := states[i].change(now, b, r.minute)
 		l.buckets[b.key] = s
-		share := int64(math.Floor(s.used / float64(b.limit) * 1000))
-		if share > r.share {
-			r.share = share
-			r.fullest = int64(i + 1)
+		thousandths := share(math.Floor(s.used / float64(b.limit) * 1000))
+		used := thousandths*16 + share(i+1)
+		switch {
+		case thousandths <= 0:
+		case b.ofAll:
+			r.ofAll = max(r.ofAll, used)
+		default:
+			r.ofPerson = max(r.ofPerson, used)
 		}
 	}
 	return r
 }
 
 // until returns the state at a time, in a map of its own, and how much is reserved for calls that run.
-func (s state) until(now int64, b bucket) (next state, running int64) {
+func (s state) until(now int64, b bucketChange) (next state, running int64) {
 	next.reserved = map[int64]int64{}
 	if s.at >= now+b.period() { // the clock was wrong
 		return next, 0
@@ -98,7 +102,7 @@ func (s state) until(now int64, b bucket) (next state, running int64) {
 }
 
 // change returns the state after a change.
-func (s state) change(now int64, b bucket, last int64) state {
+func (s state) change(now int64, b bucketChange, last int64) state {
 	use := b.use
 	if b.reserve < 0 && last*minute <= now { // it counts as used
 		use += b.reserve
@@ -126,6 +130,6 @@ func (s state) change(now int64, b bucket, last int64) state {
 }
 
 // bounded bounds the units that are used: a debt is forgiven beyond seven periods.
-func bounded(used, least float64, b bucket) float64 {
+func bounded(used, least float64, b bucketChange) float64 {
 	return min(max(used, least), 8*float64(b.limit))
 }

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,26 +34,47 @@ func newNear() *near {
 	return n
 }
 
-// note returns what is used of the limit that a change has brought nearest to its end, and "" if that is
-// not near. The log has a line for a person and a period.
-func (b *Budget) note(p call.Person, buckets []bucket, r reply) string {
-	if r.share < nearShare {
+// note returns what is used of the limits that changes have brought near to their ends, one of the person
+// and one of all people, and "" if none is near. The log has a line for a person and a period.
+func (b *Budget) note(p call.Person, changes []bucketChange, r reply) string {
+	if r.refused != 0 {
 		return ""
 	}
-	of := buckets[r.fullest-1]
-	words := fmt.Sprintf("%d %% of %s %s", r.share/10, of.unit.format(of.limit), of.words())
+	b.near.mu.Lock()
+	defer b.near.mu.Unlock()
+	for _, c := range changes { // what was near may have been reset
+		used := r.ofPerson
+		if c.ofAll {
+			used = r.ofAll
+		}
+		e := b.near.entries.Get(c.key)
+		if e.quota != "" && used.thousandths() < nearShare {
+			e.until = time.Time{}
+			b.near.entries.Set(c.key, e)
+		}
+	}
+
+	var words []string
+	for _, used := range []share{r.ofPerson, r.ofAll} {
+		if used.thousandths() >= nearShare {
+			words = append(words, b.noteLocked(p, changes[used.bucket()-1], used.thousandths()))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func (b *Budget) noteLocked(p call.Person, of bucketChange, used int64) (words string) {
+	words = fmt.Sprintf("%d %% of %s %s", used/10, of.unit.format(of.limit), of.words())
 	period := time.Duration(of.period()) * time.Microsecond
 	now := time.Now()
 
-	b.near.mu.Lock()
-	defer b.near.mu.Unlock()
 	e := b.near.entries.Get(of.key)
 	isNew := !now.Before(e.quiet)
 	if isNew {
 		e.quiet = now.Add(period)
 	}
 	e.quota = of.Name
-	e.until = now.Add(time.Duration(r.share-nearShare+1) * period / 1000)
+	e.until = now.Add(time.Duration(used-nearShare+1) * period / 1000)
 	b.near.entries.Set(of.key, e)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", of.Name, "used", words)

@@ -34,7 +34,8 @@ func TestNear(t *testing.T) {
 			{0, "bob", 40_000, "", map[string]int{"day": 1}, 1},
 			{2 * time.Hour, "bob", 0, "", map[string]int{}, 1},
 			{0, "alice", 10_000, "85 % of 100000 tokens a day", map[string]int{"day": 1}, 1},
-			{0, "carol", 90_000, "90 % of 100000 tokens a day", map[string]int{"day": 2}, 2},
+			{0, "carol", 90_000, "90 % of 100000 tokens a day, 85 % of 240000 tokens a day of all people",
+				map[string]int{"day": 2, "all": 1}, 3},
 			{0, "bob", 0, "85 % of 240000 tokens a day of all people", map[string]int{"day": 2, "all": 1}, 3},
 			{0, "dave", 0, "85 % of 240000 tokens a day of all people", map[string]int{"day": 2, "all": 1}, 3},
 			{30 * time.Hour, "alice", 90_000, "90 % of 100000 tokens a day", map[string]int{"day": 1}, 4},
@@ -51,6 +52,10 @@ func TestNear(t *testing.T) {
 			compare.Equal(t, what+": near", b.Near(), tt.near)
 			compare.Equal(t, what+": lines", log.count("a limit is nearly used up"), tt.lines)
 		}
+		delete(b.local.buckets, b.changes(alice, change{use: amount{tokens: 1}})[0].key) // quota reset
+		taken, _ := takeCall(b, &call.Call{Person: alice})
+		settle(taken, 10)
+		compare.Equal(t, "near after a reset", b.Near(), map[string]int{})
 		compare.Equal(t, "lines of all people", log.count(`used="85 % of 240000 tokens a day of all people"`+"\n"), 1)
 		compare.Equal(t, "lines of carol", log.count("client=carol"), 1)
 	})

@@ -47,12 +47,15 @@ func ParsePeople(data []byte) (People, error) {
 
 // parsePerson reads a line, or says what is wrong with it.
 func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
-	id = call.TokenHolder + words[0]
-	settings := words[1:]
-	if strings.Contains(words[0], "://") && len(settings) > 0 {
-		id = words[0] + " " + settings[0]
-		settings = settings[1:]
-	} else if strings.ContainsAny(words[0], ":=") {
+	name, settings := words[0], words[1:]
+	id = call.TokenHolder + name
+	if strings.Contains(name, "://") && len(settings) > 0 {
+		name, settings = settings[0], settings[1:]
+		id = words[0] + " " + name
+	}
+	setting, value, _ := strings.Cut(name, "=")
+	_, isSetting := parseLimit(setting, value)
+	if isSetting || strings.Contains(id, call.TokenHolder) && strings.Contains(name, ":") {
 		return "", nil, "does not begin with the name of a token, or with issuer and subject"
 	}
 

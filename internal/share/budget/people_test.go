@@ -26,6 +26,20 @@ func TestParsePeople(t *testing.T) {
 	}
 }
 
+// A call that began without a limit frees nothing of one that has come since.
+func TestYoungLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{})
+		running, _ := take(b, "token:alice")
+		b.SetPeople(People{"token:alice": {"tokens_per_day": 100_000}})
+		other, _ := take(b, "token:alice")
+		settle(other, 70_000)
+		settle(running, 40_000)
+		_, err := take(b, "token:alice")
+		compare.Contains(t, "error", err, "used 110000 of 100000 tokens a day; ")
+	})
+}
+
 // The limits of a person replace those of all, and are in force from the next call on. A name that is not
 // of a token selects nothing.
 func TestPersonLimits(t *testing.T) {

@@ -57,7 +57,7 @@ func (q Quota) period() int64 {
 	switch q.unit {
 	case calls:
 		return 60 * minute
-	case ends:
+	case settled:
 		return endParts * 2 * 24 * 60 * minute // one part refills in two days
 	}
 	return 24 * 60 * minute
@@ -74,7 +74,7 @@ const (
 	usd    // millionths
 	nUnits = int(iota)
 
-	ends unit = -1 // of responses
+	settled unit = -1 // ends of responses, see endOf
 )
 
 // format returns a number of units in words.
@@ -87,6 +87,9 @@ func (u unit) format(n int64) string {
 	}
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64)
 }
+
+// maxLimit bounds limits: eight times as much is an int64.
+const maxLimit = 1e18
 
 // MaxUSD is the highest limit in USD.
 const MaxUSD = 1e6
@@ -127,8 +130,8 @@ type change struct {
 	settles string // the response whose end it is; the change is refused if that was settled before
 }
 
-// bucket is a change of one.
-type bucket struct {
+// bucketChange is what a change does to one bucket, whose content is a state.
+type bucketChange struct {
 	Quota
 	key  string
 	name string // of the person; "": it is not stored
@@ -143,10 +146,19 @@ type reply struct {
 	wait    int64 // microseconds until it does not; 0: calls that run are in the way
 	used    int64 // units of it
 
-	fullest int64 // where none refuses: the number of the bucket that has used the most of its limit
-	share   int64 // thousandths of the limit that it has used; 0: there is no such bucket
-	minute  int64 // until which units are reserved
+	ofPerson share // where none refuses: of the bucket of the person that has used the most
+	ofAll    share // of that of all people
+	minute   int64 // until which units are reserved
 }
+
+// share is what a bucket has used of its limit: 16 times the thousandths, and the number of the bucket from
+// 1 on; 0: there is none.
+type share int64
+
+func (s share) thousandths() int64 { return int64(s) / 16 }
+
+// bucket returns the number of the bucket.
+func (s share) bucket() int64 { return int64(s) % 16 }
 
 // name is that of a person in the store.
 func (b *Budget) name(p call.Person) string {
@@ -170,9 +182,9 @@ const endParts = 10_000
 
 // endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
 // be full again. Ids of responses last for 25 hours at most. The r keeps the key out of the indexes.
-func endOf(response string) bucket {
-	return bucket{
-		Quota:  Quota{unit: ends},
+func endOf(response string) bucketChange {
+	return bucketChange{
+		Quota:  Quota{unit: settled},
 		key:    "end:r" + idOf(response),
 		limit:  endParts,
 		need:   endParts,
@@ -181,8 +193,19 @@ func endOf(response string) bucket {
 	}
 }
 
-// buckets returns those that a change is about.
-func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
+// InForce returns the names of what may refuse the calls of a person.
+func (b *Budget) InForce(p call.Person) (names []string) {
+	for _, c := range b.changes(p, change{use: amount{1, 1, 1}}) {
+		names = append(names, c.Name)
+	}
+	if b.Refuse && names != nil {
+		names = append(names, ofStore)
+	}
+	return names
+}
+
+// changes returns what a change does to each bucket that it is about.
+func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 	if c.settles != "" {
 		list = append(list, endOf(c.settles))
 	}
@@ -193,10 +216,10 @@ func (b *Budget) buckets(person call.Person, c change) (list []bucket) {
 		if replaced {
 			q.Limit = limit
 		}
-		of := bucket{
+		of := bucketChange{
 			Quota:   q,
 			key:     q.Name + ":",
-			limit:   int64(q.Limit),
+			limit:   int64(min(q.Limit, maxLimit)),
 			need:    1,
 			use:     c.use[q.unit],
 			reserve: c.reserve[q.unit],

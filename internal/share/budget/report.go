@@ -218,7 +218,7 @@ func (r *report) usage(q Quota, id, stored string) (u Usage, ok bool) {
 	s := state{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.at, _ = strconv.ParseInt(m[2], 10, 64)
-	b := bucket{Quota: q}
+	b := bucketChange{Quota: q}
 	b.limit, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var minute, units int64

@@ -42,7 +42,7 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 	t.Helper()
 	var use amount
 	use[of] = 1
-	key := b.buckets(alice, change{use: use})[0].key
+	key := b.changes(alice, change{use: use})[0].key
 	value, err := redis.String(server.Do("GET", b.Store.key(key)))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestSettleResponse(t *testing.T) {
 			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, tokens), tt.Tokens/1000)
 			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, usd), 2*tt.Tokens/1000)
 			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
-			bob := replicas[1].buckets(call.Person{ID: "token:bob"}, change{use: amount{tokens: 1}})[0].key
+			bob := replicas[1].changes(call.Person{ID: "token:bob"}, change{use: amount{tokens: 1}})[0].key
 			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.key(bob)))
 			compare.Equal(t, "keys of another person", n, 0)
 		})
@@ -169,7 +169,7 @@ func TestGivenBack(t *testing.T) {
 		at := func(c change) (used, running int64) {
 			b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
 			c.anyway = true
-			list := b.buckets(alice, c)
+			list := b.changes(alice, c)
 			l.take(list)
 			s, running := l.buckets[list[0].key].until(time.Now().UnixMicro(), list[0])
 			return int64(s.used), running

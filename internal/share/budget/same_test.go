@@ -16,7 +16,7 @@ import (
 )
 
 // random returns changes of up to five buckets of few people, at so many minutes since 1970.
-func random(r *rand.Rand, minutes int64) (list []bucket) {
+func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 	b := New(Options{Limits: Limits{
 		CallsPerHour:      7,
 		TokensPerDay:      500_000,
@@ -45,7 +45,7 @@ func random(r *rand.Rand, minutes int64) (list []bucket) {
 	if r.IntN(4) == 0 {
 		c.settles = fmt.Sprint("resp_", r.IntN(10))
 	}
-	list = b.buckets(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
+	list = b.changes(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }
@@ -65,7 +65,7 @@ func TestSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UnixMicro()
 	local := newLocal(func() time.Time { return time.UnixMicro(now) })
-	passed, settled, givenBack := 0, 0, 0
+	passed, again, givenBack := 0, 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
 		buckets := random(r, now/minute)
@@ -79,21 +79,26 @@ func TestSame(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if !slices.Equal(got, []int64{want.refused, want.wait + want.share, want.used + want.fullest, want.minute}) {
+		if !slices.Equal(got, []int64{
+			want.refused,
+			want.wait + int64(want.ofPerson),
+			want.used + int64(want.ofAll),
+			want.minute,
+		}) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)
 		}
 		switch {
 		case want.refused == 0:
 			passed++
-		case buckets[want.refused-1].unit == ends:
-			settled++
+		case buckets[want.refused-1].unit == settled:
+			again++
 		}
-		if slices.ContainsFunc(buckets, func(b bucket) bool { return local.buckets[b.key].used < 0 }) {
+		if slices.ContainsFunc(buckets, func(b bucketChange) bool { return local.buckets[b.key].used < 0 }) {
 			givenBack++
 		}
 	}
-	if settled < steps/100 || givenBack < steps/100 {
-		t.Errorf("%d ends were settled, and %d buckets are below 0, want more", settled, givenBack)
+	if again < steps/100 || givenBack < steps/100 {
+		t.Errorf("%d ends were settled, and %d buckets are below 0, want more", again, givenBack)
 	}
 	if passed < steps/4 || passed > steps*3/4 {
 		t.Errorf("%d of %d steps passed, want about half", passed, steps)
@@ -112,7 +117,7 @@ func TestWrongValues(t *testing.T) {
 			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, s.key(b.buckets(alice, change{use: amount{calls: 1}})[0].key), value)
+			server.Do(tt.Command, s.key(b.changes(alice, change{use: amount{calls: 1}})[0].key), value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

@@ -58,8 +58,8 @@ type Store struct {
 
 	meanwhile string // what holds while it fails
 
-	mu   sync.Mutex // guards ends
-	ends [][]bucket // of calls that ended while the store failed, at most maxEnds
+	mu   sync.Mutex       // guards ends
+	ends [][]bucketChange // of calls that ended while the store failed, at most maxEnds
 }
 
 // NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
@@ -171,7 +171,7 @@ func (s *Store) Failing() int {
 }
 
 // probe is a change that no person notices.
-var probe = []bucket{{key: "probe", limit: 3600, use: 1, minute: -1}}
+var probe = []bucketChange{{key: "probe", limit: 3600, use: 1, minute: -1}}
 
 // Probe probes the store, if there is one, until ctx ends: once for each URL, and every second
 // while it fails. A probe writes: a store that is full or read-only answers others.
@@ -207,16 +207,16 @@ func (s *Store) works(ctx context.Context) {
 }
 
 // take is use, if there is a store that works and something to take.
-func (s *Store) take(buckets []bucket) (r reply, o outcome) {
-	if s == nil || s.Failing() == 1 || len(buckets) == 0 {
+func (s *Store) take(changes []bucketChange) (r reply, o outcome) {
+	if s == nil || s.Failing() == 1 || len(changes) == 0 {
 		return reply{}, storeUnused
 	}
-	return s.use(buckets)
+	return s.use(changes)
 }
 
 // settle notes the end of a call that the store knows, if there is a store: now, or once it works
 // again.
-func (s *Store) settle(end []bucket) (r reply, o outcome) {
+func (s *Store) settle(end []bucketChange) (r reply, o outcome) {
 	r, o = s.take(end)
 	if o != storeUnused || len(end) == 0 || s == nil {
 		return r, o
@@ -242,7 +242,7 @@ func (s *Store) settleEnds() {
 
 // use runs take.lua. After an error the store fails, and all connections end: the server behind
 // them may have become read-only. That is not so if the URL has changed meanwhile.
-func (s *Store) use(buckets []bucket) (reply, outcome) {
+func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
 	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
@@ -260,7 +260,7 @@ func (s *Store) use(buckets []bucket) (reply, outcome) {
 	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	r, err := s.run(ctx, conn, buckets)
+	r, err := s.run(ctx, conn, changes)
 	if err == nil {
 		return r, storeDone
 	}
@@ -282,8 +282,8 @@ func (s *Store) use(buckets []bucket) (reply, outcome) {
 }
 
 // run runs take.lua. A redis.Error is the store's.
-func (s *Store) run(ctx context.Context, conn redis.Conn, buckets []bucket) (r reply, err error) {
-	value, err := takeScript.DoContext(ctx, conn, s.arguments(buckets)...)
+func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange) (r reply, err error) {
+	value, err := takeScript.DoContext(ctx, conn, s.arguments(changes)...)
 	if err != nil {
 		return reply{}, err
 	}
@@ -294,27 +294,29 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, buckets []bucket) (r r
 	switch {
 	case len(n) != 4:
 	case n[0] == 0:
-		r = reply{share: n[1], fullest: n[2], minute: n[3]}
+		r = reply{ofPerson: share(n[1]), ofAll: share(n[2]), minute: n[3]}
 	default:
 		r = reply{refused: n[0], wait: n[1], used: n[2], minute: n[3]}
 	}
-	if !r.isOf(buckets) {
+	if !r.isOf(changes) {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 	return r, nil
 }
 
 // isOf reports whether a reply can be that of take.lua for these buckets.
-func (r reply) isOf(buckets []bucket) bool {
-	if r.refused == 0 {
-		none := r.share == 0 && r.fullest == 0
-		one := 0 < r.share && r.share <= 8000 && 0 < r.fullest && r.fullest <= int64(len(buckets))
-		return (none || one) && r.minute > 0
+func (r reply) isOf(changes []bucketChange) bool {
+	fits := func(s share) bool {
+		used := 0 < s.thousandths() && s.thousandths() <= 8000
+		return s == 0 || used && 0 < s.bucket() && s.bucket() <= int64(len(changes))
 	}
-	if r.refused < 0 || r.refused > int64(len(buckets)) {
+	if r.refused == 0 {
+		return fits(r.ofPerson) && fits(r.ofAll) && r.minute > 0
+	}
+	if r.refused < 0 || r.refused > int64(len(changes)) {
 		return false
 	}
-	b := buckets[r.refused-1]
+	b := changes[r.refused-1]
 	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
 }
 
@@ -330,10 +332,10 @@ func (s *Store) key(name string) string {
 }
 
 // arguments are those of take.lua, the number of keys first.
-func (s *Store) arguments(buckets []bucket) []any {
-	keys := []any{len(buckets)}
+func (s *Store) arguments(changes []bucketChange) []any {
+	keys := []any{len(changes)}
 	var values []any
-	for _, b := range buckets {
+	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
 		values = append(values, b.period(), b.limit, b.need, b.use, b.reserve, b.minute, b.name)
 	}

@@ -205,7 +205,7 @@ func replyAll(conn net.Conn, said []byte, size int) {
 
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
-	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).buckets(alice, change{use: amount{calls: 1}})
+	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).changes(alice, change{use: amount{calls: 1}})
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {
 			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {

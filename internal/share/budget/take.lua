@@ -21,8 +21,9 @@
 --	name     of the person, or empty
 --
 -- It returns the number of the bucket that refuses for the longest time, that time, or 0 if only
--- calls that run are in the way, the units that are used, and 0. If none refuses it returns 0, how many
--- thousandths of its limit the bucket has used that has used the most, its number, and the minute.
+-- calls that run are in the way, the units that are used, and 0. If none refuses it returns 0, which bucket
+-- of a person has used the most of its limit, which of all people, and the minute. Such a bucket is 16
+-- times the thousandths that it has used, and its number.
 local maxUsed = 8 -- periods: a debt of seven
 local kept = 10 * 86400 -- seconds: longer than a bucket may take to be full
 local day = 86400000000
@@ -75,7 +76,7 @@ if refused > 0 then
 	return { refused, wait, math.max(math.ceil(used), 0), 0 }
 end
 
-local minute, share, most = 0, 0, 0
+local minute, ofPerson, ofAll = 0, 0, 0
 for i, key in ipairs(KEYS) do
 	local b = buckets[i]
 	minute = b.minute
@@ -87,9 +88,12 @@ for i, key in ipairs(KEYS) do
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
 
-	local thousandths = math.floor(b.used / b.limit * 1000)
-	if thousandths > share then
-		share, most = thousandths, i
+	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: it is of all people, or of none
+	local share = math.floor(b.used / b.limit * 1000)
+	if share > 0 and id then
+		ofPerson = math.max(ofPerson, share * 16 + i)
+	elseif share > 0 then
+		ofAll = math.max(ofAll, share * 16 + i)
 	end
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
@@ -110,12 +114,10 @@ for i, key in ipairs(KEYS) do
 	else
 		redis.call('DEL', key)
 	end
-
-	local index, id = string.match(key, '^(.*:)(%x+)$')
-	if index and left > 0 then -- pcall: an account without these commands has the limits all the same
+	if id then -- pcall: an account without these commands has the limits all the same
 		redis.pcall('ZADD', index, now + left, id)
 		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
 		redis.pcall('EXPIRE', index, kept)
 	end
 end
-return { 0, share, most, minute }
+return { 0, ofPerson, ofAll, minute }

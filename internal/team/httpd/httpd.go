@@ -71,8 +71,8 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Runs are functions that run until the calls in flight have ended. They read again what may
-	// change: the files of tokens, denied people and the key, and the keys of issuers.
+	// Runs are functions that run until the calls in flight have ended. They read files and the keys of
+	// issuers again, which may change, and probe the store.
 	Runs       []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
@@ -186,7 +186,7 @@ func (s *instance) drain() {
 // wireMetrics tells the metrics what to read, and begins the series of the only person with zeros.
 func (s *instance) wireMetrics() {
 	s.Metrics.gauges = s.gauges
-	s.Metrics.limits = s.Budget.Limits
+	s.Metrics.inForce = s.Budget.InForce
 	if s.Budget.Store != nil {
 		s.Budget.Store.Used = s.Metrics.useStore
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 const (
@@ -26,9 +25,9 @@ const (
 // Metrics counts calls for /metrics, in the Prometheus text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type Metrics struct {
-	profiles map[string]answer.Profile // by tool
-	gauges   func() []gauge            // set before the first request
-	limits   budget.Limits             // of the quotas, set before the first request
+	profiles map[string]answer.Profile  // by tool
+	gauges   func() []gauge             // set before the first request
+	inForce  func(call.Person) []string // names of quotas, set before the first request
 
 	families []*family // in the order of the page
 
@@ -63,6 +62,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
 		profiles: profiles,
 		people:   map[string]bool{},
+		inForce:  func(call.Person) []string { return nil },
 	}
 	m.calls = m.declare("calls_total", "counter", "Calls that have ended.")
 	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
@@ -154,10 +154,8 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		})
 	}
 
-	for _, q := range m.limits.All() {
-		if q.Limit > 0 {
-			m.limited.add(0, "%s,limit=%q", m.caller(c), q.Name)
-		}
+	for _, name := range m.inForce(c.Person) {
+		m.limited.add(0, "%s,limit=%q", m.caller(c), name)
 	}
 	m.rejectNone(c.Person.Name)
 }
