@@ -269,23 +269,23 @@ func (l *loader) inherit() {
 			if !ofTool || f.section() {
 				continue
 			}
-			from := l.byKey[join(profileKey(call.DefaultTool), name)]
-			if from.key == f.key {
-				from = l.byKey[f.from]
+			parent := l.byKey[join(profileKey(call.DefaultTool), name)]
+			if parent.key == f.key {
+				parent = l.byKey[f.from]
 			}
 
 			origin := l.origins[f.key]
 			switch {
-			case from.key == "":
+			case parent.key == "":
 			case origin != "" && origin != "default":
-				l.mergeKey(f, from)
-			case builtin[name] != "" && l.origins[from.key] == "default" && !inFile:
+				l.mergeKey(f, parent)
+			case builtin[name] != "" && l.origins[parent.key] == "default" && !inFile:
 				f.value.SetString(builtin[name])
 			default:
-				f.value.Set(from.value)
+				f.value.Set(parent.value)
 				// What comes from search or policy keeps no origin: UserLocation asks for it.
-				if from.key != f.from && l.origins[from.key] != "" {
-					l.origins[f.key] = l.origins[from.key]
+				if parent.key != f.from && l.origins[parent.key] != "" {
+					l.origins[f.key] = l.origins[parent.key]
 				}
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
@@ -163,7 +164,9 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	go quotas.Store.Probe(session)
 	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
-	go func() { ended <- mcp.Run(ctx, t) }()
+	running, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() { shutDown(answer.ErrShutdown) })()
+	go func() { ended <- mcp.Run(running, t) }()
 
 	// After a signal the session has half a second to end: a write can block forever.
 	giveUp := func() { ended <- nil }

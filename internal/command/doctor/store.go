@@ -16,7 +16,7 @@ const maxAhead = time.Minute
 func (l *checklist) addLimits(s *service.Service) {
 	err := s.CheckLimits(s.Limits())
 	if err != nil {
-		l.add("limits", fail(err.Error(), "correct that, or remove the limit: the program does not start"))
+		l.add("limits", fail(err.Error(), "correct that: the program does not start"))
 	}
 }
 

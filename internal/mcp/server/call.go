@@ -151,8 +151,8 @@ func (s *Server) runInSlot(
 		taken.Response = s.tasks.MarkEnded(t)
 		leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 		if leftToAPI {
-			// llm has counted it as Begun, so what is reserved counts as used. Without a Response the
-			// process that reads the end may still settle it.
+			// The API goes on: llm has counted the request as Begun, so what is reserved counts as used, and
+			// without a Response the process that reads the end corrects that.
 			taken.Response = ""
 		}
 		first := taken.Settle(c, !free)

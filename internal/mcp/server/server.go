@@ -49,7 +49,7 @@ type Options struct {
 	// Needs returns what the client of a name needs (clientInfo of MCP); nil: the clients differ.
 	Needs func(client string) Needs
 
-	People   *people.Registry // bounds the calls that run; nil: those of one person
+	People   *people.Registry // bounds the calls that run; nil: 256, without a bound for a person
 	Budget   *budget.Budget   // bounds the calls and tokens of a time; nil: it does not
 	Redactor *redact.Redactor // removes secrets from errors
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)

@@ -20,8 +20,13 @@ import (
 // the pacer.
 
 const (
-	cancelTime   = 3 * time.Second  // for the request that cancels a response
-	usageTime    = time.Second      // for a GET that tells what a cancelled response has used
+	cancelTime = 3 * time.Second // for the request that cancels a response
+	usageTime  = time.Second     // for a GET that tells what a cancelled response has used
+
+	// shutdownTime is for the request that cancels a response when the process ends, within half a
+	// second over stdio: the call must still be settled.
+	shutdownTime = 400 * time.Millisecond
+
 	objectTime   = 30 * time.Second // for a GET of a response
 	maxSilence   = time.Minute      // of a stream, which is given up and resumed then
 	lostWait     = 2 * time.Second  // until a second GET has to confirm that a response is lost
@@ -114,7 +119,12 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return
 	}
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	endsProcess := call.KindOf(context.Cause(ctx)) == call.KindShutdown
+	most := cancelTime
+	if endsProcess {
+		most = shutdownTime
+	}
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 
 	c := *acc.call
@@ -122,7 +132,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c.Used = call.Used{RequestID: c.RequestID}
 	resp, err := cl.cancel(own, &c, acc.background.id)
 	known := err == nil && cl.readUsage(own, resp, &c, acc.background.id)
-	if err == nil && !known && call.KindOf(context.Cause(ctx)) != call.KindShutdown {
+	if err == nil && !known && !endsProcess {
 		once, cancel := context.WithTimeout(own, usageTime)
 		defer cancel()
 		get := cl.newAccumulator(once, &c)

@@ -197,7 +197,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
 	failure, answered := errors.AsType[*call.Error](err)
 	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a 5xx
-	// it must not. But only a 504 counts as cost: the API answers 500 to 503 itself, without tokens.
+	// it must not. But only 504 and above count as cost: the API answers 500 to 503 itself, without tokens.
 	mayHaveBegun := !answered || failure.Status >= http.StatusInternalServerError
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
@@ -271,7 +271,7 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	// An error within an error (Once) may be the question, which a gateway repeats.
+	// An error that may be of this call alone (Once) may be about the question, which a gateway repeats.
 	quoted := (says(failure, name) || failure.Once) && x.params.questionHas(name)
 	if !quoted { // else the API may refuse the question
 		x.toRemember = append(x.toRemember, p)

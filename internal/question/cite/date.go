@@ -391,7 +391,8 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	after = near(after)
 	behind := datesIn(after, false)
 
-	var atEnd pageDates // of the line
+	// If no date follows the last link of the line, the dates come before their links.
+	var atEnd pageDates
 	atEnd.add(behind, today)
 	if k+1 < len(l.links) {
 		lastLink := l.links[len(l.links)-1]

@@ -100,9 +100,10 @@ type Taken struct {
 	person   call.Person
 	tool     string
 	reserved amount
-	local    int64   // the minute until which the local buckets reserve that; 0: they do not
-	store    int64   // the minute until which the store does; 0: it does not
-	stored   outcome // of the use of the store
+
+	localUntil int64 // the minute until which the local buckets reserve that; 0: they do not
+	storeUntil int64 // the minute until which the store does; 0: it does not
+	stored     outcome
 }
 
 // Take takes a call from what its person may use, and reserves what its tool usually takes. One unit
@@ -123,17 +124,17 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	changes := b.changes(taken.person, ask)
 	r, stored := b.Store.take(changes)
 	taken.stored = stored
-	taken.store = r.minute
+	taken.storeUntil = r.minute
 	switch {
 	case b.Refuse && stored != storeDone && len(changes) > 0:
 		c.RefusedBy = ofStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	case stored != storeDone:
 		r = b.local.take(changes)
-		taken.local = r.minute
+		taken.localUntil = r.minute
 	case r.refused == 0: // the buckets of this process take it, too: they decide if the store fails
 		ask.anyway = true
-		taken.local = b.local.take(b.changes(taken.person, ask)).minute
+		taken.localUntil = b.local.take(b.changes(taken.person, ask)).minute
 	}
 	if r.refused == 0 {
 		c.NearLimit = b.note(c.Person, changes, r)
@@ -175,7 +176,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
-		minute:  t.local,
+		minute:  t.localUntil,
 		anyway:  true,
 		settles: t.Response,
 	}
@@ -183,13 +184,13 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 		end.use[calls] = -1
 	}
 	local := end
-	if t.local == 0 { // nothing was reserved: the limit is younger than the call
+	if t.localUntil == 0 { // nothing was reserved: the limit is younger than the call
 		local.reserve = amount{}
 	}
 	changes := b.changes(t.person, local)
 	r := b.local.take(changes)
 
-	end.minute = t.store
+	end.minute = t.storeUntil
 	switch t.stored {
 	case storeUnsure: // if the script ran, its reservation will count as used: what exceeds that is added
 		end.use = end.use.plus(end.reserve).notNegative()
@@ -230,12 +231,14 @@ func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time
 		anyway:  true,
 		settles: response,
 	}
-	first = created.Before(b.began)
+	first = created.Before(b.began) // a younger call is left to the process that runs it
 	if store := b.storeOf(c.Person); store != nil {
 		inStore := b.changes(c.Person, end)
 		r, o := store.settle(inStore)
 		first = o == storeDone && r.refused == 0
-		b.note(c.Person, inStore, r)
+		if o == storeDone {
+			b.note(c.Person, inStore, r)
+		}
 	}
 	if !first {
 		return false
@@ -247,7 +250,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time
 
 // storeOf returns the store, or nil if there is none, or no limit for a person.
 func (b *Budget) storeOf(p call.Person) *Store {
-	all := change{use: amount{1, 1, 1}}
+	all := change{use: oneOfEach()}
 	if len(b.changes(p, all)) == 0 {
 		return nil
 	}

@@ -200,14 +200,16 @@ func TestLowLimit(t *testing.T) {
 	})
 }
 
-// The highest limit that a setting takes is no limit.
+// The highest limit that a setting takes does not overflow.
 func TestHighLimit(t *testing.T) {
-	b := New(Options{Limits: Limits{CallsPerHour: math.MaxInt, TokensPerDay: math.MaxInt}})
-	taken, err := take(b, "token:alice")
-	compare.Equal(t, "error", err, "")
-	settle(taken, math.MaxInt/2)
-	_, err = take(b, "token:alice")
-	compare.Contains(t, "error", err, "used 4611686018427387904 of 1000000000000000000 tokens a day; ")
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Limits: Limits{CallsPerHour: math.MaxInt, TokensPerDay: math.MaxInt}})
+		taken, err := take(b, "token:alice")
+		compare.Equal(t, "error", err, "")
+		settle(taken, math.MaxInt/2)
+		_, err = take(b, "token:alice")
+		compare.Contains(t, "error", err, "used 4611686018427387904 of 1000000000000000000 tokens a day; ")
+	})
 }
 
 // As many calls pass at once as the limit allows.

@@ -55,7 +55,7 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 	}
 	setting, value, _ := strings.Cut(name, "=")
 	_, isSetting := parseLimit(setting, value)
-	if isSetting || strings.Contains(id, call.TokenHolder) && strings.Contains(name, ":") {
+	if isSetting || strings.HasPrefix(id, call.TokenHolder) && strings.Contains(name, ":") {
 		return "", nil, "does not begin with the name of a token, or with issuer and subject"
 	}
 

@@ -45,7 +45,7 @@ func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 
 
 // words are those for the units in a period.
 func (q Quota) words() string {
-	words := []string{calls: "calls an hour", tokens: "tokens a day", usd: "USD a day"}[q.unit]
+	words := units[q.unit].words
 	if q.ofAll {
 		words += " of all people"
 	}
@@ -53,15 +53,7 @@ func (q Quota) words() string {
 }
 
 // period is the time in which a bucket refills, in microseconds.
-func (q Quota) period() int64 {
-	switch q.unit {
-	case calls:
-		return 60 * minute
-	case settled:
-		return endParts * 2 * 24 * 60 * minute // one part refills in two days
-	}
-	return 24 * 60 * minute
-}
+func (q Quota) period() int64 { return units[q.unit].period }
 
 const minute = 60_000_000 // microseconds
 
@@ -71,11 +63,23 @@ type unit int
 const (
 	calls unit = iota
 	tokens
-	usd    // millionths
-	nUnits = int(iota)
-
-	settled unit = -1 // ends of responses, see endOf
+	usd     // millionths
+	settled // ends of responses, see endOf
+	nUnits  = int(iota)
 )
+
+const oneDay = 24 * 60 * minute
+
+// units has the words of a unit in its period, and the period, in microseconds.
+var units = [nUnits]struct {
+	words  string
+	period int64
+}{
+	calls:   {"calls an hour", 60 * minute},
+	tokens:  {"tokens a day", oneDay},
+	usd:     {"USD a day", oneDay},
+	settled: {"", endParts * 2 * oneDay}, // one part refills in two days
+}
 
 // format returns a number of units in words.
 func (u unit) format(n int64) string {
@@ -99,6 +103,14 @@ func millionths(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
 
 // amount is how much calls take, by unit.
 type amount [nUnits]int64
+
+// oneOfEach is a unit of all.
+func oneOfEach() (a amount) {
+	for u := range a {
+		a[u] = 1
+	}
+	return a
+}
 
 func (a amount) plus(more amount) amount {
 	for u := range a {
@@ -181,7 +193,8 @@ func idOf(name string) string {
 const endParts = 10_000
 
 // endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
-// be full again. Ids of responses last for 25 hours at most. The r keeps the key out of the indexes.
+// be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that take.lua keeps
+// no index of it.
 func endOf(response string) bucketChange {
 	return bucketChange{
 		Quota:  Quota{unit: settled},
@@ -195,7 +208,7 @@ func endOf(response string) bucketChange {
 
 // InForce returns the names of what may refuse the calls of a person.
 func (b *Budget) InForce(p call.Person) (names []string) {
-	for _, c := range b.changes(p, change{use: amount{1, 1, 1}}) {
+	for _, c := range b.changes(p, change{use: oneOfEach()}) {
 		names = append(names, c.Name)
 	}
 	if b.Refuse && names != nil {

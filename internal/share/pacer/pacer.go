@@ -184,7 +184,7 @@ func (p *Pacer) unlock() {
 		t, due := p.nextLocked()
 		delay := due - p.now()
 		switch {
-		case t != nil && delay <= 0: // without a call, time has passed since nextLocked
+		case t != nil && delay <= 0: // t is nil if no call is ready; then delay may be below 0, too
 			p.releaseLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, func() {

@@ -186,7 +186,7 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if a.Tokens != nil {
 		person, err = a.Tokens.Authenticate(token)
 	}
-	if err != nil && a.Resource != nil { // which says more of why, and who lacks only a scope
+	if err != nil && a.Resource != nil { // its error says more, and has the person if only a scope is missing
 		person, err = a.Resource.Verify(r.Context(), token)
 	}
 	if err != nil && strings.HasPrefix(token, "${") {
