@@ -189,19 +189,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	quotas, err := s.Budget(budget.Options{
-		Limits: f.limitsOr(s.Limits()),
-		User:   call.Anonymous,
-		Refuse: f.withoutStore == refuse,
-	}, files)
-	if err != nil {
-		return usageError("", "%v", err)
-	}
-	if quotas.Refuse && quotas.Store == nil {
-		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
-	}
-
-	err = f.personLimits(s, access, quotas, files)
+	quotas, err := f.budget(s, access, files)
 	if err != nil {
 		return err
 	}
@@ -289,6 +277,24 @@ func setUnset[N int | float64](limit *N, setting N) {
 	if *limit < 0 {
 		*limit = setting
 	}
+}
+
+// budget returns the quotas, with those of single people.
+func (f *serveFlags) budget(
+	s *service.Service, access httpd.Access, files *service.Files,
+) (*budget.Budget, error) {
+	quotas, err := s.Budget(budget.Options{
+		Limits: f.limitsOr(s.Limits()),
+		User:   call.Anonymous,
+		Refuse: f.withoutStore == refuse,
+	}, files)
+	if err != nil {
+		return nil, usageError("", "%v", err)
+	}
+	if quotas.Refuse && quotas.Store == nil {
+		return nil, usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
+	}
+	return quotas, f.personLimits(s, access, quotas, files)
 }
 
 // personLimits reads the limits of single people.

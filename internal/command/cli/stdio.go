@@ -165,12 +165,15 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
 	running, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer context.AfterFunc(ctx, func() { shutDown(answer.ErrShutdown) })()
+	defer shutDown(nil)
 	go func() { ended <- mcp.Run(running, t) }()
 
 	// After a signal the session has half a second to end: a write can block forever.
 	giveUp := func() { ended <- nil }
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, giveUp) })
+	stop := context.AfterFunc(ctx, func() {
+		shutDown(answer.ErrShutdown)
+		time.AfterFunc(time.Second/2, giveUp)
+	})
 	defer stop()
 
 	err = <-ended

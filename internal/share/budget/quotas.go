@@ -193,8 +193,8 @@ func idOf(name string) string {
 const endParts = 10_000
 
 // endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
-// be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that take.lua keeps
-// no index of it.
+// be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that
+// take.lua keeps no index of it.
 func endOf(response string) bucketChange {
 	return bucketChange{
 		Quota:  Quota{unit: settled},
