@@ -245,7 +245,7 @@ func (s *Server) settleResponse(
 		ended.Unknown = 1
 		ended.Begun = 1
 	}
-	if s.options.Budget.SettleResponse(&ended, from.Response, from.Created) {
+	if s.options.Budget.SettleResponse(&ended, from.Response) {
 		s.observe(&ended, from.Created, a, err)
 	}
 }

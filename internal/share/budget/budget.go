@@ -60,7 +60,6 @@ type Budget struct {
 	local  *local
 	near   *near
 	people atomic.Pointer[People]
-	began  time.Time
 }
 
 // SetPeople sets the limits of single people from now on.
@@ -76,7 +75,6 @@ func New(o Options) *Budget {
 		Options: o,
 		local:   newLocal(time.Now),
 		near:    newNear(),
-		began:   time.Now(),
 	}
 	b.SetPeople(nil)
 	return b
@@ -215,37 +213,33 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 
 // SettleResponse notes what a response has used whose call another process runs, or ran: what that
 // process has reserved counts as used. c has the person, the tool and what the API says; Guessed is set.
-// The response is remembered for two days: first is false if it was settled before, and nothing is
-// noted.
 //
-// All replicas of a store remember it together. While the store fails none is the first, and the end
-// is noted later. Without a store, and for a person without a limit, when it is not asked, each process
-// remembers what it has settled, and leaves a call that began after the process to the one that runs
-// it. So a call may count in several processes that have begun since.
-func (b *Budget) SettleResponse(c *call.Call, response string, created time.Time) (first bool) {
+// All replicas of a store remember the response for two days: first is false if it was settled before, and
+// nothing is noted. While the store fails none is the first, and the end is noted later. Without a
+// store, and for a person without a limit, when it is not asked, none is: the process that ran the call
+// may have noted its end.
+func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
+	store := b.storeOf(c.Person)
+	if store == nil {
+		return false
+	}
 	use := b.used(c.Tool, c)
-	reserved := b.reserved(c.Tool)
 	end := change{
-		use:     use.plus(reserved.times(-1)),
+		use:     use.plus(b.reserved(c.Tool).times(-1)),
 		minute:  -1,
 		anyway:  true,
 		settles: response,
 	}
-	first = created.Before(b.began) // a younger call is left to the process that runs it
-	if store := b.storeOf(c.Person); store != nil {
-		inStore := b.changes(c.Person, end)
-		r, o := store.settle(inStore)
-		first = o == storeDone && r.refused == 0
-		if o == storeDone {
-			b.note(c.Person, inStore, r)
-		}
-	}
-	if !first {
+	inStore := b.changes(c.Person, end)
+	r, o := store.settle(inStore)
+	if o != storeDone || r.refused != 0 {
 		return false
 	}
+	b.note(c.Person, inStore, r)
 
 	end.use = use // the local buckets have nothing reserved for it
-	return b.local.take(b.changes(c.Person, end)).refused == 0
+	b.local.take(b.changes(c.Person, end))
+	return true
 }
 
 // storeOf returns the store, or nil if there is none, or no limit for a person.

@@ -74,7 +74,6 @@ func TestSettleResponse(t *testing.T) {
 			for range 3 {
 				replicas = append(replicas, newReplica(t, "redis://"+server.Address, ofResponses))
 			}
-			began := time.Now()
 			taken, err := takeCall(replicas[0].Budget, &call.Call{Tool: "answer_detailed", Person: alice})
 			compare.Equal(t, "error", err, "")
 
@@ -98,7 +97,7 @@ func TestSettleResponse(t *testing.T) {
 					if word == "third" {
 						r = replicas[2]
 					}
-					count(r.SettleResponse(reading(n), response, began))
+					count(r.SettleResponse(reading(n), response))
 				case "fails":
 					server.Do("CONFIG", "SET", "maxmemory", "1")
 				case "works":
@@ -127,38 +126,23 @@ func TestSettleResponse(t *testing.T) {
 	}
 }
 
-// Without a store a process settles once what has begun before it did, and leaves the rest to the
-// process that runs the call. Without a limit the store is not asked.
+// Without a store, and without a limit, when the store is not asked, only the process that runs a call
+// settles it.
 func TestSettleResponseAlone(t *testing.T) {
 	server := redistest.New(t)
 	for name, b := range map[string]*Budget{
 		"without a store": New(ofResponses),
 		"without a limit": idleReplica(t, "redis://"+server.Address, Options{}).Budget,
 	} {
-		before, _ := redis.Int(server.Do("DBSIZE"))
-		for _, tt := range []struct {
-			response string
-			age      time.Duration
-			want     bool
-		}{
-			{"resp_1", time.Hour, true},
-			{"resp_1", time.Hour, false},
-			{"resp_2", time.Hour, true},
-			{"resp_3", 0, false},
-		} {
-			t.Run(name+" "+tt.response, func(t *testing.T) {
-				first := b.SettleResponse(reading(1000), tt.response, time.Now().Add(-tt.age))
-				compare.Equal(t, "first", first, tt.want)
-			})
-		}
-		taken, _ := takeCall(b, &call.Call{Person: alice})
-		taken.Response = "resp_3"
-		first := taken.Settle(&call.Call{}, true)
-		compare.Equal(t, name+": its own", first, true)
-		first = b.SettleResponse(reading(1000), "resp_3", time.Now().Add(-time.Hour))
-		compare.Equal(t, name+": again", first, false)
-		after, _ := redis.Int(server.Do("DBSIZE"))
-		compare.Equal(t, name+": keys", after-before, 0)
+		t.Run(name, func(t *testing.T) {
+			before, _ := redis.Int(server.Do("DBSIZE"))
+			compare.Equal(t, "another process", b.SettleResponse(reading(1000), "resp_1"), false)
+			taken, _ := takeCall(b, &call.Call{Person: alice})
+			taken.Response = "resp_1"
+			compare.Equal(t, "its own", taken.Settle(&call.Call{}, true), true)
+			after, _ := redis.Int(server.Do("DBSIZE"))
+			compare.Equal(t, "keys", after-before, 0)
+		})
 	}
 }
 
