@@ -167,8 +167,8 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it counts,
-// the call is given back, too. It sets Guessed and NearLimit.
-// If another process has settled the Response, first is false, and what is reserved counts as used.
+// the call is given back, too. It sets Guessed and NearLimit. If another process has settled the Response,
+// first is false, and what is reserved counts as used.
 func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	b := t.budget
 	end := change{
@@ -182,6 +182,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 		end.use[calls] = -1
 	}
 	local := end
+	local.settles = ""     // only the store has what other processes have settled
 	if t.localUntil == 0 { // nothing was reserved: the limit is younger than the call
 		local.reserve = amount{}
 	}
@@ -238,6 +239,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	b.note(c.Person, inStore, r)
 
 	end.use = use // the local buckets have nothing reserved for it
+	end.settles = ""
 	b.local.take(b.changes(c.Person, end))
 	return true
 }

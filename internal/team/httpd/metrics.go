@@ -37,6 +37,8 @@ type Metrics struct {
 
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names in the metrics, of people who have called
+
+	begun sync.Map // callers, and what may refuse them, whose series have their zeros
 }
 
 // gauge is a metric that is read when it is asked for.
@@ -142,6 +144,13 @@ func (m *Metrics) person(name string, calls bool) string {
 // ObserveStart begins the series of the person of a call with zeros, so that the first call is an
 // increase. The call has no figures yet.
 func (m *Metrics) ObserveStart(c *call.Call) {
+	names := m.inForce(c.Person)
+	begun := m.caller(c) + strings.Join(names, " ")
+	_, done := m.begun.Load(begun)
+	if done {
+		return
+	}
+
 	for _, outcome := range []string{
 		server.OutcomeOK,
 		server.OutcomeError,
@@ -154,10 +163,11 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		})
 	}
 
-	for _, name := range m.inForce(c.Person) {
+	for _, name := range names {
 		m.limited.add(0, "%s,limit=%q", m.caller(c), name)
 	}
 	m.rejectNone(c.Person.Name)
+	m.begun.Store(begun, true) // at the end: until then other calls of the person begin them, too
 }
 
 // Observe counts a call that has ended.
