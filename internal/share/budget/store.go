@@ -211,6 +211,11 @@ func (s *Store) take(changes []bucketChange) (r reply, o outcome) {
 	if s == nil || s.Failing() == 1 || len(changes) == 0 {
 		return reply{}, storeUnused
 	}
+	s.uses <- struct{}{} // each use ends in useTime
+	defer func() { <-s.uses }()
+	if s.Failing() == 1 { // meanwhile
+		return reply{}, storeUnused
+	}
 	return s.use(changes)
 }
 
@@ -245,9 +250,6 @@ func (s *Store) settleEnds() {
 func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
-	s.uses <- struct{}{} // waits for useTime at most: each use ends in that time
-	defer func() { <-s.uses }()
-
 	fails := false
 	began := time.Now()
 	defer func() {

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -135,6 +136,38 @@ func TestSilent(t *testing.T) {
 		}
 		compare.Equal(t, "warnings", r.log.count("WARN"), 1)
 	}
+}
+
+// A store does not fail because many calls wait for each other.
+func TestAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 2 * useTime / 5
+		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
+		r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			t.Cleanup(func() { _ = server.Close() })
+			go func() {
+				for command := make([]byte, 1<<16); ; {
+					_, err := server.Read(command)
+					if err != nil {
+						return
+					}
+					time.Sleep(takes)
+					_, _ = io.WriteString(server, "*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
+				}
+			}()
+			return client, nil
+		}
+
+		var all sync.WaitGroup
+		began := time.Now()
+		for range 4 * maxUses {
+			all.Go(func() { _, _ = take(r.Budget, "alice") })
+		}
+		all.Wait()
+		compare.Equal(t, "fails", r.Store.Failing(), 0)
+		compare.Equal(t, "time", time.Since(began), 4*takes)
+	})
 }
 
 // A call that began without the store is noted in the store if that works at its end.
