@@ -51,7 +51,7 @@
 //	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       people   Registry.Acquire
 //	whether a failure is a result          server   Server.failure
-//	which calls are tasks                  server   Server.isPolled
+//	which tasks their clients poll         server   Server.isPolled
 //	which calls outlive their request      server   LongCalls
 //	when a call goes on without it         tasks    Tasks.Detach
 //	who may see a task                     tasks    Tasks.Find

@@ -114,7 +114,10 @@ func newReading(data []byte, err error) reading {
 
 // follow reads a file again until ctx ends. A problem is logged once.
 func (f *Files) follow(ctx context.Context, one *file) {
-	stale := false
+	stale := one.current.problem != ""
+	if stale {
+		f.stale.Add(1)
+	}
 	last := one.current
 	wait := rereadTime
 	for {

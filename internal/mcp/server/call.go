@@ -83,7 +83,7 @@ func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
-	known := slices.ContainsFunc(s.shown.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
+	known := slices.ContainsFunc(s.forClient.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.LongCalls.API != nil {
 		known = true // another server may have sealed the id
 	}
@@ -104,7 +104,7 @@ func (s *Server) call(
 
 	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
 	s.logCall(name, args, q.Query)
-	var taken *budget.Taken // runInSlot settles it
+	var taken *budget.Taken // settle corrects it
 	if err == nil && s.options.ObserveStart != nil {
 		s.options.ObserveStart(c)
 	}
@@ -112,7 +112,7 @@ func (s *Server) call(
 		taken, err = s.options.Budget.Take(c)
 	}
 	if err != nil {
-		s.observe(c, began, nil, err)
+		s.observe(c, time.Since(began), nil, err)
 		return s.failure(req, name, err)
 	}
 	task, a, err := s.ask(ctx, req, c, q, taken)
@@ -145,24 +145,7 @@ func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
-	defer func() {
-		unsent := a == nil && c.Attempts == 0
-		free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
-		taken.Response = s.tasks.MarkEnded(t)
-		leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-		if leftToAPI {
-			// The API goes on: llm has counted the request as Begun, so what is reserved counts as used, and
-			// without a Response the process that reads the end corrects that.
-			taken.Response = ""
-		}
-		first := taken.Settle(c, !free)
-		if a != nil {
-			a.Meta.NearLimit = c.NearLimit
-		}
-		if first && !leftToAPI {
-			s.observe(c, began, a, err)
-		}
-	}()
+	defer func() { s.settle(t, taken, c, began, a, err) }()
 	defer s.recoverCall(c.Tool, &err)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
@@ -173,6 +156,34 @@ func (s *Server) runInSlot(
 	}
 	defer release()
 	return s.options.Ask(ctx, c, q)
+}
+
+// settle notes what the call of a task has used at its end, and observes it:
+//
+//	it has sent nothing, or waits    the call is given back
+//	it is left to the API            what is reserved counts as used, as llm has counted the request as
+//	                                 Begun. The process that reads the end of the response corrects that,
+//	                                 and observes it: see settleResponse.
+//	another process has read its     what is reserved counts as used, and nothing is observed
+//	  end before
+//	any other                        it uses what the API says
+func (s *Server) settle(
+	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
+) {
+	unsent := a == nil && c.Attempts == 0
+	free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
+	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
+	taken.Response = s.tasks.StopSealing(t)
+	if leftToAPI {
+		taken.Response = "" // it has not ended
+	}
+	first := taken.Settle(c, !free)
+	if a != nil {
+		a.Meta.NearLimit = c.NearLimit
+	}
+	if first && !leftToAPI {
+		s.observe(c, time.Since(began), a, err)
+	}
 }
 
 // recoverCall, when deferred, turns a panic into the error of a call.
@@ -235,8 +246,10 @@ func (s *Server) settleResponse(
 ) {
 	ended := *c
 	ended.Attempts = 1
+	took := time.Since(from.Created)
 	if a != nil {
-		ended.Time = a.Meta.Elapsed
+		took = a.Meta.Elapsed
+		ended.Time = took
 	}
 	if ended.Usage == (call.Usage{}) {
 		if a == nil {
@@ -246,19 +259,19 @@ func (s *Server) settleResponse(
 		ended.Begun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, from.Response) {
-		s.observe(&ended, from.Created, a, err)
+		s.observe(&ended, took, a, err)
 	}
 }
 
 // observe reports how a call ended.
-func (s *Server) observe(c *call.Call, began time.Time, a *answer.Answer, err error) {
+func (s *Server) observe(c *call.Call, took time.Duration, a *answer.Answer, err error) {
 	if s.options.Observe == nil {
 		return
 	}
 	end := Ended{
 		Call:     c,
 		Outcome:  OutcomeOK,
-		Duration: time.Since(began),
+		Duration: took,
 		Err:      err,
 	}
 	if a != nil {

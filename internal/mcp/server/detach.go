@@ -24,13 +24,13 @@ import (
 //	                response and is asked for it        the response after half of that, or later
 //
 // What goes on at the API needs the name of its response: with Within, a call that still waits for
-// others then ends with status waiting (call.ErrWaiting), also one that would be a task. Without a
+// others then ends with status waiting (call.ErrWaiting), also one that would be polled. Without a
 // name a call waits beyond Within: its answer would be lost.
 //
 // With API means that a tool runs in its background, and that there is a secret for ids. Where the
 // table has no call, Polled is false and Within is 0 (service.LongCalls).
 type LongCalls struct {
-	Polled bool // clients that declare tasks poll calls of the tools that can be tasks
+	Polled bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
 	// Within is how long a call and answer_result wait for an answer. 0: a call waits for its end,
 	// and answer_result for 20 s (resultTime).
@@ -51,7 +51,7 @@ func (s *Server) ask(
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
 	long := s.options.LongCalls
-	within := s.shown.Load().Within
+	within := s.forClient.Load().Within
 	if long.Shared && within > 0 {
 		c.WaitUntil = time.Now().Add(within)
 	}

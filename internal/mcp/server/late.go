@@ -78,7 +78,7 @@ func (s *Server) await(
 
 	c.Tool = task.Tool // the call of the task has taken the quota, and is the one that is observed
 	defer watch(ctx, req, task.Progress)()
-	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.shown.Load().Within, resultTime))
+	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.forClient.Load().Within, resultTime))
 	if state.Works() {
 		return s.workingResult(req, next), nil
 	}

@@ -289,6 +289,22 @@ func TestLateElsewhere(t *testing.T) {
 	}, a.overHTTP, late)
 }
 
+// In another process answer_result ends in time, also while the API is asked and does not answer.
+func TestLateSilent(t *testing.T) {
+	a := &api{tool: "answer"}
+	inSession(t, func(p *peer) {
+		_, working := p.ask("silent")
+		id := working.Get("id").Str
+
+		other := newPeer(p.T, a.overHTTP)
+		began := time.Now()
+		_, second := other.await(id)
+		other.want(second, `"status":"working","id":"`+id+`.2"`)
+		compare.Equal(p, "wait", time.Since(began), resultTime)
+		time.Sleep(10 * time.Second) // until the request to the API has ended, too
+	}, a.overHTTP, late)
+}
+
 // The call and answer_result get the progress of the call, each until its result.
 func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {

@@ -161,7 +161,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 		maps.Copy(data, details(e, clean))
 	}
 
-	mode := s.shown.Load().ToolErrors
+	mode := s.forClient.Load().ToolErrors
 	asResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
 	if asResult {
 		data["code"] = code

@@ -101,15 +101,15 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// shown has the needs of the client once adapt has set adapted.
-	shown   atomic.Pointer[shown]
-	adapt   sync.Once
-	adapted atomic.Bool
+	// forClient is that of all clients until adapt has set adapted.
+	forClient atomic.Pointer[forClient]
+	adapt     sync.Once
+	adapted   atomic.Bool
 }
 
-// shown is what depends on the client.
-type shown struct {
-	Needs
+// forClient is what depends on the client.
+type forClient struct {
+	Needs        // of the client, or the configuration
 	tools        []*mcp.Tool
 	instructions string
 }
@@ -120,7 +120,7 @@ func New(o Options) *Server {
 	o.Settings.ProtocolVersion = cmp.Or(o.Settings.ProtocolVersion, legacy)
 	o.Budget = cmp.Or(o.Budget, budget.New(budget.Options{}))
 	s := &Server{options: o}
-	s.show(Needs{})
+	s.setNeeds(Needs{})
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Settings.Timeout,
 		API:     o.LongCalls.API,
@@ -132,18 +132,18 @@ func New(o Options) *Server {
 	return s
 }
 
-// show changes what is shown to what a client needs.
-func (s *Server) show(n Needs) {
+// setNeeds sets what depends on the client.
+func (s *Server) setNeeds(n Needs) {
 	n.Within = cmp.Or(n.Within, s.options.LongCalls.Within)
 	n.ToolErrors = cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors)
-	s.shown.Store(&shown{
+	s.forClient.Store(&forClient{
 		Needs:        n,
 		tools:        tools(s.options.Settings, n.Within),
 		instructions: instructionsFor(n.Within),
 	})
 }
 
-// adaptTo shows what the client of a request needs, if the request is the first one that names it.
+// adaptTo sets what the client of a request needs, if the request is the first one that names it.
 func (s *Server) adaptTo(req mcp.Request) {
 	if s.options.Needs == nil || s.adapted.Load() {
 		return
@@ -151,7 +151,7 @@ func (s *Server) adaptTo(req mcp.Request) {
 	name := implementation(req).Name
 	if name != "" {
 		s.adapt.Do(func() {
-			s.show(s.options.Needs(name))
+			s.setNeeds(s.options.Needs(name))
 			s.adapted.Store(true)
 		})
 	}
@@ -252,7 +252,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 				return s.initialize(), nil
 			}
 			if r, ok := res.(*mcp.InitializeResult); ok && err == nil {
-				r.Instructions = s.shown.Load().instructions
+				r.Instructions = s.forClient.Load().instructions
 			}
 			return res, err
 
@@ -260,7 +260,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			res, err := next(ctx, method, req)
 			d, ok := res.(*mcp.DiscoverResult)
 			if ok && err == nil {
-				d.Instructions = s.shown.Load().instructions
+				d.Instructions = s.forClient.Load().instructions
 			}
 			if ok && err == nil && s.options.LongCalls.Polled {
 				d.Capabilities.AddExtension(tasksExtension, nil)
@@ -270,7 +270,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 		case "tools/list":
 			res, err := next(ctx, method, req)
 			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-				list.Tools = s.shown.Load().tools
+				list.Tools = s.forClient.Load().tools
 				list.TTLMs = 3_600_000 // an hour: they change only when the server restarts
 			}
 			return res, err
@@ -292,7 +292,7 @@ func (s *Server) initialize() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
 		ProtocolVersion: s.ProtocolVersion(),
 		Capabilities:    serverCapabilities,
-		Instructions:    s.shown.Load().instructions,
+		Instructions:    s.forClient.Load().instructions,
 		ServerInfo:      program(),
 	}
 }

@@ -25,24 +25,39 @@ type remote struct {
 }
 
 // askAPI asks the API how a task is, and returns a message about it. With cancels it cancels the
-// response before; otherwise requests share what the API says. A request that ends while another one
-// asks learns nothing. If the request that asks ends, the API is asked all the same.
-//
-// A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
-// complete answer is not lost because the API is busy.
+// response before; otherwise requests share what the API says. A request that ends meanwhile learns
+// nothing, and the API is asked all the same: each request to it takes askTime at most.
 func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	request := ctx.Done()
 	if cancels { // also for a client that leaves
 		request = nil
 	}
-	ctx = context.WithoutCancel(ctx)
-	r := t.remote
 	select {
-	case r.turn <- struct{}{}:
+	case t.remote.turn <- struct{}{}:
 	case <-request:
 		return ""
 	}
-	defer func() { <-r.turn }()
+
+	own := *c // the request may end before
+	said := make(chan string, 1)
+	go func() {
+		defer func() { <-t.remote.turn }()
+		said <- s.askInTurn(context.WithoutCancel(ctx), t, &own, cancels)
+	}()
+	select {
+	case message := <-said:
+		return message
+	case <-request:
+		return ""
+	}
+}
+
+// askInTurn is askAPI for the request that has the turn.
+//
+// A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
+// complete answer is not lost because the API is busy.
+func (s *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+	r := t.remote
 	fresh := time.Since(r.lastAsk) < shareTime && !cancels
 	if fresh || t.hasEnded() {
 		return r.message

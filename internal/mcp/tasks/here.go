@@ -89,6 +89,16 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
+// StopSealing is called when the call of a task that runs here has ended, before what it has used is noted:
+// from now on the task gets no sealed id. It returns the response whose end other processes may read, as
+// the task has such an id, or "".
+func (s *Tasks) StopSealing(t *Task) (response string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.sealsNoMore = true
+	return t.sealed
+}
+
 // Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
 // after the time that Prepare got. Detach waits for that, and reports whether the task goes on, until
 // Close: later requests find it by its ID. Any other task ends with its request. With shared, later
@@ -111,28 +121,19 @@ func (s *Tasks) Detach(t *Task, shared bool) bool {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if shared && t.ends {
+	if shared && t.sealsNoMore {
 		return false
 	}
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
 	keep := keepHere
 	origin := t.origin.Load()
-	if api := s.o.API; api != nil && origin != nil && !t.ends {
+	if api := s.o.API; api != nil && origin != nil && !t.sealsNoMore {
 		id = seal(*origin, api.Secrets()[0], owner(t.person, api.BaseURL))
 		keep = api.Keep
 		t.sealed = origin.Response
 	}
 	s.addLocked(t, id, keep, poll)
 	return true
-}
-
-// MarkEnded says that the call of a task that runs here has ended, before its answer is known. It returns
-// the response whose end other processes may read, or "": from now on the task gets no sealed id.
-func (s *Tasks) MarkEnded(t *Task) (response string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.ends = true
-	return t.sealed
 }
 
 // canGoOnHere waits until a task can go on in this process, and reports whether it can. A polled
@@ -163,6 +164,7 @@ func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 	if t.origin.Load() == nil {
 		<-late.Done()
 		// A call that still waits for others has ended: Server.ask has set its WaitUntil to this time.
+		// Any other waits for its name from here on: without it the answer would be lost.
 		return s.isAtAPI(t)
 	}
 	if t.hasEnded() || s.isGone(late, t) {

@@ -135,8 +135,8 @@ type Task struct {
 	remote *remote // of a call of another process, else nil
 
 	// Guarded by the mutex of Tasks.
-	sealed string // the response in ID; "": none
-	ends   bool   // the call has ended, or is about to: see MarkEnded
+	sealed      string // the response in ID; "": none
+	sealsNoMore bool   // see StopSealing
 
 	done  chan struct{} // closed when the task has ended
 	final State         // readable from then on
@@ -213,7 +213,9 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 func (s *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, most time.Duration,
 ) State {
-	over := time.After(most)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	over := time.AfterFunc(most, stop)
 	eof := s.o.EOF
 	for {
 		state := s.Look(ctx, t, c)
@@ -230,9 +232,7 @@ func (s *Tasks) Wait(
 		case <-askAgain:
 		case <-eof:
 			eof = nil
-			over = nil
-		case <-over:
-			return state
+			over.Stop()
 		case <-ctx.Done():
 			return state
 		}
