@@ -117,12 +117,15 @@ func (e *Error) Name() string {
 	return e.Kind.class
 }
 
-// ofQuestion are the parameters of a question. Those of a profile are the operator's.
-var ofQuestion = regexp.MustCompile(`^(input.*|messages.*|prompt)?$`)
+// ParamsOfQuestion matches the parameters of a question, and no name. Those of a profile are the
+// operator's.
+const ParamsOfQuestion = `(input.*|messages.*|prompt)?`
+
+var paramsOfQuestion = regexp.MustCompile(`^` + ParamsOfQuestion + `$`)
 
 // OfQuestion reports whether the error may be about the question, as it names no other parameter.
 func (e *Error) OfQuestion() bool {
-	return ofQuestion.MatchString(e.Param)
+	return paramsOfQuestion.MatchString(e.Param)
 }
 
 var statusKinds = map[int]Kind{

@@ -156,23 +156,22 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		EOF:     eof,
 	}
 
-	// Calls end with the session, when serveStdio returns: a signal, which ends ctx, leaves them the
-	// half second below.
+	// Calls end with the session, when serveStdio returns. A signal, which ends ctx, ends the connection:
+	// the SDK cancels its calls with the cause, and their errors have half a second.
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(session)
 	go quotas.Store.Probe(session)
 	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
-	running, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer shutDown(nil)
-	go func() { ended <- mcp.Run(running, t) }()
+	connection, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer disconnect(nil)
+	go func() { ended <- mcp.Run(connection, t) }()
 
-	// After a signal the session has half a second to end: a write can block forever.
 	giveUp := func() { ended <- nil }
 	stop := context.AfterFunc(ctx, func() {
-		shutDown(answer.ErrShutdown)
-		time.AfterFunc(time.Second/2, giveUp)
+		disconnect(answer.ErrShutdown)
+		time.AfterFunc(time.Second/2, giveUp) // a write can block forever
 	})
 	defer stop()
 

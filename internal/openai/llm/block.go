@@ -266,7 +266,6 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 	if said.search != (call.Search{}) {
 		a.call.Send(said.search)
 	}
-	// An event of the end has the whole text and no delta, any other a delta and no text.
 	missing, ok := strings.CutPrefix(said.text, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)

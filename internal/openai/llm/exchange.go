@@ -27,7 +27,7 @@ import (
 // response come at its end: where r.Plain is set, where the organization may not stream, and from
 // servers that answer with JSON.
 //
-// Create is the only place where a request is repeated.
+// Create is the only place where a POST is repeated.
 func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err
@@ -223,6 +223,7 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 		if removed && x.client.memory.hasGET(x.model) {
 			x.toRemember = nil // the API finds others: only this response is lost
 		}
+		return false
 	}
 	return x.remove(x.params.refused(failure), failure)
 }

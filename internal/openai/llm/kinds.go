@@ -24,9 +24,6 @@ type kindName struct {
 	once  bool   // see call.Error
 }
 
-// ofQuestion are the parameters of a question.
-const ofQuestion = `(input.*|messages.*|prompt)?`
-
 // kindNames are the codes, types and words of the API, of compatible servers and of gateways. The first
 // row that holds decides, so codes come before the words that they rule out. A code, a type or words
 // of another server are a line, with the page or the report that has them.
@@ -143,7 +140,7 @@ var kindNames = []kindName{
 	// The question. A filter that fails has a code of a filter, too, with 5xx.
 	{
 		kind:  &call.KindFiltered,
-		param: ofQuestion,
+		param: call.ParamsOfQuestion,
 		codes: []string{
 			`invalid_prompt`,                               // ResponseErrorCode of openai-go
 			`content_policy_violation`,                     // https://github.com/BerriAI/litellm/issues/19328
@@ -156,7 +153,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:  &call.KindFiltered,
-		param: ofQuestion,
+		param: call.ParamsOfQuestion,
 		at:    []int{5},
 		words: []string{
 			`ContentPolicyViolationError`, // https://github.com/BerriAI/litellm/issues/4941
@@ -165,7 +162,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:  &call.KindFiltered,
-		param: ofQuestion,
+		param: call.ParamsOfQuestion,
 		at:    []int{0, 4},
 		codes: []string{
 			`.*content.?(filter|policy|management).*`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
@@ -174,7 +171,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:  &call.KindTooLong,
-		param: ofQuestion,
+		param: call.ParamsOfQuestion,
 		at:    []int{0, 4},
 		codes: []string{
 			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
@@ -237,7 +234,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:  &call.KindFiltered,
-		param: ofQuestion,
+		param: call.ParamsOfQuestion,
 		at:    []int{0, 4},
 		not:   []int{401, 403}, // where such words may be about the filter of an account or a gateway
 		words: []string{
@@ -248,7 +245,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:  &call.KindTooLong,
-		param: ofQuestion,
+		param: call.ParamsOfQuestion,
 		at:    []int{0, 4},
 		words: []string{
 			`context.?(length|window|size)`,         // vLLM: https://github.com/vllm-project/vllm/issues/20409

@@ -174,36 +174,20 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
-		minute:  t.localUntil,
 		anyway:  true,
-		settles: t.Response,
 	}
 	if !counts {
 		end.use[calls] = -1
 	}
-	local := end
-	local.settles = ""     // only the store has what other processes have settled
-	if t.localUntil == 0 { // nothing was reserved: the limit is younger than the call
-		local.reserve = amount{}
-	}
-	changes := b.changes(t.person, local)
+	changes := b.changes(t.person, t.endHere(end))
 	r := b.local.take(changes)
 
-	end.minute = t.storeUntil
-	switch t.stored {
-	case storeUnsure: // if the script ran, its reservation will count as used: what exceeds that is added
-		end.use = end.use.plus(end.reserve).notNegative()
-	case storeUnused: // the store does not know of the call
-		end.use[calls]++
-	}
 	store := b.storeOf(t.person)
-	settle := store.settle
-	if t.stored != storeDone {
-		end.reserve = amount{}
-		end.minute = -1
-		settle = store.take
+	settle := store.take
+	if t.stored == storeDone {
+		settle = store.settle
 	}
-	inStore := b.changes(t.person, end)
+	inStore := b.changes(t.person, t.endInStore(end))
 	storeReply, o := settle(inStore)
 	if o == storeDone {
 		changes, r = inStore, storeReply
@@ -212,13 +196,44 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	return storeReply.refused == 0
 }
 
+// endHere returns the end of a call in the local buckets. If they have reserved nothing for it, the limit
+// is younger than the call.
+func (t *Taken) endHere(end change) change {
+	end.minute = t.localUntil
+	if t.localUntil == 0 {
+		end.reserve = amount{}
+	}
+	return end
+}
+
+// endInStore returns the end of a call in the store, by what that did with the call at its start:
+//
+//	storeDone    it has the call and what that reserves, which ends
+//	storeUnsure  if it has them, what is reserved will count as used; what exceeds that is added
+//	storeUnused  it has neither, so the call is added, too
+func (t *Taken) endInStore(end change) change {
+	end.minute = t.storeUntil
+	end.settles = t.Response
+	switch t.stored {
+	case storeDone:
+		return end
+	case storeUnsure:
+		end.use = end.use.plus(end.reserve).notNegative()
+	case storeUnused:
+		end.use[calls]++
+	}
+	end.minute = -1
+	end.reserve = amount{}
+	return end
+}
+
 // SettleResponse notes what a response has used whose call another process runs, or ran: what that
 // process has reserved counts as used. c has the person, the tool and what the API says; Guessed is set.
 //
 // All replicas of a store remember the response for two days: first is false if it was settled before, and
-// nothing is noted. While the store fails none is the first, and the end is noted later. Without a
-// store, and for a person without a limit, when it is not asked, none is: the process that ran the call
-// may have noted its end.
+// nothing is noted. While the store fails first is false, too, and the end is noted later. It is always
+// false without a store, and for a person without a limit, for whom the store is not asked: the
+// process that ran the call may have noted its end.
 func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {

@@ -62,7 +62,7 @@ func (l *local) take(changes []bucketChange) reply {
 	for i, b := range changes {
 		r.minute = b.minute
 		if b.minute < 0 {
-			r.minute = int64(math.Ceil(float64(now)/minute)) - b.minute
+			r.minute = int64(math.Ceil(float64(now)/oneMinute)) - b.minute
 		}
 		s := states[i].change(now, b, r.minute)
 		l.buckets[b.key] = s
@@ -85,17 +85,17 @@ func (s state) until(now int64, b bucketChange) (next state, running int64) {
 	if s.at >= now+b.period() { // the clock was wrong
 		return next, 0
 	}
-	over := int64(0)
+	overdue := int64(0)
 	for last, units := range s.reserved {
-		if last*minute <= now { // the call has not ended
-			over += units
+		if last*oneMinute <= now { // the call has not ended: its process has
+			overdue += units
 			continue
 		}
 		next.reserved[last] = units
 		running += units
 	}
 	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period())
-	used := s.used + float64(over)
+	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
 	next.used = bounded(used-refilled, least, b)
 	return next, running
@@ -104,11 +104,11 @@ func (s state) until(now int64, b bucketChange) (next state, running int64) {
 // change returns the state after a change.
 func (s state) change(now int64, b bucketChange, last int64) state {
 	use := b.use
-	if b.reserve < 0 && last*minute <= now { // it counts as used
+	if b.reserve < 0 && last*oneMinute <= now { // it counts as used
 		use += b.reserve
 	}
 	least := min(s.used, 0)
-	if b.reserve == 0 { // SettleResponse gives back what the call of another process has still reserved
+	if b.reserve == 0 { // SettleResponse may give back what the call of another process still reserves
 		least = 0
 		for _, reserved := range s.reserved {
 			least -= float64(reserved)
@@ -122,7 +122,7 @@ func (s state) change(now int64, b bucketChange, last int64) state {
 	for last, reserved := range s.reserved {
 		if reserved > 0 {
 			units += float64(reserved)
-			free = max(free, last*minute)
+			free = max(free, last*oneMinute)
 		}
 	}
 	s.end = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))

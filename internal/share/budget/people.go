@@ -84,7 +84,7 @@ func parseLimit(setting, value string) (limit float64, ok bool) {
 	all := Limits{}.All()
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting && !q.ofAll })
 	digits := "0123456789"
-	most := 1e18
+	most := float64(maxLimit)
 	if i >= 0 && all[i].unit == usd {
 		digits += "."
 		most = MaxUSD

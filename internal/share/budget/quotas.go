@@ -55,7 +55,7 @@ func (q Quota) words() string {
 // period is the time in which a bucket refills, in microseconds.
 func (q Quota) period() int64 { return units[q.unit].period }
 
-const minute = 60_000_000 // microseconds
+const oneMinute = 60_000_000 // microseconds
 
 // unit is what a quota counts.
 type unit int
@@ -64,18 +64,22 @@ const (
 	calls unit = iota
 	tokens
 	usd     // millionths
-	settled // ends of responses, see endOf
+	settled // parts of the end of a response, which is settled once: see endOf
 	nUnits  = int(iota)
 )
 
-const oneDay = 24 * 60 * minute
+const oneDay = 24 * 60 * oneMinute
+
+// endParts are the units of a bucket of the end of a response. One of them is less than a thousandth, so
+// that no reply names this bucket as the fullest.
+const endParts = 10_000
 
 // units has the words of a unit in its period, and the period, in microseconds.
 var units = [nUnits]struct {
 	words  string
 	period int64
 }{
-	calls:   {"calls an hour", 60 * minute},
+	calls:   {"calls an hour", 60 * oneMinute},
 	tokens:  {"tokens a day", oneDay},
 	usd:     {"USD a day", oneDay},
 	settled: {"", endParts * 2 * oneDay}, // one part refills in two days
@@ -137,7 +141,7 @@ func (a amount) notNegative() amount {
 type change struct {
 	use     amount // negative: given back
 	reserve amount // negative at the end of a call
-	minute  int64  // until which it is reserved; see take.lua
+	minute  int64  // since 1970, until which it is reserved; if negative, so many minutes from now
 	anyway  bool   // also if too little is free
 	settles string // the response whose end it is; the change is refused if that was settled before
 }
@@ -187,10 +191,6 @@ func (b *Budget) name(p call.Person) string {
 func idOf(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
 }
-
-// endParts are the units of a bucket of the end of a response. One of them is less than a thousandth, so
-// that no reply names this bucket as the fullest.
-const endParts = 10_000
 
 // endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
 // be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that

@@ -68,7 +68,7 @@ func TestSame(t *testing.T) {
 	passed, again, givenBack := 0, 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
-		buckets := random(r, now/minute)
+		buckets := random(r, now/oneMinute)
 		if len(buckets) == 0 {
 			continue
 		}

@@ -78,7 +78,8 @@ type person struct {
 }
 
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
-// another: Wait, and then Accepted, Refused or Ended.
+// another: Wait, and then Accepted, Refused or Ended. Refused or Ended may also follow Accepted, if the
+// API's answer fails after its header.
 type Ticket struct {
 	pacer     *Pacer
 	place     queue.Place

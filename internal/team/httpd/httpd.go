@@ -85,7 +85,7 @@ type instance struct {
 	listener *listener
 	ctx      context.Context // done when the server shuts down
 	calls    context.Context // done when the calls in flight are cancelled
-	draining atomic.Bool     // the notice time is over: no call is accepted
+	draining atomic.Bool     // the notice time is over: idle connections are closed, and People refuses calls
 	running  running         // calls that a notification can cancel
 }
 
@@ -288,7 +288,7 @@ func (s *instance) mcp() http.Handler {
 			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 
-		if !acceptsStream(r.Header) {
+		if stream := normalizeAccept(r.Header); !stream {
 			plain.ServeHTTP(w, r)
 			return
 		}

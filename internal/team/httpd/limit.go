@@ -37,7 +37,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			data, err = io.ReadAll(b)
 		}
 		elements := jsonx.Elements(data)                 // Methods.Read counts again, as over stdio
-		if err == nil && elements <= jsonx.MaxElements { // refuseMessage refuses more
+		if err == nil && elements <= jsonx.MaxElements { // readMessage refuses more
 			err = b.take(elements * elementBytes)
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			return
 		}
 
-		if r.Method == http.MethodPost && refuseMessage(w, r, data) {
+		if r.Method == http.MethodPost && !readMessage(w, r, data) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))

@@ -20,9 +20,9 @@ import (
 // the SDK included.
 const maxID = 1 << 53
 
-// refuseMessage answers a body that is not a message for this server, and reports whether it did.
-// The SDK would change some ids.
-func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
+// readMessage keeps the message of a body in the response, and reports whether it can be answered. It
+// answers what is not a message for this server: the SDK would change some ids.
+func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	m, refusal := server.Methods.Read(body)
 	id := "" // of a request whose response is an error
 	switch {
@@ -38,7 +38,7 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 			negotiate(r.Header, m.Params)
 		}
 		responseOf(w).message = m
-		return false
+		return true
 	}
 
 	status := http.StatusBadRequest
@@ -54,7 +54,7 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		cmp.Or(id, "null"),
 		refusal.Code,
 		refusal.Message)
-	return true
+	return false
 }
 
 // negotiate drops the version that a client prefers from the header of initialize, which agrees on
@@ -68,9 +68,9 @@ func negotiate(header http.Header, params []byte) {
 	}
 }
 
-// acceptsStream reports whether a client takes an event stream. The SDK wants clients to accept
-// JSON, too, but some name one of the two, or nothing: header then gets both.
-func acceptsStream(header http.Header) bool {
+// normalizeAccept reports whether a client takes an event stream. The SDK wants clients to accept
+// JSON, too, but some name one of the two, or nothing: the header then gets both.
+func normalizeAccept(header http.Header) bool {
 	list := strings.ToLower(strings.Join(header.Values("Accept"), ","))
 	has := func(kind string) bool { return strings.Contains(list, kind) }
 	stream := has("text/event-stream") || has("text/*") || has("*/*")

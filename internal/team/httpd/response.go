@@ -75,16 +75,16 @@ type response struct {
 	person   call.Person // zero until it is known
 	header   http.Header
 	message  *rpc.Message // of the request, once it is accepted; else nil
+	control  *http.ResponseController
 
 	// Of a call that its client can cancel with a notification.
 	cancelCall context.CancelCauseFunc
 	cancelled  atomic.Bool
 
-	mu      sync.Mutex // guards the fields below
-	w       http.ResponseWriter
-	control *http.ResponseController
-	silent  *time.Timer // sends the next comment; nil before keepOpen, after end, and of plain JSON
-	begun   bool        // the header is out
+	mu     sync.Mutex // guards the fields below
+	w      http.ResponseWriter
+	silent *time.Timer // sends the next comment; nil before keepOpen, after end, and of plain JSON
+	begun  bool        // the header is out
 }
 
 func (r *response) Header() http.Header {
