@@ -56,6 +56,7 @@ func (s *Service) PersonLimits(
 	if err != nil {
 		return err
 	}
+
 	accept := func(data []byte) error {
 		people, err := budget.ParsePeople(data)
 		if err == nil {
@@ -64,6 +65,7 @@ func (s *Service) PersonLimits(
 		if err != nil {
 			return err
 		}
+
 		b.SetPeople(people)
 		s.Log.Info("read the limits of single people", "people", len(people))
 		if tokens == nil {
@@ -75,6 +77,7 @@ func (s *Service) PersonLimits(
 		}
 		return nil
 	}
+
 	files.Add("limits of single people", path, data, accept)
 	return accept(data)
 }

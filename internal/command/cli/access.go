@@ -44,6 +44,7 @@ func (f *serveFlags) access(
 		Denied:   denied,
 		Hosts:    f.hosts,
 	}
+
 	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
 	authenticates := access.Authenticates()
 	switch {

@@ -90,6 +90,7 @@ func (s *Server) call(
 	if !known {
 		return nil, unknownTool(name)
 	}
+
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
@@ -115,6 +116,7 @@ func (s *Server) call(
 		s.observe(c, time.Since(began), nil, err)
 		return s.failure(req, name, err)
 	}
+
 	task, a, err := s.ask(ctx, req, c, q, taken)
 	switch {
 	case errors.Is(err, call.ErrWaiting):
@@ -124,6 +126,7 @@ func (s *Server) call(
 	case task.Polled:
 		return created(task), nil
 	}
+
 	if s.options.LongCalls.Shared { // session ends with the request, whose client has no id yet
 		context.AfterFunc(session, func() {
 			if errors.Is(context.Cause(session), ErrCancelled) {

@@ -130,12 +130,14 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 	p := a.o.Profiles[c.Tool]
 	req := a.request(ctx, c.Tool, p, q)
 	r := &reading{blocked: p.Search.Blocked(q.ExcludeDomains)}
+
 	earlier, followUp := a.earlier(c, q, r.blocked)
 	req.Input = append(earlier, req.Input...)
 	err := a.converse(ctx, c, req, r)
 	if err != nil {
 		return nil, err
 	}
+
 	c.Send(c.Usage)
 	status := r.last.Status
 	if r.incomplete != "" {
@@ -145,6 +147,7 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		Status:   status,
 		Streamed: r.last.Streamed,
 	})
+
 	ans, err := a.compose(c, r, p, began)
 	if err != nil {
 		return nil, err

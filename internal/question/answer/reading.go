@@ -109,10 +109,12 @@ func (r *reading) add(resp *call.Response) {
 			}
 		}
 	}
+
 	r.citedAny = append(r.citedAny, said.cites...)
 	if len(r.citedAny) > 0 {
 		r.searched = true
 	}
+
 	switch {
 	case len(final.texts) > 0:
 		said = final

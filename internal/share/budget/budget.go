@@ -119,6 +119,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		reserve: taken.reserved,
 		minute:  -int64(min(b.Timeout, 24*time.Hour)/time.Minute) - 1,
 	}
+
 	changes := b.changes(taken.person, ask)
 	r, stored := b.Store.take(changes)
 	taken.stored = stored
@@ -134,6 +135,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		ask.anyway = true
 		taken.localUntil = b.local.take(b.changes(taken.person, ask)).minute
 	}
+
 	if r.refused == 0 {
 		c.NearLimit = b.note(c.Person, changes, r)
 		return taken, nil

@@ -64,8 +64,10 @@ func (l *local) take(changes []bucketChange) reply {
 		if b.minute < 0 {
 			r.minute = int64(math.Ceil(float64(now)/oneMinute)) - b.minute
 		}
+
 		s := states[i].change(now, b, r.minute)
 		l.buckets[b.key] = s
+
 		thousandths := share(math.Floor(s.used / float64(b.limit) * 1000))
 		used := thousandths*16 + share(i+1)
 		switch {
@@ -85,6 +87,7 @@ func (s state) until(now int64, b bucketChange) (next state, running int64) {
 	if s.at >= now+b.period() { // the clock was wrong
 		return next, 0
 	}
+
 	overdue := int64(0)
 	for last, units := range s.reserved {
 		if last*oneMinute <= now { // the call has not ended: its process has
@@ -94,6 +97,7 @@ func (s state) until(now int64, b bucketChange) (next state, running int64) {
 		next.reserved[last] = units
 		running += units
 	}
+
 	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period())
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
@@ -107,6 +111,7 @@ func (s state) change(now int64, b bucketChange, last int64) state {
 	if b.reserve < 0 && last*oneMinute <= now { // it counts as used
 		use += b.reserve
 	}
+
 	least := min(s.used, 0)
 	if b.reserve == 0 { // SettleResponse may give back what the call of another process still reserves
 		least = 0
@@ -114,9 +119,11 @@ func (s state) change(now int64, b bucketChange, last int64) state {
 			least -= float64(reserved)
 		}
 	}
+
 	s.at = now
 	s.used = bounded(s.used+float64(use), least, b)
 	s.reserved[last] = max(s.reserved[last]+b.reserve, 0)
+
 	units := s.used
 	free := now
 	for last, reserved := range s.reserved {

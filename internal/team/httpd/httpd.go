@@ -204,11 +204,13 @@ func (s *instance) wireMetrics() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.wireMetrics()
+
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
 	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.refusesCalls, s.admit(s.mcp())))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
+
 	if s.MetricsListener == nil {
 		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.refusesMetrics, s.Metrics))
 		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {

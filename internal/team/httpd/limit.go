@@ -30,16 +30,19 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			people: s.People,
 			person: res.person.ID,
 		}
+
 		var data []byte
 		err := s.People.TakeRequest(b.person)
 		if err == nil {
 			defer func() { s.People.Return(b.person, b.taken) }()
 			data, err = io.ReadAll(b)
 		}
+
 		elements := jsonx.Elements(data)                 // Methods.Read counts again, as over stdio
 		if err == nil && elements <= jsonx.MaxElements { // readMessage refuses more
 			err = b.take(elements * elementBytes)
 		}
+
 		if err != nil {
 			busy := errors.As(err, new(*people.Busy))
 			if !busy || !s.cancelBeyondLimits(res, r, data) {
