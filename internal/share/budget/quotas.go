@@ -108,7 +108,7 @@ func millionths(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
 // amount is how much calls take, by unit.
 type amount [nUnits]int64
 
-// oneOfEach is a unit of all.
+// oneOfEach is one of each unit.
 func oneOfEach() (a amount) {
 	for u := range a {
 		a[u] = 1
@@ -159,11 +159,11 @@ type bucketChange struct {
 // reply says whether a bucket has refused a change.
 type reply struct {
 	refused int64 // the number of the bucket that refuses for the longest time, from 1 on; 0: none does
-	wait    int64 // microseconds until it does not; 0: calls that run are in the way
-	used    int64 // units of it
+	wait    int64 // microseconds until that bucket refuses no more; 0: calls that run are in the way
+	used    int64 // units of that bucket
 
-	ofPerson share // where none refuses: of the bucket of the person that has used the most
-	ofAll    share // of that of all people
+	ofPerson share // if no bucket refuses: of the fullest bucket of the person
+	ofAll    share // of the fullest bucket of all people
 	minute   int64 // until which units are reserved
 }
 
