@@ -113,8 +113,8 @@ func (cl *Client) cancel(
 }
 
 // cancelEarly cancels the response of a call that ends early, and counts what the response has used if
-// the API says so: in its answer, or in that to a GET. Both requests have a time of their own. There is
-// no GET when the process ends: the errors of its calls must still be sent.
+// the API says so: in its answer, or in that to a GET. Both requests go on after ctx has ended. There is
+// no GET when the process ends: over HTTP the errors of its calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return

@@ -325,7 +325,11 @@ func named(e *call.Error, status int, c *call.Call) *call.Kind {
 
 		limit := r.kind == &call.KindQuota && (status == 0 || status == http.StatusTooManyRequests)
 		waits := limit && max(e.RetryAfter, saidWait(e, c)) > 0
-		if r.says(message, question) && !waits {
+		switch {
+		case !r.says(message, question):
+		case waits:
+			return &call.KindRateLimit
+		default:
 			e.Once = true
 			return r.kind
 		}
