@@ -19,7 +19,7 @@ const (
 	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
-// LongCalls returns which calls go on without their requests. shared says that requests reach
+// LongCalls returns which calls go on without their requests: server.LongCalls has a table. shared says that requests reach
 // several processes. eof is closed when no request can follow; nil: that is not known. The error is
 // about the secrets of ids.
 func (s *Service) LongCalls(

@@ -77,8 +77,8 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers a call, which ends with ctx, that of its request, or with session: the end of the
-// process does not cancel ctx.
+// call answers a call, which ends with ctx, that of its request, or with session: over HTTP the end of
+// the process does not cancel ctx.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
@@ -123,16 +123,17 @@ func (s *Server) call(
 		return s.waitingResult(req, c.Ahead), nil
 	case task == nil:
 		return s.result(req, name, a, err)
-	case task.Polled:
-		return created(task), nil
 	}
 
-	if s.options.LongCalls.Shared { // session ends with the request, whose client has no id yet
+	if s.options.LongCalls.Shared { // the session ends with the request
 		context.AfterFunc(session, func() {
-			if errors.Is(context.Cause(session), ErrCancelled) {
+			if errors.Is(context.Cause(session), ErrCancelled) { // before its client had the id
 				s.tasks.Cancel(session, task, c)
 			}
 		})
+	}
+	if task.Polled {
+		return created(task), nil
 	}
 	return s.workingResult(req, task.ID), nil
 }
@@ -161,22 +162,21 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// settle notes what the call of a task has used at its end, and observes it:
+// settle notes what the call of a task has used at its end, which the API says, and observes the end. The
+// call is given back if it has sent nothing, or ends with ErrWaiting. A response in the background has
+// two more ends:
 //
-//	it has sent nothing, or waits    the call is given back
-//	it is left to the API            what is reserved counts as used, as llm has counted the request as
-//	                                 Begun. The process that reads the end of the response corrects that,
-//	                                 and observes it: see settleResponse.
-//	another process has read its     what is reserved counts as used, and nothing is observed
-//	  end before
-//	any other                        it uses what the API says
+//	the API goes on when this process   what is reserved counts as used, as llm has counted the request as
+//	ends (ErrLeftToAPI)                 Begun; the process that reads the end of the response corrects
+//	                                    that, and observes the end (settleResponse)
+//	another process has read its end    what is reserved counts as used; that process has observed the end
 func (s *Server) settle(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
 	free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	taken.Response = s.tasks.StopSealing(t)
+	taken.Response = s.tasks.StopSealing(t) // whose end another process may have settled
 	if leftToAPI {
 		taken.Response = "" // it has not ended
 	}
@@ -242,8 +242,8 @@ var outcomes = map[call.Kind]string{
 }
 
 // settleResponse notes and observes the end of a response, as that of its call, if it is the first to
-// do so: the process that ran the call may have ended. An error that says nothing of the cost leaves it
-// to that process, or the call counts what was reserved.
+// do so: the process that ran the call may have ended. It notes nothing of an error that says nothing
+// of the cost: the process that ran the call may know more, and otherwise what was reserved counts.
 func (s *Server) settleResponse(
 	c *call.Call, from answer.Origin, a *answer.Answer, err error,
 ) {

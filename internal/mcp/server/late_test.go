@@ -155,28 +155,38 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
-// Over HTTP the session of a late answer is one request. The answer goes on when that ends, but not
-// if its client has cancelled the call before it got the id.
+// Over HTTP the session of a late answer, or of a task, is one request. It goes on when that ends, but
+// not if its client has cancelled the call before it got the id.
 func TestLateCancelled(t *testing.T) {
 	for _, tt := range []struct {
-		cause error
-		after time.Duration
-		want  string
+		polled bool
+		cause  error
+		after  time.Duration
+		want   string
 	}{
-		{nil, time.Minute - within, OutcomeOK},
-		{ErrCancelled, 0, OutcomeCancelled},
+		{false, nil, time.Minute - within, OutcomeOK},
+		{false, ErrCancelled, 0, OutcomeCancelled},
+		{true, nil, time.Minute, OutcomeOK},
+		{true, ErrCancelled, 0, OutcomeCancelled},
 	} {
-		t.Run(tt.want, func(t *testing.T) {
-			inSession(t, func(p *peer) {
+		t.Run(fmt.Sprintf("polled %v, %s", tt.polled, tt.want), func(t *testing.T) {
+			a := &api{tool: "answer"}
+			begin := func(p *peer) {
 				_, working := p.ask("why")
 				p.want(working, `"status":"working"`)
-
+			}
+			if tt.polled {
+				a.tool = detailed
+				begin = func(p *peer) { p.start("why") }
+			}
+			inSession(t, func(p *peer) {
+				begin(p)
 				p.end(tt.cause)
 				time.Sleep(tt.after)
 				synctest.Wait()
 				compare.Equal(p, "calls that ended", len(*p.calls), 1)
 				compare.Equal(p, "outcome", (*p.calls)[0].Outcome, tt.want)
-			}, (&api{tool: "answer"}).overHTTP, late)
+			}, a.overHTTP, late)
 		})
 	}
 }

@@ -101,7 +101,8 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// forClient is that of all clients until adapt has set adapted.
+	// forClient is the same for all clients. The first request that names its client replaces it:
+	// see adaptTo.
 	forClient atomic.Pointer[forClient]
 	adapt     sync.Once
 	adapted   atomic.Bool

@@ -29,9 +29,9 @@ const (
 	overdueTime  = 100 * time.Millisecond // of each
 )
 
-// listener bounds its unauthenticated connections: those without a request that has reached
-// admit, which has shown a valid token where one is needed. A further one waits until one of them has, or
-// has had time for it and is closed.
+// listener bounds its unauthenticated connections: those none of whose requests has reached admit, for which
+// a valid token is needed where there are tokens. A further connection waits until a request of one of
+// these reaches admit, or until one is closed: each has tokenTime then.
 type listener struct {
 	net.Listener
 

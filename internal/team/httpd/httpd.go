@@ -91,7 +91,7 @@ type instance struct {
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
 // connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
-// rest is cancelled. The error is nil after such an end.
+// rest is cancelled. Detached calls end with o.Server. The error is nil after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
@@ -265,12 +265,8 @@ func (s *instance) ready() error {
 // without a session the client could not ask for the response later. All calls end with s.calls,
 // and then still send their error.
 func (s *instance) mcp() http.Handler {
-	get := func(r *http.Request) *mcp.Server {
-		request := r.Context() // net/http ends it with the response
-		ctx, cancel := context.WithCancelCause(s.calls)
-		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
-		return s.Server.MCP(ctx)
-	}
+	type key struct{} // of the server in the context of the request, as the SDK asks for it twice
+	get := func(r *http.Request) *mcp.Server { return r.Context().Value(key{}).(*mcp.Server) }
 	handler := func(plain bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,
@@ -290,6 +286,10 @@ func (s *instance) mcp() http.Handler {
 			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 
+		request := r.Context() // net/http ends it with the response
+		ctx, cancel := context.WithCancelCause(s.calls)
+		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
+		r = r.WithContext(context.WithValue(request, key{}, s.Server.MCP(ctx)))
 		if stream := normalizeAccept(r.Header); !stream {
 			plain.ServeHTTP(w, r)
 			return
