@@ -64,7 +64,7 @@ type Used struct {
 	NearLimit string // budget: what is used of a quota that is nearly used up; "": none is
 }
 
-// Anonymous is the Name of callers over HTTP who have no token.
+// Anonymous is the Name of callers without a token, also over stdio.
 const Anonymous = "anonymous"
 
 // TokenHolder is what the IDs of people with a static token begin with. Those of people who sign in are

@@ -75,8 +75,8 @@ const maxProblems = 30
 // baseURL is the key of the server that gets the questions and the key.
 const baseURL = "openai.base_url"
 
-// loader is the state of one Load. The Config has the values of the layers so far, and an origin
-// for every key that is not a section.
+// loader is the state of one Load. The Config has the values of the layers so far, and the origins that
+// Config.Origin returns.
 type loader struct {
 	*Config
 	environ  map[string]string // values of variables by name, without blanks around them
@@ -276,7 +276,7 @@ func (l *loader) inherit() {
 
 			origin := l.origins[f.key]
 			switch {
-			case parent.key == "":
+			case parent.key == "": // of the profile answer, and not of search or policy
 			case origin != "" && origin != "default":
 				l.mergeKey(f, parent)
 			case builtin[name] != "" && l.origins[parent.key] == "default" && !inFile:

@@ -12,7 +12,7 @@ type Map[K comparable, V any] struct {
 	Ended func(V) bool
 
 	entries map[K]V
-	sweep   int // how many entries are swept; 0: minSweep
+	sweep   int // with how many entries Set sweeps; at least minSweep
 }
 
 // Get returns the entry of a key, or the zero value if there is none that has not ended.

@@ -126,7 +126,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
-	eof := make(chan struct{}) // closed by the transport; then answer_result waits for its answer
+	eof := make(chan struct{}) // closed by the transport; then calls and answer_result wait for their ends
 	long, err := a.longCalls(s, false, eof)
 	if err != nil {
 		return err
@@ -156,8 +156,9 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		EOF:     eof,
 	}
 
-	// Calls end with the session, when serveStdio returns. A signal, which ends ctx, ends the connection:
-	// the SDK cancels its calls with the cause, and their errors have half a second.
+	// A signal ends ctx, and with it the connection. Then the SDK cancels the calls of requests, with the
+	// cause. They have half a second to cancel their responses at the API; no answer is written.
+	// Detached calls end with the session, when serveStdio returns.
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(session)

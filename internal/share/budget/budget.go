@@ -186,7 +186,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 
 	store := b.storeOf(t.person)
 	settle := store.take
-	if t.stored == storeDone {
+	if t.stored == storeDone { // it has the call, and gets the end later if it fails now
 		settle = store.settle
 	}
 	inStore := b.changes(t.person, t.endInStore(end))
@@ -224,7 +224,7 @@ func (t *Taken) endInStore(end change) change {
 	case storeUnused:
 		end.use[calls]++
 	}
-	end.minute = -1
+	end.minute = noMinute
 	end.reserve = amount{}
 	return end
 }
@@ -244,7 +244,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	use := b.used(c.Tool, c)
 	end := change{
 		use:     use.plus(b.reserved(c.Tool).times(-1)),
-		minute:  -1,
+		minute:  noMinute,
 		anyway:  true,
 		settles: response,
 	}

@@ -64,7 +64,7 @@ const (
 	calls unit = iota
 	tokens
 	usd     // millionths
-	settled // parts of the end of a response, which is settled once: see endOf
+	settled // of no quota: whether the end of a response is settled, see endOf
 	nUnits  = int(iota)
 )
 
@@ -146,6 +146,9 @@ type change struct {
 	settles string // the response whose end it is; the change is refused if that was settled before
 }
 
+// noMinute is the minute of a change that reserves nothing: the script returns one that is not 0.
+const noMinute = -1
+
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
 	Quota
@@ -202,7 +205,7 @@ func endOf(response string) bucketChange {
 		limit:  endParts,
 		need:   endParts,
 		use:    1,
-		minute: -1,
+		minute: noMinute,
 	}
 }
 

@@ -171,7 +171,7 @@ func (s *Store) Failing() int {
 }
 
 // probe is a change that no person notices.
-var probe = []bucketChange{{key: "probe", limit: 3600, use: 1, minute: -1}}
+var probe = []bucketChange{{key: "probe", limit: 3600, use: 1, minute: noMinute}}
 
 // Probe probes the store, if there is one, until ctx ends: once for each URL, and every second
 // while it fails. A probe writes: a store that is full or read-only answers others.

@@ -22,8 +22,8 @@
 --
 -- It returns the number of the bucket that refuses for the longest time, that time, or 0 if only
 -- calls that run are in the way, the units that are used, and 0. If none refuses it returns 0, which bucket
--- of a person has used the most of its limit, which of all people, and the minute. Such a bucket is 16
--- times the thousandths that it has used, and its number.
+-- of a person has used the most of its limit, which of all people, and the minute. Such a bucket is
+-- thousandths * 16 + number: how much of its limit is used, and its place in KEYS.
 local maxUsed = 8 -- periods: a debt of seven
 local kept = 10 * 86400 -- seconds: longer than a bucket may take to be full
 local day = 86400000000

@@ -57,10 +57,10 @@ type published struct {
 	keys []jose.JSONWebKey // nil until they were read once, then never again
 	read time.Time         // when they were read
 
-	// reread is the error for what another read may change: an unknown key, and a wrong signature by a
-	// key that was not just read. It is errUnknownKey, for which a request waits for a read, or
+	// unmatched is the error of a token that these keys have not signed, but other keys may have: its key
+	// is unknown, or the keys were not just read. It is errUnknownKey, for which a request waits for a read, or
 	// errUnavailable after a failed read.
-	reread error
+	unmatched error
 }
 
 // verify returns an error unless one of the keys has made the signature of a token.
@@ -79,7 +79,7 @@ func (p *published) verify(token *jwt.JSONWebToken) error {
 	if known && time.Since(p.read) < RetryTime {
 		return errSignature
 	}
-	return p.reread
+	return p.unmatched
 }
 
 // verify returns an error unless the issuer has made the signature of a token. For an unknown key, and

@@ -92,7 +92,7 @@ func New(o Options) (*Resource, error) {
 			log:     o.Log.With("issuer", u),
 			waiting: make(chan chan struct{}, maxWaiting-1), // one more is first, in readLoop
 		}
-		i.published.Store(&published{reread: errUnavailable})
+		i.published.Store(&published{unmatched: errUnavailable})
 		r.issuers[u] = i
 	}
 	return r, nil
