@@ -43,18 +43,18 @@ type Call struct {
 
 // Used is what a call used so far, also if it failed. Each field names the package that writes it.
 type Used struct {
-	Attempts  int               // llm: requests that were sent
-	Time      time.Duration     // llm: of these requests, each until the end of its response
-	Waited    time.Duration     // llm: for the rate limit
-	RequestID string            // llm: of the last response, known as soon as its header is there
-	Usage     Usage             // llm: of all responses that report it
-	Unknown   int               // llm: requests that may have used tokens, which were not reported
-	Begun     int               // llm: of Unknown, those of which a search or text has come, or that go on
-	Guessed   int64             // budget: tokens that stand for those of Unknown
-	Searches  int               // llm: billable ones if the API reports them, else those in the output
-	Blocks    int               // llm: that have started
-	Input     []json.RawMessage // llm: of the last request, whose words an error may repeat
-	RootsErr  error             // llm: the RootsError of the last request; openai-go does not pass it on
+	Attempts   int               // llm: requests that were sent
+	Time       time.Duration     // llm: of these requests, each until the end of its response
+	Waited     time.Duration     // llm: for the rate limit
+	RequestID  string            // llm: of the last response, known as soon as its header is there
+	Usage      Usage             // llm: of all responses that report it
+	Unreported int               // llm: requests that may have used tokens, which were not reported
+	Begun      int               // llm: of Unreported, those of which a search or text has come, or that go on
+	Guessed    int64             // budget: tokens that stand for those of Unreported
+	Searches   int               // llm: billable ones if the API reports them, else those in the output
+	Blocks     int               // llm: that have started
+	Input      []json.RawMessage // llm: of the last request, whose words an error may repeat
+	RootsErr   error             // llm: the RootsError of the last request; openai-go does not pass it on
 
 	// Ahead (people, llm) is how many calls are before this one while it waits, and when ErrWaiting
 	// ends it.

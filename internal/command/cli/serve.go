@@ -194,7 +194,7 @@ func (f *serveFlags) serve(
 		return err
 	}
 
-	registry := people.New(people.Limits{
+	registry := people.New(people.Bounds{
 		MaxCalls:  f.maxCalls,
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
 	})
@@ -232,7 +232,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Runs:            []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
+		Loops:           []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
 		StaleFiles:      files.Stale,
 		Log:             s.Log,
 		Lines:           lines,
@@ -416,7 +416,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
-	perPerson := o.People.Limits.PerPerson()
+	perPerson := o.People.Bounds.PerPerson()
 	if perPerson > 0 { // else there is none
 		log = log.With("max_calls_per_user", perPerson)
 	}

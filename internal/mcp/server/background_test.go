@@ -240,7 +240,7 @@ func TestShareFetch(t *testing.T) {
 
 // A task keeps its slot until its end, which need not be asked about.
 func TestBackgroundSlot(t *testing.T) {
-	oneSlot := func(o *Options) { o.People.Limits.MaxCalls = 1 }
+	oneSlot := func(o *Options) { o.People.Bounds.MaxCalls = 1 }
 	inSession(t, func(p *peer) {
 		began := time.Now()
 		p.start("why")

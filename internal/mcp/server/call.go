@@ -258,7 +258,7 @@ func (s *Server) settleResponse(
 		if a == nil {
 			return
 		}
-		ended.Unknown = 1
+		ended.Unreported = 1
 		ended.Begun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, from.Response) {

@@ -107,7 +107,7 @@ func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
 		Explain:  func(_ string, err error) string { return err.Error() },
 		Redactor: redact.New(secret),
 		Settings: Settings{Debug: true, Timeout: limit},
-		People:   people.New(people.Limits{MaxCalls: 1}),
+		People:   people.New(people.Bounds{MaxCalls: 1}),
 		Observe: func(ended Ended) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -136,7 +136,7 @@ const (
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
 	o.LongCalls.Polled = true
-	o.People.Limits.MaxCalls = 2000
+	o.People.Bounds.MaxCalls = 2000
 }
 
 // peer is the client's side of a session.

@@ -132,7 +132,7 @@ func TestLateTimeout(t *testing.T) {
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) {
-		o.People.Limits.MaxCalls = 1
+		o.People.Bounds.MaxCalls = 1
 		o.Settings.Structured = true
 	}
 	inSession(t, func(p *peer) {
@@ -235,7 +235,7 @@ func TestLateWaitsHere(t *testing.T) {
 	a := &api{}
 	settings := func(o *Options) {
 		o.Ask = a.ask
-		o.People.Limits.MaxCalls = 1
+		o.People.Bounds.MaxCalls = 1
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()

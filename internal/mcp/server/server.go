@@ -117,7 +117,7 @@ type forClient struct {
 
 // New returns a Server.
 func New(o Options) *Server {
-	o.People = cmp.Or(o.People, people.New(people.Limits{}))
+	o.People = cmp.Or(o.People, people.New(people.Bounds{}))
 	o.Settings.ProtocolVersion = cmp.Or(o.Settings.ProtocolVersion, legacy)
 	o.Budget = cmp.Or(o.Budget, budget.New(budget.Options{}))
 	s := &Server{options: o}

@@ -41,8 +41,8 @@ func isUnknownParameter(e *call.Error) bool {
 	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
 
-// says reports whether the error names a parameter in its message only.
-func says(e *call.Error, name string) bool {
+// mentions reports whether the error names a parameter in its message only.
+func mentions(e *call.Error, name string) bool {
 	unnamed := e.Kind == call.KindParameter && e.Param == ""
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }

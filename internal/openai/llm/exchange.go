@@ -101,7 +101,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 		return nil, x.client.failed(waits, err, x.attempt-1), 0
 	}
 	if ctx.Err() != nil { // as its turn came
-		x.ticket.Ended()
+		x.ticket.Undecided()
 		return nil, x.client.failed(ctx, ctx.Err(), x.attempt-1), 0
 	}
 
@@ -118,7 +118,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 		}
 		return nil, failure, x.ticket.Refused(retryAfter)
 	}
-	x.ticket.Ended()
+	x.ticket.Undecided()
 	return nil, failure, 0
 }
 
@@ -160,7 +160,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	mayCost := false
 	defer func() { // also after a panic
 		if mayCost && x.call.Usage == reported {
-			x.call.Unknown++
+			x.call.Unreported++
 			left := acc.running() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
 			if acc.hasBegun() || left {
 				x.call.Begun++
@@ -273,7 +273,7 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 		p.person = everyone
 	}
 	// An error that may be of this call alone (Once) may be about the question, which a gateway repeats.
-	quoted := (says(failure, name) || failure.Once) && x.params.questionHas(name)
+	quoted := (mentions(failure, name) || failure.Once) && x.params.questionHas(name)
 	if !quoted { // else the API may refuse the question
 		x.toRemember = append(x.toRemember, p)
 	}

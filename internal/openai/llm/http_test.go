@@ -165,7 +165,7 @@ func TestEncodings(t *testing.T) {
 			if code == 200 {
 				paid = 1
 			}
-			wantEqual(t, "requests that may have used tokens", c.Unknown, paid)
+			wantEqual(t, "requests that may have used tokens", c.Unreported, paid)
 			isUnread := err != nil && strings.Contains(want, "Content-Encoding") && code == 200
 			wantEqual(t, "cause", errors.Is(err, call.ErrEncoding), isUnread)
 
@@ -244,12 +244,12 @@ func TestUnknownTokens(t *testing.T) {
 			c := &call.Call{}
 			client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
-			compare.Equal(t, "unknown", c.Unknown, tt.Want)
+			compare.Equal(t, "unknown", c.Unreported, tt.Want)
 
 			s.Close()
 			client = New(Options{API: API{BaseURL: s.URL}, APIKey: testKey}) // without idle connections
 			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
-			compare.Equal(t, "unknown without a server", c.Unknown, tt.Want)
+			compare.Equal(t, "unknown without a server", c.Unreported, tt.Want)
 		})
 	}
 }
@@ -268,5 +268,5 @@ func TestPanicCounts(t *testing.T) {
 		defer func() { _ = recover() }()
 		_, _ = client.Create(t.Context(), c, question())
 	}()
-	compare.Equal(t, "unknown", c.Unknown, 1)
+	compare.Equal(t, "unknown", c.Unreported, 1)
 }

@@ -149,7 +149,7 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		cited = citable(resp.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
-		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unknown, c.Searches)
+		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unreported, c.Searches)
 }
 
 // Neither a watcher nor the names of events change the outcome of a call.

@@ -194,9 +194,9 @@ func (p params) refused(e *call.Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	ofIdentifier := name == identifierParam || says(e, identifierParam) && !p.questionHas(identifierParam)
+	ofIdentifier := name == identifierParam || mentions(e, identifierParam) && !p.questionHas(identifierParam)
 	switch {
-	case p["background"] == true && (name == "store" || says(e, "background")):
+	case p["background"] == true && (name == "store" || mentions(e, "background")):
 		return "background"
 	case ofIdentifier && isUnknownParameter(e):
 		return identifierParam

@@ -273,7 +273,7 @@ func (b *Budget) storeOf(p call.Person) *Store {
 // used is what a call has used, as the API says. It sets Guessed, of requests of which the API has told
 // nothing.
 func (b *Budget) used(tool string, c *call.Call) amount {
-	guess := b.usual(tool, unbegun, 0).times(c.Unknown - c.Begun).
+	guess := b.usual(tool, unbegun, 0).times(c.Unreported - c.Begun).
 		plus(b.reserved(tool).times(c.Begun))
 	c.Guessed = guess[tokens]
 	return guess.plus(amount{

@@ -40,27 +40,27 @@ func TestSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Limits: Limits{TokensPerDay: 100_000}})
 		for _, tt := range compare.Rows[struct {
-			What    string
-			After   time.Duration
-			Sent    bool
-			Tokens  int64
-			Unknown int
-			Begun   int
-			Want    string
-			Used    int64
+			What       string
+			After      time.Duration
+			Sent       bool
+			Tokens     int64
+			Unreported int
+			Begun      int
+			Want       string
+			Used       int64
 		}](t, "settle") {
 			time.Sleep(tt.After)
 			taken, err := take(b, "token:alice")
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
 				used := call.Used{
-					Usage:   call.Usage{Output: tt.Tokens},
-					Unknown: tt.Unknown,
-					Begun:   tt.Begun,
+					Usage:      call.Usage{Output: tt.Tokens},
+					Unreported: tt.Unreported,
+					Begun:      tt.Begun,
 				}
 				c := &call.Call{Used: used}
 				taken.Settle(c, tt.Sent)
-				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unknown > 0)
+				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unreported > 0)
 			}
 			bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
 			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
@@ -82,25 +82,25 @@ func TestUSD(t *testing.T) {
 			},
 		})
 		for _, tt := range compare.Rows[struct {
-			What    string
-			Input   int64
-			Cached  int64
-			Output  int64
-			Search  int
-			Unknown int
-			Begun   int
-			Want    string
-			Used    int64
+			What       string
+			Input      int64
+			Cached     int64
+			Output     int64
+			Search     int
+			Unreported int
+			Begun      int
+			Want       string
+			Used       int64
 		}](t, "usd") {
 			c := &call.Call{Tool: "answer_quick", Person: alice}
 			taken, err := takeCall(b, c)
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
 				taken.Settle(&call.Call{Used: call.Used{
-					Usage:    call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
-					Searches: tt.Search,
-					Unknown:  tt.Unknown,
-					Begun:    tt.Begun,
+					Usage:      call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
+					Searches:   tt.Search,
+					Unreported: tt.Unreported,
+					Begun:      tt.Begun,
 				}}, true)
 			} else {
 				compare.Equal(t, "limit", c.RefusedBy, "usd")

@@ -24,8 +24,8 @@ const (
 	batch      = 1000             // keys of a use
 )
 
-// Usage is what a person, or all people, have used of a quota.
-type Usage struct {
+// Entry is what a person, or all people, have used of a quota.
+type Entry struct {
 	Name     string // of the person, as the log has it, or ID; "": all people
 	ID       string // half of the SHA-256 of the person's ID
 	Limit    string // in force, with its words
@@ -40,17 +40,17 @@ type Usage struct {
 // Report returns what a person has used, by quota; without a name what all people have used, and the
 // people who have used the most of a limit. A name is that of a token, an ID such as token:alice or
 // issuer and subject with a blank between, or one that the store has. The error is of the store.
-func (s *Store) Report(ctx context.Context, name string) (list []Usage, err error) {
+func (s *Store) Report(ctx context.Context, name string) (list []Entry, err error) {
 	err = s.query(ctx, func(r *report) {
 		if name != "" {
 			list = slices.Concat(r.people(r.named(name))...)
 			return
 		}
 		people := r.people(r.ids(heaviest))
-		most := func(of []Usage) float64 {
-			return slices.MaxFunc(of, func(a, b Usage) int { return cmp.Compare(a.share, b.share) }).share
+		most := func(of []Entry) float64 {
+			return slices.MaxFunc(of, func(a, b Entry) int { return cmp.Compare(a.share, b.share) }).share
 		}
-		slices.SortStableFunc(people, func(a, b []Usage) int { return cmp.Compare(most(b), most(a)) })
+		slices.SortStableFunc(people, func(a, b []Entry) int { return cmp.Compare(most(b), most(a)) })
 		people = people[:min(len(people), heaviest)]
 		list = slices.Concat(append(r.people([]string{""}), people...)...)
 	})
@@ -163,7 +163,7 @@ func (r *report) named(name string) []string {
 
 // people returns what people have used, by their IDs; "": all people. Those who have used nothing are
 // not in it.
-func (r *report) people(ids []string) (list [][]Usage) {
+func (r *report) people(ids []string) (list [][]Entry) {
 	for part := range slices.Chunk(ids, batch) {
 		keys := []string{}
 		for _, id := range part {
@@ -173,11 +173,11 @@ func (r *report) people(ids []string) (list [][]Usage) {
 		}
 		values := r.get(keys)
 		for _, id := range part {
-			var of []Usage
+			var of []Entry
 			for _, q := range r.quotas(id != "") {
-				u, ok := r.usage(q, id, values[q.Name+":"+id])
+				e, ok := r.entry(q, id, values[q.Name+":"+id])
 				if ok {
-					of = append(of, u)
+					of = append(of, e)
 				}
 			}
 			if len(of) > 0 {
@@ -209,11 +209,11 @@ func (r *report) get(keys []string) map[string]string {
 // value matches that of a key; see take.lua.
 var value = text.Regexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
-// usage reads the value of a key.
-func (r *report) usage(q Quota, id, stored string) (u Usage, ok bool) {
+// entry reads the value of a key.
+func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	m := value().FindStringSubmatch(stored)
 	if m == nil {
-		return u, false
+		return e, false
 	}
 	s := state{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
@@ -226,7 +226,7 @@ func (r *report) usage(q Quota, id, stored string) (u Usage, ok bool) {
 		s.reserved[minute] = units
 	}
 	if b.limit <= 0 {
-		return u, false
+		return e, false
 	}
 
 	s, running := s.until(r.now, b)
@@ -236,7 +236,7 @@ func (r *report) usage(q Quota, id, stored string) (u Usage, ok bool) {
 	}
 	taken := s.used + float64(running)
 	full := r.now + int64(taken*float64(q.period())/float64(b.limit))
-	return Usage{
+	return Entry{
 		Name:     text.Label(cmp.Or(m[5], id)),
 		ID:       id,
 		Limit:    q.unit.format(b.limit) + " " + q.words(),

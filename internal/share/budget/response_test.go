@@ -91,7 +91,7 @@ func TestSettleResponse(t *testing.T) {
 					taken.Response = response
 					count(taken.Settle(reading(n), true))
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{Unknown: 1, Begun: 1}}, true)
+					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, Begun: 1}}, true)
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {

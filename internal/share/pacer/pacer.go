@@ -78,7 +78,7 @@ type person struct {
 }
 
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
-// another: Wait, and then Accepted, Refused or Ended. Refused or Ended may also follow Accepted, if the
+// another: Wait, and then Accepted, Refused or Undecided. Refused or Undecided may also follow Accepted, if the
 // API's answer fails after its header.
 type Ticket struct {
 	pacer     *Pacer
@@ -119,7 +119,7 @@ func (p *Pacer) Waiting() int {
 //
 // If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. Wait returns
 // nil if the turn comes as ctx ends: the turn is taken, and a caller that does not use it calls
-// Ended.
+// Undecided.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	turn := t.enter(last)
 	if turn == nil {
@@ -234,8 +234,8 @@ func (t *Ticket) ahead() int {
 	return t.pacer.queue.Ahead(&t.place)
 }
 
-// Ended notes that the request ended in some other way than with a 2xx or a refusal.
-func (t *Ticket) Ended() {
+// Undecided notes that the request ended in some other way than with a 2xx or a refusal.
+func (t *Ticket) Undecided() {
 	t.pacer.lock()
 	defer t.pacer.unlock()
 	t.decideLocked()

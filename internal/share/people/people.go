@@ -12,8 +12,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
-// Limits bound what people take.
-type Limits struct {
+// Bounds are those of what people take.
+type Bounds struct {
 	// MaxCalls bounds the calls that run at the same time; others wait. Twice as many requests are
 	// accepted at the same time. 0: 256.
 	MaxCalls int
@@ -23,43 +23,43 @@ type Limits struct {
 
 // Registry counts what people take. A person who has taken nothing has no entry.
 type Registry struct {
-	Limits Limits
+	Bounds Bounds
 
-	mu     sync.Mutex       // guards the fields below
-	people map[string]usage // by ID
-	all    usage            // the sum
-	queue  queue.Queue      // for slots
-	empty  chan struct{}    // of Close, nil before it
+	mu     sync.Mutex         // guards the fields below
+	people map[string]holding // by ID
+	all    holding            // the sum
+	queue  queue.Queue        // for slots
+	empty  chan struct{}      // of Close, nil before it
 }
 
-// usage is what a person has taken, or all people.
-type usage struct {
+// holding is what a person has taken, or all people.
+type holding struct {
 	requests int
 	bytes    int // of the requests
 	calls    int // that run
 }
 
-func (u usage) plus(more usage) usage {
-	return usage{u.requests + more.requests, u.bytes + more.bytes, u.calls + more.calls}
+func (h holding) plus(more holding) holding {
+	return holding{h.requests + more.requests, h.bytes + more.bytes, h.calls + more.calls}
 }
 
 // New returns a Registry without entries.
-func New(l Limits) *Registry {
-	l.MaxCalls = cmp.Or(l.MaxCalls, 256)
-	if l.PerPerson == nil {
-		l.PerPerson = func() int { return 0 }
+func New(b Bounds) *Registry {
+	b.MaxCalls = cmp.Or(b.MaxCalls, 256)
+	if b.PerPerson == nil {
+		b.PerPerson = func() int { return 0 }
 	}
 	return &Registry{
-		Limits: l,
-		people: map[string]usage{},
+		Bounds: b,
+		people: map[string]holding{},
 	}
 }
 
 // addLocked adds to what a person has taken, by ID.
-func (r *Registry) addLocked(id string, more usage) {
+func (r *Registry) addLocked(id string, more holding) {
 	r.all = r.all.plus(more)
 	r.people[id] = r.people[id].plus(more)
-	if r.people[id] == (usage{}) {
+	if r.people[id] == (holding{}) {
 		delete(r.people, id)
 	}
 }

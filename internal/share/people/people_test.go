@@ -17,7 +17,7 @@ import (
 
 // newRegistry returns a Registry for 8 calls, 2 of them of one person.
 func newRegistry() *Registry {
-	return New(Limits{MaxCalls: 8, PerPerson: func() int { return 2 }})
+	return New(Bounds{MaxCalls: 8, PerPerson: func() int { return 2 }})
 }
 
 // run starts a call of a person, which gives up after a second.
@@ -84,7 +84,7 @@ func TestEnd(t *testing.T) {
 		endFirst()
 		endSecond()
 		known("nothing", 0)
-		compare.Equal(t, "nothing is left", r.all == usage{}, true)
+		compare.Equal(t, "nothing is left", r.all == holding{}, true)
 	})
 }
 
@@ -193,7 +193,7 @@ func (s *slots) begins(t *testing.T, i int, id string) {
 	s.began[id] = append(s.began[id], i)
 	for other, calls := range s.queue.Waiting {
 		earlier := calls[0].Number <= i // the first call has number 1
-		if s.patient && earlier && s.people[other].calls < s.Limits.PerPerson() {
+		if s.patient && earlier && s.people[other].calls < s.Bounds.PerPerson() {
 			t.Errorf("call %d begins before call %d", i, calls[0].Number-1)
 		}
 	}
@@ -206,17 +206,17 @@ func (s *slots) check(t *testing.T) {
 	running := 0
 	for id, u := range s.people {
 		running += u.calls
-		if u.calls > s.Limits.PerPerson() {
+		if u.calls > s.Bounds.PerPerson() {
 			t.Errorf("%d calls of %s run", u.calls, id)
 		}
 	}
 	compare.Equal(t, "running calls", running, s.all.calls)
-	if running > s.Limits.MaxCalls {
+	if running > s.Bounds.MaxCalls {
 		t.Errorf("%d calls run", running)
 	}
 
 	for id := range s.queue.Waiting {
-		if running < s.Limits.MaxCalls && s.people[id].calls < s.Limits.PerPerson() {
+		if running < s.Bounds.MaxCalls && s.people[id].calls < s.Bounds.PerPerson() {
 			t.Errorf("a call of %s waits, but may run", id)
 		}
 	}

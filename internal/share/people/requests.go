@@ -23,15 +23,15 @@ var ErrClosed = &Busy{"shutting down", "shutting down"}
 // TakeRequest adds a request to those of a person, by ID, if the limits of the person and of all
 // people allow it. The error is a *Busy.
 func (r *Registry) TakeRequest(id string) error {
-	return r.take(id, usage{requests: 1})
+	return r.take(id, holding{requests: 1})
 }
 
 // TakeBytes is TakeRequest for bytes of a request.
 func (r *Registry) TakeBytes(id string, n int) error {
-	return r.take(id, usage{bytes: n})
+	return r.take(id, holding{bytes: n})
 }
 
-func (r *Registry) take(id string, more usage) error {
+func (r *Registry) take(id string, more holding) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.empty != nil && more.requests > 0 {
@@ -39,8 +39,8 @@ func (r *Registry) take(id string, more usage) error {
 	}
 
 	err := cmp.Or(
-		check(r.people[id].plus(more), r.Limits.PerPerson(), maxBytes/4, "person", "your calls"),
-		check(r.all.plus(more), r.Limits.MaxCalls, maxBytes, "server", "the calls of all users"))
+		check(r.people[id].plus(more), r.Bounds.PerPerson(), maxBytes/4, "person", "your calls"),
+		check(r.all.plus(more), r.Bounds.MaxCalls, maxBytes, "server", "the calls of all users"))
 	if err == nil {
 		r.addLocked(id, more)
 	}
@@ -50,14 +50,14 @@ func (r *Registry) take(id string, more usage) error {
 // check returns an error if the requests are more than maxCalls that run and as many that wait, or
 // the bytes more than maxBytes. The error names whose limit that is. Without maxCalls there is no
 // limit.
-func check(u usage, maxCalls, maxBytes int, reason, whose string) error {
+func check(h holding, maxCalls, maxBytes int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:
 		return nil
-	case u.requests > 2*maxCalls:
+	case h.requests > 2*maxCalls:
 		return &Busy{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
-	case u.bytes > maxBytes:
+	case h.bytes > maxBytes:
 		return &Busy{"bytes", fmt.Sprintf(
 			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
 	}
@@ -68,7 +68,7 @@ func check(u usage, maxCalls, maxBytes int, reason, whose string) error {
 func (r *Registry) Return(id string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addLocked(id, usage{requests: -1, bytes: -bytes})
+	r.addLocked(id, holding{requests: -1, bytes: -bytes})
 	r.emptyLocked()
 }
 

@@ -29,7 +29,7 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (end func(), err e
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.addLocked(p.Person, usage{calls: -1})
+		r.addLocked(p.Person, holding{calls: -1})
 		r.serveLocked()
 	}, nil
 }
@@ -44,8 +44,8 @@ func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
 
 // serveLocked gives slots to the calls that are next.
 func (r *Registry) serveLocked() {
-	most := cmp.Or(r.Limits.PerPerson(), r.Limits.MaxCalls) // of a person
-	for r.all.calls < r.Limits.MaxCalls {
+	most := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls) // of a person
+	for r.all.calls < r.Bounds.MaxCalls {
 		var next *queue.Place
 		for id, calls := range r.queue.Waiting {
 			first := next == nil || calls[0].Number < next.Number
@@ -57,7 +57,7 @@ func (r *Registry) serveLocked() {
 			return
 		}
 
-		r.addLocked(next.Person, usage{calls: 1})
+		r.addLocked(next.Person, holding{calls: 1})
 		r.queue.Go(next)
 	}
 }

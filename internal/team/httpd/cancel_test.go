@@ -144,7 +144,7 @@ func TestCancelledBeyondLimits(t *testing.T) {
 	for name, most := range map[string]int{"calls": 8, "bytes": 80} {
 		inBubble(t, name, func(t *testing.T) {
 			s := serve(t, ask{"42", time.Minute}, func(o *Options) {
-				o.People.Limits.MaxCalls = 200
+				o.People.Bounds.MaxCalls = 200
 				perUser(most)(o)
 			})
 			const of = 16 // calls that are as much as alice may have
@@ -206,7 +206,7 @@ func TestCancelledCrowd(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		limits := func(o *Options) {
-			o.People.Limits.MaxCalls = people * each
+			o.People.Bounds.MaxCalls = people * each
 			perUser(each)(o)
 		}
 		s := serve(t, ask{"42", time.Minute}, tokensOf(list), limits)

@@ -71,9 +71,9 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Runs are functions that run until the calls in flight have ended. They read files and the keys of
+	// Loops are functions that run until the calls in flight have ended. They read files and the keys of
 	// issuers again, which may change, and probe the store.
-	Runs       []func(context.Context)
+	Loops      []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
 	Lines      *logging.Limiter // of calls and rejected requests
@@ -131,7 +131,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		mux.Handle("GET /metrics", o.Metrics)
 		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
 	}
-	for _, run := range o.Runs {
+	for _, run := range o.Loops {
 		loops.Go(func() { run(calls) })
 	}
 

@@ -178,7 +178,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Ready:      func() error { return nil },
 		Notice:     2 * time.Second,
 		Drain:      time.Minute,
-		People:     people.New(people.Limits{MaxCalls: 1}),
+		People:     people.New(people.Bounds{MaxCalls: 1}),
 		Budget:     budget.New(budget.Options{}),
 		Access:     Access{Loopback: true},
 		Waiting:    func() int { return 0 },
@@ -187,8 +187,8 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Log:        slog.New(slog.NewTextHandler(&s.log, nil)),
 		Lines:      &logging.Limiter{},
 	}
-	o.People.Limits.PerPerson = func() int {
-		return o.Access.CallsPerPerson(o.People.Limits.MaxCalls, 0)()
+	o.People.Bounds.PerPerson = func() int {
+		return o.Access.CallsPerPerson(o.People.Bounds.MaxCalls, 0)()
 	}
 	tokensOf("alice:" + secret + " bob:" + bob + " metrics:" + reader)(&o)
 	for _, change := range set {

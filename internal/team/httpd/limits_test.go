@@ -206,7 +206,7 @@ func TestBusyServer(t *testing.T) {
 		{maxUnauthenticated + 100, 2 * tokenTime},
 	} {
 		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy), func(t *testing.T) {
-			s := serve(t, slow, func(o *Options) { o.People.Limits.MaxCalls = 4 * tt.conns })
+			s := serve(t, slow, func(o *Options) { o.People.Bounds.MaxCalls = 4 * tt.conns })
 			s.busy = time.Now().Add(tt.busy)
 
 			var users sync.WaitGroup
@@ -319,7 +319,7 @@ func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
 	return func(o *Options) {
-		limits := &o.People.Limits
+		limits := &o.People.Bounds
 		limits.PerPerson = o.Access.CallsPerPerson(limits.MaxCalls, n)
 	}
 }
@@ -344,7 +344,7 @@ func TestSlots(t *testing.T) {
 		Reason, Text       string        // of the refusals of the others
 	}](t, "slots") {
 		inBubble(t, tt.Name, func(t *testing.T) {
-			maxCalls := func(o *Options) { o.People.Limits.MaxCalls = tt.MaxCalls }
+			maxCalls := func(o *Options) { o.People.Bounds.MaxCalls = tt.MaxCalls }
 			s := serve(t, ask{"42", time.Second}, settings[tt.Set], maxCalls)
 			message := post(messages[tt.Call], "")
 

@@ -262,7 +262,7 @@ func (s *instance) checkDescriptors() {
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*s.People.Limits.MaxCalls + maxUnauthenticated + others
+	needed := 3*s.People.Bounds.MaxCalls + maxUnauthenticated + others
 	if n == 1 && limit < needed {
 		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
@@ -286,7 +286,7 @@ func (s *instance) gauges() []gauge {
 			"Files that cannot be used: their last content stays in use.",
 			float64(s.StaleFiles()),
 		},
-		{"max_calls", "Calls that run at once.", float64(s.People.Limits.MaxCalls)},
+		{"max_calls", "Calls that run at once.", float64(s.People.Bounds.MaxCalls)},
 		{
 			"store_failing",
 			"1 while the store of the quotas fails.",

@@ -90,7 +90,7 @@ func TestStoreMetrics(t *testing.T) {
 			o.Access.Tokens = nil
 			o.Metrics = m
 			o.Budget = budget.New(budget.Options{Store: store})
-			o.Runs = append(o.Runs, store.Probe)
+			o.Loops = append(o.Loops, store.Probe)
 		})
 		time.Sleep(2 * time.Second) // two probes
 		_, page := s.request(get("/metrics"), 200)
@@ -135,7 +135,7 @@ func TestNamesOfCallers(t *testing.T) {
 		s := serve(t, slow, func(o *Options) {
 			o.Metrics = NewMetrics(prices)
 			o.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1, USDPerDayOfAll: 0.01}})
-			o.People.Limits.MaxCalls = 1024 // a quarter is that of a person
+			o.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
 		})
 
 		s.request(by(bob, message), 200)

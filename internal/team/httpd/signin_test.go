@@ -81,7 +81,7 @@ func signIn(o *Options) {
 		panic(err)
 	}
 	o.Access.Resource = r
-	o.Runs = append(o.Runs, r.ReadKeys)
+	o.Loops = append(o.Loops, r.ReadKeys)
 }
 
 func TestSignIn(t *testing.T) {
@@ -111,7 +111,7 @@ func TestSignIn(t *testing.T) {
 // Until the keys of each issuer were read the server is not ready, and their tokens get 503.
 func TestIssuerDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, slow, signIn, func(o *Options) { o.Runs = nil })
+		s := serve(t, slow, signIn, func(o *Options) { o.Loops = nil })
 
 		s.request(get("/readyz"), 503, "the keys of "+home+" have not been read\n")
 		res, _ := s.request(by(sign(t, other, "{}"), message), 503)
