@@ -60,8 +60,9 @@ type Used struct {
 	// ends it.
 	Ahead int
 
-	RefusedBy string // budget: the name of the quota that refused the call; "": none
-	NearLimit string // budget: what is used of a quota that is nearly used up; "": none is
+	RefusedBy  string // budget: the name of the quota that refused the call; "": none
+	NearLimit  string // budget: what is used of a quota that is nearly used up; "": none is
+	Unreserved bool   // budget: the store has reserved nothing for the call, or has not answered
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.

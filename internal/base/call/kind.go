@@ -10,8 +10,8 @@ import (
 // that OpenAI's SDKs have for it, and as a label in metrics and logs.
 type Kind struct{ words, class, label string }
 
-// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. KindShutdown,
-// KindArguments, KindLimited and KindInternal are of this program.
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. KindMissingKey,
+// KindShutdown, KindArguments, KindLimited, KindNoText and KindInternal are of this program.
 var (
 	// KindMissingKey: nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}

@@ -127,8 +127,8 @@ func (s *Server) call(
 
 	if s.options.LongCalls.Shared { // the session ends with the request
 		context.AfterFunc(session, func() {
-			if errors.Is(context.Cause(session), ErrCancelled) { // before its client had the id
-				s.tasks.Cancel(session, task, c)
+			if errors.Is(context.Cause(session), ErrCancelled) { // by package httpd, before the client had the id
+				s.tasks.Cancel(context.WithoutCancel(session), task, c)
 			}
 		})
 	}
@@ -165,20 +165,20 @@ func (s *Server) runInSlot(
 // settle notes what the call of a task has used at its end, which the API says, and observes the end. The
 // call is given back if it has sent nothing, or ends with ErrWaiting. A response in the background has
 // two more ends:
-//
-//	the API goes on when this process   what is reserved counts as used, as llm has counted the request as
-//	ends (ErrLeftToAPI)                 Begun; the process that reads the end of the response corrects
-//	                                    that, and observes the end (settleResponse)
-//	another process has read its end    what is reserved counts as used; that process has observed the end
+//   - When this process ends, the API goes on (ErrLeftToAPI). What is reserved counts as used, as llm has
+//     counted the request as Begun. The process that reads the end of the response corrects that, and
+//     observes the end (settleResponse).
+//   - Another process has read its end, and has observed it. What is reserved counts as used.
 func (s *Server) settle(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
 	free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	taken.Response = s.tasks.StopSealing(t) // whose end another process may have settled
+	taken.Response = s.tasks.SealedResponse(t)
 	if leftToAPI {
 		taken.Response = "" // it has not ended
+		taken.Left = true
 	}
 	first := taken.Settle(c, !free)
 	if a != nil {
@@ -249,6 +249,7 @@ func (s *Server) settleResponse(
 ) {
 	ended := *c
 	ended.Attempts = 1
+	ended.Unreserved = from.Unreserved
 	took := time.Since(from.Created)
 	if a != nil {
 		took = a.Meta.Elapsed

@@ -33,9 +33,14 @@ func (s *Tasks) Prepare(
 	}
 
 	t.probe = *c // for isGone, while run changes c
-	domains := strings.Join(excluded, " ")
+	from := answer.Origin{
+		Created:    t.Created,
+		Tool:       t.Tool,
+		Excluded:   strings.Join(excluded, " "),
+		Unreserved: c.Unreserved,
+	}
 	c.Sink = func(ev call.Event) {
-		t.setOrigin(ev, domains)
+		t.setOrigin(ev, from)
 		t.Progress.Add(ev)
 	}
 	return t
@@ -44,18 +49,14 @@ func (s *Tasks) Prepare(
 // setOrigin takes the name of a response from an event, unless it has no room in an id. An id that
 // was sealed before a retry keeps the earlier response: this process still answers with the last one,
 // other processes with how the earlier one ended.
-func (t *Task) setOrigin(ev call.Event, excluded string) {
+func (t *Task) setOrigin(ev call.Event, from answer.Origin) {
 	created, ok := ev.(call.Created)
-	if !ok || created.ID == "" || len(excluded) > maxExcluded {
+	if !ok || created.ID == "" || len(from.Excluded) > maxExcluded {
 		return
 	}
 
-	previous := t.origin.Swap(&answer.Origin{
-		Created:  t.Created,
-		Tool:     t.Tool,
-		Response: created.ID,
-		Excluded: excluded,
-	})
+	from.Response = created.ID
+	previous := t.origin.Swap(&from)
 	if previous == nil {
 		close(t.hasOrigin)
 	}
@@ -73,7 +74,7 @@ func (s *Tasks) Run(
 	}
 
 	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
-	// Without leave, the end of the request ends the call, also when Server.call returns.
+	// Without leave, the end of the request ends the call: Server.call cancels request when it returns.
 	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
 	t.leave = func() bool { return request.Err() == nil && undo() }
 	go func() {
@@ -89,10 +90,10 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// StopSealing is called when the call of a task that runs here has ended, before what it has used is noted:
-// from now on the task gets no sealed id. It returns the response whose end other processes may read, as
-// the task has such an id, or "".
-func (s *Tasks) StopSealing(t *Task) (response string) {
+// SealedResponse returns the response in the sealed id of a task, whose end other processes may read, or
+// "" if the task has no such id. It is called when the call of the task has ended, before what it has used
+// is noted: from then on the task gets no sealed id.
+func (s *Tasks) SealedResponse(t *Task) (response string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.sealsNoMore = true
@@ -100,8 +101,8 @@ func (s *Tasks) StopSealing(t *Task) (response string) {
 }
 
 // Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
-// after the time that Prepare got. Detach waits for that, and reports whether the task goes on, until
-// Close: later requests find it by its ID. Any other task ends with its request. With shared, later
+// after the time that Prepare got. Detach waits for that, and reports whether the task goes on. Then later
+// requests find it by its ID, until Close. Any other task ends with its request. With shared, later
 // requests may reach other processes, so only what the API runs goes on.
 func (s *Tasks) Detach(t *Task, shared bool) bool {
 	if !t.detachable {

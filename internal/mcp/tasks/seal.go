@@ -19,6 +19,9 @@ const purpose = "openai-responses-mcp task id"
 // maxExcluded bounds the excluded domains in an id, in bytes: models copy it.
 const maxExcluded = 1000
 
+// unreserved is a bit of the milliseconds in an id, which they do not need.
+const unreserved = 1 << 63
+
 var encoding = base64.RawURLEncoding
 
 // owner returns what a sealed id is bound to: who can open it ("" over stdio and for anonymous
@@ -31,7 +34,11 @@ func owner(person, baseURL string) []byte {
 // for excluded domains: models copy ids. Only a server with the same secret and the same API can
 // read the id.
 func seal(o answer.Origin, secret string, by []byte) string {
-	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
+	begin := uint64(o.Created.UnixMilli())
+	if o.Unreserved {
+		begin |= unreserved
+	}
+	plain := binary.BigEndian.AppendUint64(nil, begin)
 	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
 	plain = append(plain, words...)
 	sealed := newAEAD(secret).Seal(nil, nil, plain, by)
@@ -49,7 +56,9 @@ func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	for _, secret := range secrets {
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, by)
 		if err == nil {
-			o.Created = time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC()
+			begin := binary.BigEndian.Uint64(plain)
+			o.Unreserved = begin&unreserved != 0
+			o.Created = time.UnixMilli(int64(begin &^ unreserved)).UTC()
 			words := strings.Split(string(plain[8:])+"\x00", "\x00")
 			o.Tool = words[0]
 			o.Response = words[1]

@@ -25,7 +25,7 @@ func TestOwners(t *testing.T) {
 			o := Options{Timeout: time.Hour, API: api}
 			first, second := New(o), New(o)
 			defer first.Close()
-			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}}
+			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{Unreserved: true}}
 			run := func(ctx context.Context) (*answer.Answer, error) {
 				c.Sink(call.Created{ID: "resp_1"})
 				<-ctx.Done()
@@ -40,6 +40,11 @@ func TestOwners(t *testing.T) {
 				compare.Equal(t, "found by "+who, found, who == alice)
 				found = second.Find(task.ID, who) != nil
 				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
+				if found {
+					origin := *second.Find(task.ID, who).origin.Load()
+					compare.Equal(t, "its origin", origin, *task.origin.Load())
+					compare.Equal(t, "unreserved", origin.Unreserved, true)
+				}
 			}
 		})
 	}

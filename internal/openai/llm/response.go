@@ -43,12 +43,15 @@ func isAnswer(i call.Item) bool {
 	return i.Phase != "commentary" && textOf(i) != ""
 }
 
+// maxSearches bounds the searches of a response that a faulty server reports.
+const maxSearches = 1e6
+
 // searches returns how many searches the API bills: the number that it reports, or else that of the
 // searches in the output.
 func searches(r *call.Response) int {
 	billed := r.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
-		return int(*billed)
+		return int(max(0, min(*billed, maxSearches)))
 	}
 	n := int(r.Tokens.Searches)
 	if n > 0 {

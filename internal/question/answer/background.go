@@ -23,10 +23,12 @@ var (
 
 // Origin is all there is to know about a response in the background, and what its question asked.
 type Origin struct {
-	Created  time.Time // in milliseconds
+	Created  time.Time // when its call began, in milliseconds
 	Tool     string    // no string has a NUL
 	Response string    // ID at the API
 	Excluded string    // domains that the answer does not cite, separated by blanks
+
+	Unreserved bool // that of its call
 }
 
 // Fetch returns the answer of a response in the background. It is that of Ask, except that nothing is

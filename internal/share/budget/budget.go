@@ -93,6 +93,7 @@ const usualSearches = 3
 // Taken is what a call has taken, until Settle corrects it.
 type Taken struct {
 	Response string // of the API, whose end other processes may read (SettleResponse); "": none
+	Left     bool   // the response goes on, and who reads its end counts it if the call is Unreserved
 
 	budget   *Budget
 	person   call.Person
@@ -121,19 +122,20 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	changes := b.changes(taken.person, ask)
-	r, stored := b.Store.take(changes)
+	r, stored := b.Store.apply(changes)
 	taken.stored = stored
 	taken.storeUntil = r.minute
+	c.Unreserved = stored != storeDone
 	switch {
 	case b.Refuse && stored != storeDone && len(changes) > 0:
 		c.RefusedBy = ofStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	case stored != storeDone:
-		r = b.local.take(changes)
+		r = b.local.apply(changes)
 		taken.localUntil = r.minute
 	case r.refused == 0: // the buckets of this process take it, too: they decide if the store fails
 		ask.anyway = true
-		taken.localUntil = b.local.take(b.changes(taken.person, ask)).minute
+		taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
 	}
 
 	if r.refused == 0 {
@@ -182,20 +184,20 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 		end.use[calls] = -1
 	}
 	changes := b.changes(t.person, t.endHere(end))
-	r := b.local.take(changes)
+	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
-	settle := store.take
-	if t.stored == storeDone { // it has the call, and gets the end later if it fails now
-		settle = store.settle
+	apply := store.apply
+	if t.stored == storeDone || t.Response != "" { // if it fails now, it gets the end later
+		apply = store.applyOrKeep
 	}
 	inStore := b.changes(t.person, t.endInStore(end))
-	storeReply, o := settle(inStore)
+	storeReply, o := apply(inStore)
 	if o == storeDone {
 		changes, r = inStore, storeReply
 	}
 	c.NearLimit = cmp.Or(b.note(t.person, changes, r), c.NearLimit)
-	return storeReply.refused == 0
+	return storeReply.refused == 0 // else another process has settled the response
 }
 
 // endHere returns the end of a call in the local buckets. If they have reserved nothing for it, the limit
@@ -216,12 +218,14 @@ func (t *Taken) endHere(end change) change {
 func (t *Taken) endInStore(end change) change {
 	end.minute = t.storeUntil
 	end.settles = t.Response
-	switch t.stored {
-	case storeDone:
+	switch {
+	case t.stored == storeDone:
 		return end
-	case storeUnsure:
+	case t.Left:
+		return change{}
+	case t.stored == storeUnsure:
 		end.use = end.use.plus(end.reserve).notNegative()
-	case storeUnused:
+	default:
 		end.use[calls]++
 	}
 	end.minute = noMinute
@@ -230,7 +234,8 @@ func (t *Taken) endInStore(end change) change {
 }
 
 // SettleResponse notes what a response has used whose call another process runs, or ran: what that
-// process has reserved counts as used. c has the person, the tool and what the API says; Guessed is set.
+// process has reserved counts as used, unless the call is Unreserved. c has the person, the tool and what
+// the API says; Guessed is set.
 //
 // All replicas of a store remember the response for two days: first is false if it was settled before, and
 // nothing is noted. While the store fails first is false, too, and the end is noted later. It is always
@@ -248,8 +253,12 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 		anyway:  true,
 		settles: response,
 	}
+	if c.Unreserved {
+		end.use = use
+		end.use[calls] = 1
+	}
 	inStore := b.changes(c.Person, end)
-	r, o := store.settle(inStore)
+	r, o := store.applyOrKeep(inStore)
 	if o != storeDone || r.refused != 0 {
 		return false
 	}
@@ -257,7 +266,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 
 	end.use = use // the local buckets have nothing reserved for it
 	end.settles = ""
-	b.local.take(b.changes(c.Person, end))
+	b.local.apply(b.changes(c.Person, end))
 	return true
 }
 

@@ -32,8 +32,8 @@ func newLocal(clock func() time.Time) *local {
 	}
 }
 
-// take changes buckets.
-func (l *local) take(changes []bucketChange) reply {
+// apply changes buckets.
+func (l *local) apply(changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future

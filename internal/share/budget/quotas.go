@@ -70,10 +70,6 @@ const (
 
 const oneDay = 24 * 60 * oneMinute
 
-// endParts are the units of a bucket of the end of a response. One of them is less than a thousandth, so
-// that no reply names this bucket as the fullest.
-const endParts = 10_000
-
 // units has the words of a unit in its period, and the period, in microseconds.
 var units = [nUnits]struct {
 	words  string
@@ -179,6 +175,24 @@ func (s share) thousandths() int64 { return int64(s) / 16 }
 // bucket returns the number of the bucket.
 func (s share) bucket() int64 { return int64(s) % 16 }
 
+// endParts are the units of a bucket of the end of a response. One of them is less than a thousandth, so
+// that no reply names this bucket as the fullest.
+const endParts = 10_000
+
+// endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
+// be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that
+// take.lua keeps no index of it.
+func endOf(response string) bucketChange {
+	return bucketChange{
+		Quota:  Quota{unit: settled},
+		key:    "end:r" + idOf(response),
+		limit:  endParts,
+		need:   endParts,
+		use:    1,
+		minute: noMinute,
+	}
+}
+
 // name is that of a person in the store.
 func (b *Budget) name(p call.Person) string {
 	switch {
@@ -193,20 +207,6 @@ func (b *Budget) name(p call.Person) string {
 // idOf returns the pseudonym of a person or a response in the store.
 func idOf(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
-}
-
-// endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
-// be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that
-// take.lua keeps no index of it.
-func endOf(response string) bucketChange {
-	return bucketChange{
-		Quota:  Quota{unit: settled},
-		key:    "end:r" + idOf(response),
-		limit:  endParts,
-		need:   endParts,
-		use:    1,
-		minute: noMinute,
-	}
 }
 
 // InForce returns the names of what may refuse the calls of a person.

@@ -74,8 +74,8 @@ func TestSettleResponse(t *testing.T) {
 			for range 3 {
 				replicas = append(replicas, newReplica(t, "redis://"+server.Address, ofResponses))
 			}
-			taken, err := takeCall(replicas[0].Budget, &call.Call{Tool: "answer_detailed", Person: alice})
-			compare.Equal(t, "error", err, "")
+			c := &call.Call{Tool: "answer_detailed", Person: alice}
+			var taken *Taken
 
 			var firsts atomic.Int32
 			count := func(first bool) {
@@ -87,25 +87,33 @@ func TestSettleResponse(t *testing.T) {
 				word, number, _ := strings.Cut(step, "=")
 				n, _ := strconv.ParseInt(number, 10, 64)
 				switch word {
+				case "takes":
+					var err string
+					taken, err = takeCall(replicas[0].Budget, c)
+					compare.Equal(t, "error", err, "")
 				case "ends":
 					taken.Response = response
 					count(taken.Settle(reading(n), true))
 				case "drains":
+					taken.Left = true
 					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, Begun: 1}}, true)
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {
 						r = replicas[2]
 					}
-					count(r.SettleResponse(reading(n), response))
+					end := reading(n)
+					end.Unreserved = c.Unreserved
+					count(r.SettleResponse(end, response))
 				case "fails":
 					server.Do("CONFIG", "SET", "maxmemory", "1")
+					replicas[0].Store.use(probe)
 				case "works":
 					server.Do("CONFIG", "SET", "maxmemory", "0")
 					for _, r := range replicas {
 						r.until(t, false)
 					}
-					time.Sleep(200 * time.Millisecond) // settleEnds
+					time.Sleep(200 * time.Millisecond) // applyEnds
 				}
 			}
 			for steps := range strings.FieldsSeq(tt.Steps) {
@@ -154,7 +162,7 @@ func TestGivenBack(t *testing.T) {
 			b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
 			c.anyway = true
 			list := b.changes(alice, c)
-			l.take(list)
+			l.apply(list)
 			s, running := l.buckets[list[0].key].until(time.Now().UnixMicro(), list[0])
 			return int64(s.used), running
 		}

@@ -72,7 +72,7 @@ func TestSame(t *testing.T) {
 		if len(buckets) == 0 {
 			continue
 		}
-		want := local.take(buckets)
+		want := local.apply(buckets)
 		args := append(new(Store).arguments(buckets), now/1e6, now%1e6)
 		got, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {

@@ -108,7 +108,7 @@ func (s *Store) renew(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext:     s.dial,
 		MaxIdle:         8,
-		IdleTimeout:     time.Minute,
+		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
 		MaxConnLifetime: 5 * time.Minute,
 	})
 }
@@ -195,7 +195,7 @@ func (s *Store) Probe(ctx context.Context) {
 func (s *Store) works(ctx context.Context) {
 	if s.failing.CompareAndSwap(1, 0) {
 		s.log.Info("the store of the limits works again")
-		s.settleEnds()
+		s.applyEnds()
 	}
 	if !s.fresh.CompareAndSwap(true, false) {
 		return
@@ -206,8 +206,8 @@ func (s *Store) works(ctx context.Context) {
 	}
 }
 
-// take is use, if there is a store that works and something to take.
-func (s *Store) take(changes []bucketChange) (r reply, o outcome) {
+// apply is use, if there is a store that works and something to take.
+func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 	if s == nil || s.Failing() == 1 || len(changes) == 0 {
 		return reply{}, storeUnused
 	}
@@ -219,10 +219,9 @@ func (s *Store) take(changes []bucketChange) (r reply, o outcome) {
 	return s.use(changes)
 }
 
-// settle notes the end of a call that the store knows, if there is a store: now, or once it works
-// again.
-func (s *Store) settle(end []bucketChange) (r reply, o outcome) {
-	r, o = s.take(end)
+// applyOrKeep notes the end of a call, if there is a store: now, or once it works again.
+func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
+	r, o = s.apply(end)
 	if o != storeUnused || len(end) == 0 || s == nil {
 		return r, o
 	}
@@ -234,14 +233,14 @@ func (s *Store) settle(end []bucketChange) (r reply, o outcome) {
 	return r, o
 }
 
-// settleEnds notes the ends of calls that the store has missed.
-func (s *Store) settleEnds() {
+// applyEnds notes the kept ends of calls that the store has missed.
+func (s *Store) applyEnds() {
 	s.mu.Lock()
 	ends := s.ends
 	s.ends = nil
 	s.mu.Unlock()
 	for _, end := range ends {
-		s.settle(end)
+		s.applyOrKeep(end)
 	}
 }
 

@@ -138,26 +138,34 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// passing returns what connects to a store in which no limit is reached. A use takes a time, and a
+// connection ends after half a minute without one.
+func passing(t *testing.T, takes time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		t.Cleanup(func() { _ = server.Close() })
+		go func() {
+			defer server.Close()
+			for command := make([]byte, 1<<16); ; {
+				_ = server.SetReadDeadline(time.Now().Add(time.Minute / 2))
+				_, err := server.Read(command)
+				if err != nil {
+					return
+				}
+				time.Sleep(takes)
+				_, _ = io.WriteString(server, "*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
+			}
+		}()
+		return client, nil
+	}
+}
+
 // A store does not fail because many calls wait for each other.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 2 * useTime / 5
 		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
-		r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			t.Cleanup(func() { _ = server.Close() })
-			go func() {
-				for command := make([]byte, 1<<16); ; {
-					_, err := server.Read(command)
-					if err != nil {
-						return
-					}
-					time.Sleep(takes)
-					_, _ = io.WriteString(server, "*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
-				}
-			}()
-			return client, nil
-		}
+		r.Store.Dial = passing(t, takes)
 
 		var all sync.WaitGroup
 		began := time.Now()
@@ -167,6 +175,18 @@ func TestAtOnce(t *testing.T) {
 		all.Wait()
 		compare.Equal(t, "fails", r.Store.Failing(), 0)
 		compare.Equal(t, "time", time.Since(began), 4*takes)
+	})
+}
+
+// A store, or a proxy before it, may close connections that nothing uses.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
+		r.Store.Dial = passing(t, 0)
+		r.calls("alice", 1)
+		time.Sleep(40 * time.Second)
+		r.calls("alice", 1)
+		compare.Equal(t, "fails", r.Store.Failing(), 0)
 	})
 }
 
@@ -253,7 +273,7 @@ func TestReplies(t *testing.T) {
 
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
-					_, o := r.Store.take(buckets)
+					_, o := r.Store.apply(buckets)
 					runtime.ReadMemStats(&after)
 					client.Close()
 					got := []string{storeUnused: "unused", storeDone: "done", storeUnsure: "unsure"}[o]
