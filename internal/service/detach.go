@@ -16,12 +16,12 @@ import (
 
 const (
 	minTaskSecret = 32 // characters
-	minSealingKey = 24 // those of an API key in its place; the warning says so
+	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// LongCalls returns which calls go on without their requests: server.LongCalls has a table. shared says that requests reach
-// several processes. eof is closed when no request can follow; nil: that is not known. The error is
-// about the secrets of ids.
+// LongCalls returns which calls go on without their requests: server.LongCalls has a table. shared says that
+// requests reach several processes. eof is closed when no request can follow; nil: that is not known. The
+// error is about the secrets of ids.
 func (s *Service) LongCalls(
 	shared bool, eof <-chan struct{},
 ) (long server.LongCalls, warning string, err error) {

@@ -200,7 +200,7 @@ func (f *serveFlags) serve(
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	lines := &logging.Limiter{}
-	log := s.CallLog(lines)
+	logCall := s.CallLog(lines)
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: s.Advisor.ExplainToCaller,
@@ -208,7 +208,7 @@ func (f *serveFlags) serve(
 		ObserveStart: metrics.ObserveStart,
 		Observe: func(ended server.Ended) {
 			metrics.Observe(ended)
-			log(ended)
+			logCall(ended)
 		},
 		Settings:  s.Settings,
 		LongCalls: long,
@@ -232,10 +232,11 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		Loops:           []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
-		StaleFiles:      files.Stale,
-		Log:             s.Log,
-		Lines:           lines,
+		// Without a store, or sign-in, two of them return at once.
+		Loops:      []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
+		StaleFiles: files.Stale,
+		Log:        s.Log,
+		Lines:      lines,
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)

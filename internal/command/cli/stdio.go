@@ -158,7 +158,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 
 	// A signal ends ctx, and with it the connection. Then the SDK cancels the calls of requests, with the
 	// cause. They have half a second to cancel their responses at the API; no answer is written.
-	// Detached calls end with the session, when serveStdio returns.
+	// Detached calls end with srv.Close, and all else with the session, when serveStdio returns.
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(session)

@@ -15,7 +15,7 @@ import (
 const (
 	maxMessage    = 64 << 20 // bytes of one message
 	maxLine       = 64 << 10 // bytes of a header, or of a line that is not an object
-	maxLengthLine = 64       // bytes of the Content-Length header at which resync stops skipping
+	maxLengthLine = 64       // bytes of the longest line that resync takes for a Content-Length header
 )
 
 // parseError says why a part of the input is not a message. Reading continues after that part. The

@@ -136,7 +136,7 @@ type Task struct {
 
 	// Guarded by the mutex of Tasks.
 	sealed      string // the response in ID; "": none
-	sealsNoMore bool   // see StopSealing
+	sealsNoMore bool   // see SealedResponse
 
 	done  chan struct{} // closed when the task has ended
 	final State         // readable from then on
@@ -216,6 +216,7 @@ func (s *Tasks) Wait(
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	over := time.AfterFunc(most, stop)
+	defer over.Stop()
 	eof := s.o.EOF
 	for {
 		state := s.Look(ctx, t, c)
@@ -252,11 +253,10 @@ func (s *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 // Find returns the task of a person with an id, or nil if there is none or its time is over.
 func (s *Tasks) Find(id, person string) *Task {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-
 	t := s.known[id]
+	s.mu.Unlock()
 	if t == nil {
-		t = s.openLocked(id, person)
+		t = s.open(id, person)
 	}
 	if t == nil || t.person != person || t.isOver() {
 		return nil
@@ -264,9 +264,9 @@ func (s *Tasks) Find(id, person string) *Task {
 	return t
 }
 
-// openLocked makes a task of another process known, and returns it. It returns nil if the id is not
-// a sealed one of the person.
-func (s *Tasks) openLocked(id, person string) *Task {
+// open makes a task of another process known, and returns it. It returns nil if the id is not a sealed
+// one of the person.
+func (s *Tasks) open(id, person string) *Task {
 	if s.o.API == nil {
 		return nil
 	}
@@ -274,10 +274,15 @@ func (s *Tasks) openLocked(id, person string) *Task {
 	if !ok {
 		return nil
 	}
-
 	t := newTask(origin.Tool, person, origin.Created)
 	t.origin.Store(&origin)
 	t.remote = &remote{turn: make(chan struct{}, 1)}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.known[id]; known != nil { // another request was faster
+		return known
+	}
 	s.addLocked(t, id, s.o.API.Keep, pollAPI)
 	return t
 }

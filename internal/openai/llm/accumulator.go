@@ -129,7 +129,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	}
 
 	err = cmp.Or(err, ctx.Err())
-	over := err == nil || !a.giveUpAt.IsZero() // the latter after "[DONE]"
+	over := err == nil || !a.giveUpAt.IsZero() // the latter after "[DONE]", or a failure
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
@@ -225,10 +225,10 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	err := call.Decode(data, r)
 	_, malformed := errors.AsType[*json.SyntaxError](err)
 	cut := malformed && err.Error() == "unexpected end of JSON input"
-	stateless := a.running() && !slices.Contains(backgroundStates, r.Status)
+	noState := a.running() && !slices.Contains(backgroundStates, r.Status)
 
 	switch {
-	case !isObject(data), malformed && !cut, err == nil && stateless:
+	case !isObject(data), malformed && !cut, err == nil && noState:
 		return nil, notResponse(data)
 	case err != nil:
 		return nil, err

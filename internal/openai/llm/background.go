@@ -36,7 +36,7 @@ const (
 // background is what is known of a response that the API may run in the background.
 type background struct {
 	requested bool     // by the request: background: true
-	hasGET    bool     // the caller knows that GET /responses/{id} finds responses
+	strict404 bool     // only a 404 with an error object says that the response is lost
 	model     string   // the model of the request
 	include   []string // the include of the request
 	id        string   // "": the API has not named it as a background response
@@ -74,10 +74,10 @@ func (cl *Client) Get(
 
 	acc := cl.newAccumulator(ctx, c)
 	acc.background = background{
-		hasGET:  true, // so only a 404 with an error object means that the response is lost
-		id:      id,
-		model:   model,
-		include: include,
+		strict404: true,
+		id:        id,
+		model:     model,
+		include:   include,
 	}
 	r, failure := cl.get(ctx, acc, false)
 	if r == nil {
@@ -278,7 +278,8 @@ func (cl *Client) getOnce(
 	if err == nil {
 		r, err = readResponse(ctx, resp, acc)
 	}
-	found := err == nil || acc.background.progressed() || !acc.running()
+	ended := !acc.running()
+	found := err == nil || acc.background.progressed() || ended
 	if found {
 		cl.memory.setFound(acc.background.model)
 	}
@@ -287,8 +288,8 @@ func (cl *Client) getOnce(
 	}
 
 	if acc.running() {
-		hasGET := acc.background.hasGET || cl.memory.hasGET(acc.background.model)
-		err = lostError(err, hasGET)
+		strict := acc.background.strict404 || cl.memory.hasGET(acc.background.model)
+		err = lostError(err, strict)
 	}
 	return acc.final, cl.failed(parent, errors.Join(err, acc.call.RootsErr), 1)
 }
@@ -315,9 +316,9 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 }
 
 // lostError returns the error of a GET. If the API says that it does not have the response, the
-// request can be made again as after a failure of the server; and also if the API seems to have no
-// GET: hasGET is whether one has found a response of the model.
-func lostError(err error, hasGET bool) error {
+// request can be made again as after a failure of the server; and also, unless strict, if the API seems
+// to have no GET.
+func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
 		return err
@@ -326,7 +327,7 @@ func lostError(err error, hasGET bool) error {
 	gone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
 	noResponse := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
 	noGet := notFound || noResponse || e.Status == http.StatusMethodNotAllowed
-	if !gone && (hasGET || !noGet) {
+	if !gone && (strict || !noGet) {
 		return err
 	}
 

@@ -126,7 +126,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	if x.call.Sink != nil { // a call with WaitUntil, which tells what is ahead, has one
+	if x.call.Sink != nil { // a call with WaitUntil, which tells what is ahead, has one (tasks.Prepare)
 		report = func(ahead int) {
 			x.call.Ahead = ahead
 			x.call.Send(call.Waiting{Ahead: ahead})

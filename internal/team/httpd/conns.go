@@ -109,7 +109,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	switch {
-	case c.end.IsZero(): // else the reads after a deadline are those of all its time
+	case c.end.IsZero(): // then each deadline has overdueReads of its own
 		c.overdue = 0
 	case t.After(c.end):
 		t = c.end

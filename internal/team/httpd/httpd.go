@@ -278,7 +278,7 @@ func (s *instance) mcp() http.Handler {
 	plain := handler(true)
 	streamed := handler(false)
 
-	return s.withSession(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.withCancellation(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The SDK takes the version that initialize answers, but a client of a later one may skip
 		// initialize, and they do not differ for tools.
 		switch r.Header.Get(versionHeader) {

@@ -57,9 +57,8 @@ type published struct {
 	keys []jose.JSONWebKey // nil until they were read once, then never again
 	read time.Time         // when they were read
 
-	// unmatched is the error of a token that these keys have not signed, but other keys may have: its key
-	// is unknown, or the keys were not just read. It is errUnknownKey, for which a request waits for a read, or
-	// errUnavailable after a failed read.
+	// unmatched is the error of a token that none of these keys has signed, but perhaps others: it is
+	// errUnknownKey, for which a request waits for another read, or errUnavailable after a failed read.
 	unmatched error
 }
 
