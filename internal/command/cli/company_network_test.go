@@ -192,7 +192,8 @@ func (v *valkey) take(words [][]byte) string {
 		found[i] = q
 	}
 	if refused > 0 {
-		return fmt.Sprintf("*4\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n", refused, wait, used)
+		since := found[refused-1].at.Unix() / 60
+		return fmt.Sprintf("*4\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:%d\r\n", refused, wait, used, since)
 	}
 	for i, key := range keys {
 		c := values[7*i:]

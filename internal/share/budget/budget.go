@@ -32,6 +32,7 @@ package budget
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -102,12 +103,11 @@ type Taken struct {
 
 	localUntil int64 // the minute until which the local buckets reserve that; 0: they do not
 	storeUntil int64 // the minute until which the store does; 0: it does not
-	stored     outcome
+	stored     bool  // the store has the call
 }
 
 // Take takes a call from what its person may use, and reserves what its tool usually takes. One unit
-// of each limit must be free. The error is of call.KindLimited; then nothing is taken, unless a store that
-// has not answered takes the call.
+// of each limit must be free. The error is of call.KindLimited; then nothing is taken.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:   b,
@@ -122,27 +122,43 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	changes := b.changes(taken.person, ask)
-	r, stored := b.Store.apply(changes)
-	taken.stored = stored
+	inStore := changes
+	start := startOf(rand.Text())
+	if len(changes) > 0 {
+		inStore = append([]bucketChange{start}, changes...)
+	}
+	r, o := b.Store.apply(inStore)
+	taken.stored = o == storeDone
 	taken.storeUntil = r.minute
-	c.Unreserved = stored != storeDone
+	c.Unreserved = !taken.stored
+	if o == storeUnsure { // what it may have taken is given back, and the call is as one without the store
+		b.Store.giveBack(start, b.changes(taken.person, change{
+			use:     amount{calls: -1},
+			reserve: taken.reserved.times(-1),
+			minute:  ask.minute,
+			anyway:  true,
+		}))
+	}
+
 	switch {
-	case b.Refuse && stored != storeDone && len(changes) > 0:
+	case taken.stored:
+		changes = inStore
+		if r.refused == 0 { // the buckets of this process take it, too: they decide if the store fails
+			ask.anyway = true
+			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
+		}
+	case b.Refuse && len(changes) > 0:
 		c.RefusedBy = ofStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
-	case stored != storeDone:
+	default:
 		r = b.local.apply(changes)
 		taken.localUntil = r.minute
-	case r.refused == 0: // the buckets of this process take it, too: they decide if the store fails
-		ask.anyway = true
-		taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
 	}
 
 	if r.refused == 0 {
 		c.NearLimit = b.note(c.Person, changes, r)
 		return taken, nil
 	}
-
 	refused := changes[r.refused-1]
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
@@ -188,7 +204,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	if t.stored == storeDone || t.Response != "" { // if it fails now, it gets the end later
+	if t.stored || t.Response != "" { // if it fails now, it gets the end later
 		apply = store.applyOrKeep
 	}
 	inStore := b.changes(t.person, t.endInStore(end))
@@ -210,24 +226,18 @@ func (t *Taken) endHere(end change) change {
 	return end
 }
 
-// endInStore returns the end of a call in the store, by what that did with the call at its start:
-//
-//	storeDone    it has the call and what that reserves, which ends
-//	storeUnsure  if it has them, what is reserved will count as used; what exceeds that is added
-//	storeUnused  it has neither, so the call is added, too
+// endInStore returns the end of a call in the store. A call that the store does not have is taken, too,
+// unless it is Left.
 func (t *Taken) endInStore(end change) change {
 	end.minute = t.storeUntil
 	end.settles = t.Response
 	switch {
-	case t.stored == storeDone:
+	case t.stored:
 		return end
 	case t.Left:
 		return change{}
-	case t.stored == storeUnsure:
-		end.use = end.use.plus(end.reserve).notNegative()
-	default:
-		end.use[calls]++
 	}
+	end.use[calls]++
 	end.minute = noMinute
 	end.reserve = amount{}
 	return end

@@ -50,6 +50,7 @@ func (l *local) apply(changes []bucketChange) reply {
 				refused: int64(i + 1),
 				wait:    wait,
 				used:    int64(math.Ceil(max(s.used, 0))),
+				minute:  int64(math.Ceil(float64(s.at) / oneMinute)),
 			}
 		}
 		states[i] = s
@@ -99,6 +100,7 @@ func (s state) until(now int64, b bucketChange) (next state, running int64) {
 	}
 
 	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period())
+	next.at = s.at
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
 	next.used = bounded(used-refilled, least, b)

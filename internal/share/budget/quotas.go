@@ -65,6 +65,7 @@ const (
 	tokens
 	usd     // millionths
 	settled // of no quota: whether the end of a response is settled, see endOf
+	begun   // of no quota: whether the store has taken a call, see startOf
 	nUnits  = int(iota)
 )
 
@@ -78,7 +79,8 @@ var units = [nUnits]struct {
 	calls:   {"calls an hour", 60 * oneMinute},
 	tokens:  {"tokens a day", oneDay},
 	usd:     {"USD a day", oneDay},
-	settled: {"", endParts * 2 * oneDay}, // one part refills in two days
+	settled: {"", onceParts * 2 * oneDay}, // one part refills in two days
+	begun:   {"", onceParts * 60 * oneMinute},
 }
 
 // format returns a number of units in words.
@@ -161,9 +163,11 @@ type reply struct {
 	wait    int64 // microseconds until that bucket refuses no more; 0: calls that run are in the way
 	used    int64 // units of that bucket
 
+	// minute is until when units are reserved; or when the bucket that refuses was last changed.
+	minute int64
+
 	ofPerson share // if no bucket refuses: of the fullest bucket of the person
 	ofAll    share // of the fullest bucket of all people
-	minute   int64 // until which units are reserved
 }
 
 // share is what a bucket has used of its limit: 16 times the thousandths, and the number of the bucket from
@@ -175,23 +179,29 @@ func (s share) thousandths() int64 { return int64(s) / 16 }
 // bucket returns the number of the bucket.
 func (s share) bucket() int64 { return int64(s) % 16 }
 
-// endParts are the units of a bucket of the end of a response. One of them is less than a thousandth, so
-// that no reply names this bucket as the fullest.
-const endParts = 10_000
+// onceParts are the units of a bucket that remembers something. A few of them are less than a thousandth,
+// so that no reply names this bucket as the fullest.
+const onceParts = 10_000
 
-// endOf returns a bucket that remembers the end of a response: it must be full, and takes two days to
-// be full again. Ids of responses last for 25 hours at most. The r is no hexadecimal digit, so that
-// take.lua keeps no index of it.
-func endOf(response string) bucketChange {
+// once returns a bucket that refuses the second change: it must be full. The r is no hexadecimal digit, so
+// that take.lua keeps no index of it.
+func once(of unit, kind, name string) bucketChange {
 	return bucketChange{
-		Quota:  Quota{unit: settled},
-		key:    "end:r" + idOf(response),
-		limit:  endParts,
-		need:   endParts,
+		Quota:  Quota{unit: of},
+		key:    kind + ":r" + idOf(name),
+		limit:  onceParts,
+		need:   onceParts,
 		use:    1,
 		minute: noMinute,
 	}
 }
+
+// endOf returns a bucket that remembers the end of a response for two days. Ids of responses last for 25
+// hours at most.
+func endOf(response string) bucketChange { return once(settled, "end", response) }
+
+// startOf returns a bucket that remembers for an hour that the store has taken a call, by a random name.
+func startOf(call string) bucketChange { return once(begun, "call", call) }
 
 // name is that of a person in the store.
 func (b *Budget) name(p call.Person) string {

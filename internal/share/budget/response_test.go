@@ -40,6 +40,11 @@ func reading(n int64) *call.Call {
 // reserved. Some refill during a test.
 func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 	t.Helper()
+	return int64(math.Round(storedUnits(t, server, b, of) / 1000))
+}
+
+func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum float64) {
+	t.Helper()
 	var use amount
 	use[of] = 1
 	key := b.changes(alice, change{use: use})[0].key
@@ -47,7 +52,6 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 	if err != nil && !errors.Is(err, redis.ErrNil) {
 		t.Fatal(err)
 	}
-	sum := 0.0
 	for i, word := range strings.Fields(value) {
 		_, reserved, ok := strings.Cut(word, ":")
 		if i == 0 || ok {
@@ -55,7 +59,7 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 			sum += units
 		}
 	}
-	return int64(math.Round(sum / 1000))
+	return sum
 }
 
 // The end of a response is settled once in all replicas, however its call has ended: the store has what

@@ -3,32 +3,64 @@
 package budget
 
 import (
+	"fmt"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// A server that stalls runs the script of a call later, of which no answer has come. The call counts
-// once.
+// A server that stalls runs the scripts of calls later, of which no answer has come. What they take is
+// given back, and calls that pass count once.
 func TestStall(t *testing.T) {
-	server := redistest.New(t)
-	r := idleReplica(t, "redis://"+server.Address, Options{Limits: Limits{CallsPerHour: 3}})
-	taken, _ := take(r.Budget, "alice")
-	settle(taken, 0)
+	for _, refuse := range []bool{false, true} {
+		t.Run(fmt.Sprint("refuse ", refuse), func(t *testing.T) {
+			server := redistest.New(t)
+			o := ofResponses
+			o.Refuse = refuse
+			r := idleReplica(t, "redis://"+server.Address, o)
+			taken, _ := takeCall(r.Budget, &call.Call{Tool: "answer_detailed", Person: alice})
+			settle(taken, 1000)
 
-	_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
-	taken, _ = take(r.Budget, "alice")
-	compare.Equal(t, "the store has not answered", taken.stored, storeUnsure)
-	_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
-	go r.Store.Probe(t.Context())
-	r.until(t, false)
-	settle(taken, 0)
+			_ = syscall.Kill(server.Pid(), syscall.SIGSTOP)
+			var all sync.WaitGroup
+			var list [8]*Taken
+			for i := range list {
+				all.Go(func() {
+					list[i], _ = takeCall(r.Budget, &call.Call{Tool: "answer_detailed", Person: alice})
+				})
+			}
+			all.Wait()
+			_ = syscall.Kill(server.Pid(), syscall.SIGCONT)
+			go r.Store.Probe(t.Context())
 
-	other := newReplica(t, "redis://"+server.Address, Options{Limits: Limits{CallsPerHour: 3}})
-	_, third := take(other.Budget, "alice")
-	compare.Equal(t, "the third call", third, "")
-	_, fourth := take(other.Budget, "alice")
-	compare.Contains(t, "the fourth call", fourth, "used 3 of 3 calls an hour")
+			holds := func(want string) {
+				t.Helper()
+				for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+					got := fmt.Sprintf("%d thousand tokens, %.0f calls", stored(t, server, r.Budget, tokens),
+						storedUnits(t, server, r.Budget, calls))
+					if got == want {
+						return
+					}
+					if time.Since(began) > 10*time.Second {
+						t.Fatalf("the store has %s, want %s", got, want)
+					}
+				}
+			}
+			holds("1 thousand tokens, 1 calls")
+			for _, taken := range list {
+				compare.Equal(t, "refused", taken == nil, refuse)
+				if taken != nil {
+					settle(taken, 2000)
+				}
+			}
+			if !refuse {
+				holds("17 thousand tokens, 9 calls")
+			}
+		})
+	}
 }

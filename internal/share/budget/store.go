@@ -25,7 +25,7 @@ const (
 	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
 	probeTime = time.Second            // between two probes of a store that fails
 	maxUses   = 64                     // at once, each with a connection
-	maxEnds   = 1000                   // of calls; what they have reserved counts as used
+	maxKept   = 1000                   // of calls; what the others have reserved counts as used
 )
 
 //go:embed take.lua
@@ -58,8 +58,15 @@ type Store struct {
 
 	meanwhile string // what holds while it fails
 
-	mu   sync.Mutex       // guards ends
-	ends [][]bucketChange // of calls that ended while the store failed, at most maxEnds
+	mu   sync.Mutex // guards kept
+	kept []kept     // at most maxKept
+}
+
+// kept is what the store gets when it works again: the end of a call, or what a call gives back that the
+// store may have taken.
+type kept struct {
+	changes []bucketChange
+	start   *bucketChange // of the call that gives back; nil: of none
 }
 
 // NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
@@ -195,7 +202,7 @@ func (s *Store) Probe(ctx context.Context) {
 func (s *Store) works(ctx context.Context) {
 	if s.failing.CompareAndSwap(1, 0) {
 		s.log.Info("the store of the limits works again")
-		s.applyEnds()
+		s.applyKept()
 	}
 	if !s.fresh.CompareAndSwap(true, false) {
 		return
@@ -222,25 +229,53 @@ func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 // applyOrKeep notes the end of a call, if there is a store: now, or once it works again.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	r, o = s.apply(end)
-	if o != storeUnused || len(end) == 0 || s == nil {
-		return r, o
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.ends) < maxEnds {
-		s.ends = append(s.ends, end)
+	if o == storeUnused && len(end) > 0 && s != nil {
+		s.keep(kept{changes: end})
 	}
 	return r, o
 }
 
-// applyEnds notes the kept ends of calls that the store has missed.
-func (s *Store) applyEnds() {
+// giveBack undoes what a call may have taken, once the store works again. The minute of the changes is
+// that of the call.
+func (s *Store) giveBack(start bucketChange, changes []bucketChange) {
+	s.keep(kept{changes, &start})
+}
+
+// keep keeps a change for applyKept.
+func (s *Store) keep(k kept) {
 	s.mu.Lock()
-	ends := s.ends
-	s.ends = nil
+	if len(s.kept) < maxKept {
+		s.kept = append(s.kept, k)
+	}
 	s.mu.Unlock()
-	for _, end := range ends {
-		s.applyOrKeep(end)
+	if s.Failing() == 0 { // it works again meanwhile
+		s.applyKept()
+	}
+}
+
+// applyKept gives the store what it has missed. A call gives back only what the store has taken: if it
+// had not, start keeps it from taking the call later, from a connection that it has not read yet.
+func (s *Store) applyKept() {
+	s.mu.Lock()
+	list := s.kept
+	s.kept = nil
+	s.mu.Unlock()
+	for _, k := range list {
+		if k.start == nil {
+			s.applyOrKeep(k.changes)
+			continue
+		}
+
+		r, o := s.apply([]bucketChange{*k.start})
+		switch {
+		case o == storeUnused: // an unsure one is not repeated, as it would refuse itself
+			s.keep(k)
+		case r.refused == 1: // it has taken the call, in the minute of the reply
+			for i := range k.changes {
+				k.changes[i].minute = r.minute - k.changes[i].minute
+			}
+			s.applyOrKeep(k.changes)
+		}
 	}
 }
 
@@ -318,7 +353,7 @@ func (r reply) isOf(changes []bucketChange) bool {
 		return false
 	}
 	b := changes[r.refused-1]
-	return r.minute == 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
+	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
 }
 
 // key returns the key of a name. The braces keep all keys in one slot of a cluster. The prefix of the

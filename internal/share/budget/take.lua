@@ -21,7 +21,8 @@
 --	name     of the person, or empty
 --
 -- It returns the number of the bucket that refuses for the longest time, that time, or 0 if only
--- calls that run are in the way, the units that are used, and 0. If none refuses it returns 0, which bucket
+-- calls that run are in the way, the units that are used, and the minute in which that bucket was last
+-- changed. If none refuses it returns 0, which bucket
 -- of a person has used the most of its limit, which of all people, and the minute. Such a bucket is
 -- thousandths * 16 + number: how much of its limit is used, and its place in KEYS.
 local maxUsed = 8 -- periods: a debt of seven
@@ -31,13 +32,13 @@ local day = 86400000000
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
 
-local buckets, refused, wait, used = {}, 0, -1, 0
+local buckets, refused, wait, used, since = {}, 0, -1, 0, 0
 for i, key in ipairs(KEYS) do
 	local value = redis.pcall('GET', key)
 	if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
 		return value
 	end
-	local b = { used = 0, reserved = {} }
+	local b = { used = 0, at = 0, reserved = {} }
 	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'minute' }) do
 		b[name] = tonumber(ARGV[7 * (i - 1) + j])
 	end
@@ -56,6 +57,7 @@ for i, key in ipairs(KEYS) do
 				running = running + tonumber(units)
 			end
 		end
+		b.at = at
 		local refilled = math.max(now - at, 0) * b.limit / b.period
 		local least = math.max(math.min(number + over, 0), 0 - running)
 		b.used = math.min(math.max(number + over - refilled, least), maxUsed * b.limit)
@@ -68,12 +70,12 @@ for i, key in ipairs(KEYS) do
 	local missing = b.used + b.need - b.limit
 	local time = math.max(math.ceil(missing * b.period / b.limit), 0)
 	if missing + running > 0 and time > wait then
-		refused, wait, used = i, time, b.used
+		refused, wait, used, since = i, time, b.used, b.at
 	end
 	buckets[i] = b
 end
 if refused > 0 then
-	return { refused, wait, math.max(math.ceil(used), 0), 0 }
+	return { refused, wait, math.max(math.ceil(used), 0), math.ceil(since / 60000000) }
 end
 
 local minute, ofPerson, ofAll = 0, 0, 0
