@@ -255,11 +255,14 @@ func (f *fleet) latency(server *redistest.Server) error {
 	if err != nil {
 		return err
 	}
-	bytes := 0
+	bytes, number := map[bool]int{}, map[bool]int{}
 	for _, key := range keys {
 		size, _ := redis.Int(server.Do("MEMORY", "USAGE", key))
-		bytes += size
+		ofCall := strings.Contains(key, ":call:")
+		bytes[ofCall] += size
+		number[ofCall]++
 	}
-	fmt.Printf("bytes of a person: %d, in %d keys\n", bytes, len(keys))
+	fmt.Printf("bytes of a person: %d, in %d keys\n", bytes[false], number[false])
+	fmt.Printf("bytes of a call, for an hour: %d\n", bytes[true]/max(1, number[true]))
 	return nil
 }
