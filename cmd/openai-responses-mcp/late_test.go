@@ -16,7 +16,8 @@ import (
 
 const late = "ANSWER_WITHIN_MS=1000 "
 
-// tool calls a tool with arguments, which are names and values, and returns the response and the object in its text.
+// tool calls a tool with arguments, which are names and values, and returns the response and the
+// object in its text.
 func (r *replica) tool(token, name string, arguments ...string) (response, object gjson.Result) {
 	r.t.Helper()
 	var members []string
@@ -53,8 +54,8 @@ func (r *replica) answered(id, query string) {
 	}
 }
 
-// Late calls that run side by side get their own answers. At EOF a call is answered with its answer,
-// and those that are late end.
+// Late calls that run side by side get their own answers. At EOF a call is answered with its
+// answer, and those that are late end.
 func TestLateCalls(t *testing.T) {
 	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()

@@ -21,8 +21,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// asker asks a question, whose id is JSON text, and returns the answer as rendered does, or the words of
-// an error. Questions may be asked at once.
+// asker asks a question, whose id is JSON text, and returns the answer as rendered does, or the
+// words of an error. Questions may be asked at once.
 type asker func(id, query string) string
 
 // layer is a way from a question to its answer.
@@ -123,8 +123,8 @@ func today() string {
 	return time.Now().In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly)
 }
 
-// One case of each kind of answer and error is the same through all layers. Only over HTTP an error has
-// words for people who cannot change the settings.
+// One case of each kind of answer and error is the same through all layers. Only over HTTP an error
+// has words for people who cannot change the settings.
 func TestLayers(t *testing.T) {
 	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()

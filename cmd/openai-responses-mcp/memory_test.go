@@ -8,8 +8,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// A person never gets the answer to another person's question. Anonymous callers over HTTP cannot be
-// told apart.
+// A person never gets the answer to another person's question. Anonymous callers over HTTP cannot
+// be told apart.
 func TestEarlierQuestion(t *testing.T) {
 	t.Parallel()
 	const anonymous = overHTTP + "MCP_HTTP_TOKENS= "

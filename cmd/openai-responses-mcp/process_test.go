@@ -126,8 +126,8 @@ const (
 )
 
 // Commands end with the reader of their output and with a signal, and their exit code says which it
-// was. Without a reader a session ends at once too, and its calls with it, while stdin stays open. A
-// session answers nothing after a signal. A response in the background is cancelled at the API.
+// was. Without a reader a session ends at once too, and its calls with it, while stdin stays open.
+// A session answers nothing after a signal. A response in the background is cancelled at the API.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
 	signals := map[string]os.Signal{
@@ -208,8 +208,8 @@ func TestServeSignals(t *testing.T) {
 	}
 }
 
-// The log warns of a low limit of open files, and has the cause of a failed connection and the address
-// that a trusted proxy names.
+// The log warns of a low limit of open files, and has the cause of a failed connection and the
+// address that a trusted proxy names.
 func TestServeWarnings(t *testing.T) {
 	t.Parallel()
 	args := strings.Fields(overHTTP + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)

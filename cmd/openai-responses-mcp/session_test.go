@@ -40,15 +40,15 @@ func TestCallLimit(t *testing.T) {
 	await(t, api.WaitRequests, 257)
 }
 
-// A session without calls has 5 goroutines and 8 files. On a busy machine more may not have ended yet.
-// A leak has hundreds.
+// A session without calls has 5 goroutines and 8 files. On a busy machine more may not have ended
+// yet. A leak has hundreds.
 const (
 	maxGoroutines = 50
 	maxFiles      = 50
 )
 
-// lane sends calls one after the other, in one of the framings, cancels some, and knows what each must
-// result in. Kinds are the rows of churn.table.
+// lane sends calls one after the other, in one of the framings, cancels some, and knows what each
+// must result in. Kinds are the rows of churn.table.
 func lane(t *testing.T, c *client, name string, kinds [][]string) {
 	send := func(message string) {
 		if rand.IntN(2) == 0 {

@@ -177,8 +177,8 @@ func TestTasks(t *testing.T) {
 	await(t, api.WaitAborted, 2)
 }
 
-// A task outlives the process that began it: any other one with the same secret finishes it, and the
-// API is asked once and cancels nothing.
+// A task outlives the process that began it: any other one with the same secret finishes it, and
+// the API is asked once and cancels nothing.
 func TestTaskOutlives(t *testing.T) {
 	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()
@@ -233,8 +233,9 @@ func TestTaskExcludes(t *testing.T) {
 	}
 }
 
-// tasks/cancel cancels at the API once, also in a process that has not begun the task, and only that
-// of its person. The process that has begun it reports a call that was cancelled, not a failure.
+// tasks/cancel cancels at the API once, also in a process that has not begun the task, and only
+// that of its person. The process that has begun it reports a call that was cancelled, not a
+// failure.
 func TestTaskCancelled(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "search+slow=1m")
@@ -393,7 +394,8 @@ func TestServeLog(t *testing.T) {
 	}
 }
 
-// A client whose version is that of the configuration may say it in the header, and others as before.
+// A client whose version is that of the configuration may say it in the header, and others as
+// before.
 func TestOldProtocolVersion(t *testing.T) {
 	t.Parallel()
 	_, env := newAPI(t)

@@ -16,9 +16,9 @@ func (s *Service) Limits() budget.Limits {
 	return budget.Limits(s.Config.Server.Limits)
 }
 
-// Budget returns what bounds the calls, tokens and money of people, with the store that the environment
-// names. The options are Limits, User and Refuse. The error is about the URL of the store, or names the
-// models without a price where a limit in USD needs it.
+// Budget returns what bounds the calls, tokens and money of people, with the store that the
+// environment names. The options are Limits, User and Refuse. The error is about the URL of the
+// store, or names the models without a price where a limit in USD needs it.
 func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()
@@ -46,9 +46,9 @@ func (s *Service) CheckLimits(l budget.Limits) error {
 	return s.checkPrices(l.HaveUSD())
 }
 
-// PersonLimits reads the limits of single people in a file, and again when it changes. tokens returns
-// the names of those that have one; nil: people also sign in, or have other names. A name of no token is
-// a warning.
+// PersonLimits reads the limits of single people in a file, and again when it changes. tokens
+// returns the names of those that have one; nil: people also sign in, or have other names. A name
+// of no token is a warning.
 func (s *Service) PersonLimits(
 	path string, b *budget.Budget, tokens func() []string, files *Files,
 ) error {
@@ -82,8 +82,8 @@ func (s *Service) PersonLimits(
 	return accept(data)
 }
 
-// checkPrices returns an error that names the models without a price, if a limit in USD needs them. With
-// --offline, too: it tries a configuration, and costs nothing.
+// checkPrices returns an error that names the models without a price, if a limit in USD needs them.
+// With --offline, too: it tries a configuration, and costs nothing.
 func (s *Service) checkPrices(needed bool) error {
 	if !needed {
 		return nil

@@ -19,9 +19,9 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// LongCalls returns which calls go on without their requests: server.LongCalls has a table. shared says that
-// requests reach several processes. eof is closed when no request can follow; nil: that is not known. The
-// error is about the secrets of ids.
+// LongCalls returns which calls go on without their requests: server.LongCalls has a table. shared
+// says that requests reach several processes. eof is closed when no request can follow; nil: that
+// is not known. The error is about the secrets of ids.
 func (s *Service) LongCalls(
 	shared bool, eof <-chan struct{},
 ) (long server.LongCalls, warning string, err error) {

@@ -46,8 +46,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// follow follows a file for an hour. It returns when "new" was accepted, what was logged, and how many
-// files cannot be used at the end.
+// follow follows a file for an hour. It returns when "new" was accepted, what was logged, and how
+// many files cannot be used at the end.
 func follow(
 	t *testing.T, changes string,
 ) (accepted time.Duration, logged string, stale int) {
@@ -90,8 +90,8 @@ func follow(
 	return accepted, log.String(), files.Stale()
 }
 
-// A key that login stores is in force and redacted after a second read, and one that it removes is not
-// in force any more.
+// A key that login stores is in force and redacted after a second read, and one that it removes is
+// not in force any more.
 func TestWatchKey(t *testing.T) {
 	const key = "new-key-0123"
 	synctest.Test(t, func(t *testing.T) {

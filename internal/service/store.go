@@ -31,8 +31,8 @@ func (s *Service) setURL(store *budget.Store, raw []byte) (*url.URL, error) {
 	return u, nil
 }
 
-// openStore returns the store that the environment names, or nil. files follow a change of its URL. The
-// error is about that.
+// openStore returns the store that the environment names, or nil. files follow a change of its URL.
+// The error is about that.
 func (s *Service) openStore(files *Files) (*budget.Store, error) {
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
@@ -63,8 +63,8 @@ type Store struct {
 	*budget.Store `json:"-"`
 }
 
-// FindStore returns the store that the environment names, without a log, or nil if it names none. The
-// error is about its URL.
+// FindStore returns the store that the environment names, without a log, or nil if it names none.
+// The error is about its URL.
 func (s *Service) FindStore() (*Store, error) {
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {

@@ -18,8 +18,8 @@ import (
 )
 
 // The program and each of its commands have a page, and the cask of Homebrew installs all of them.
-// The archives and the packages take the whole folder. The pages have the usual sections in the usual
-// order, and flags as one types them.
+// The archives and the packages take the whole folder. The pages have the usual sections in the
+// usual order, and flags as one types them.
 func TestPages(t *testing.T) {
 	var release struct {
 		Casks []struct{ Manpages []string } `yaml:"homebrew_casks"`

@@ -3,8 +3,8 @@
 //
 //	go run ./packaging/notes [-draft] v1.3.0
 //
-// A version without a section, or with an empty one, is an error. So is, without -draft, one without
-// a date, and a release while a page says that there is none: such places have a marker.
+// A version without a section, or with an empty one, is an error. So is, without -draft, one
+// without a date, and a release while a page says that there is none: such places have a marker.
 package main
 
 import (
@@ -36,8 +36,8 @@ func main() {
 	fmt.Println(notes)
 }
 
-// release returns the notes of a version of the repository in a folder. A version with a hyphen is a
-// prerelease, for which the pages need not change.
+// release returns the notes of a version of the repository in a folder. A version with a hyphen is
+// a prerelease, for which the pages need not change.
 func release(folder, version string, draft bool) (string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, changelog))
 	if err != nil {

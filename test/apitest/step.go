@@ -251,8 +251,8 @@ func (st step) send(w http.ResponseWriter) (complete bool) {
 	return true
 }
 
-// endingWriter ends a stream early, as its step says: after an event, not before the next one, which
-// may come much later.
+// endingWriter ends a stream early, as its step says: after an event, not before the next one,
+// which may come much later.
 type endingWriter struct {
 	http.ResponseWriter
 	step     step
@@ -288,9 +288,9 @@ func (w *endingWriter) Write(b []byte) (int, error) {
 	return n, errors.New("the stream has ended")
 }
 
-// faults are answers with their statuses: error objects, worded as by the API, where %s is what an error
-// is about, and the pages of a firewall and of a captive portal. "value" is the header that gets the
-// value of the fault, by default Retry-After.
+// faults are answers with their statuses: error objects, worded as by the API, where %s is what an
+// error is about, and the pages of a firewall and of a captive portal. "value" is the header that
+// gets the value of the fault, by default Retry-After.
 //
 //go:embed errors.json
 var faults string

@@ -26,8 +26,8 @@ func Contains(t testing.TB, what, got, part string) {
 	}
 }
 
-// Seeds returns how many seeds a test at random has: the value of TEST_SEEDS, which .ci/run sets, or
-// a few, because they take long.
+// Seeds returns how many seeds a test at random has: the value of TEST_SEEDS, which .ci/run sets,
+// or a few, because they take long.
 func Seeds(few uint64) uint64 {
 	n, err := strconv.ParseUint(os.Getenv("TEST_SEEDS"), 10, 64)
 	if err != nil {

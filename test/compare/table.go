@@ -14,8 +14,8 @@ import (
 var repeated = regexp.MustCompile(`(?s)«(\d+) (.*?)»`)
 
 // Table returns the rows of a table in testdata. " | " separates its columns, and the last one has
-// the rest of the line. "#" begins a comment. \r and \n stand for line ends, BOM for a byte order mark,
-// EMPTY for nothing, and «3 x» for xxx.
+// the rest of the line. "#" begins a comment. \r and \n stand for line ends, BOM for a byte order
+// mark, EMPTY for nothing, and «3 x» for xxx.
 func Table(t testing.TB, name string, columns int) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".table")

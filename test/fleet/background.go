@@ -27,8 +27,9 @@ model_profiles:
 server: { answer_within_ms: 1000 }
 `
 
-// background shows that the store has what responses in the background have used, and the log a line for
-// each, where the replica of the call drains, is killed or goes on, and when calls are stopped.
+// background shows that the store has what responses in the background have used, and the log a
+// line for each, where the replica of the call drains, is killed or goes on, and when calls are
+// stopped.
 func (f *fleet) background(server *redistest.Server) error {
 	file := filepath.Join(f.dir, "background.yaml")
 	err := os.WriteFile(file, []byte(inBackground), 0o600)

@@ -18,17 +18,18 @@ import (
 // perHour is the limit of calls in the faults.
 const perHour = 4
 
-// most is the longest that a call may take in a fault: a use of the store, and what a busy machine adds.
+// most is the longest that a call may take in a fault: a use of the store, and what a busy machine
+// adds.
 const most = 1200 * time.Millisecond
 
-// faultTable has a line for each fault: its name, how it begins and ends, "works" if the common limit
-// goes on to hold, and "forgets" if the server forgets what was used.
+// faultTable has a line for each fault: its name, how it begins and ends, "works" if the common
+// limit goes on to hold, and "forgets" if the server forgets what was used.
 //
 //go:embed faults.txt
 var faultTable string
 
-// faults shows, for each fault, what passes and how long calls take, and that another person notices
-// nothing. The replicas stay, as do the limits after each fault.
+// faults shows, for each fault, what passes and how long calls take, and that another person
+// notices nothing. The replicas stay, as do the limits after each fault.
 func (f *fleet) faults(server *redistest.Server) error {
 	p, err := newProxy(server.Address)
 	if err != nil {
@@ -79,8 +80,8 @@ func (f *fleet) faults(server *redistest.Server) error {
 	return err
 }
 
-// refusals shows that no call passes while the store fails, where the replicas are to refuse them, and
-// that none of these is counted.
+// refusals shows that no call passes while the store fails, where the replicas are to refuse them,
+// and that none of these is counted.
 func (f *fleet) refusals(server *redistest.Server) error {
 	err := f.start(3, fmt.Sprint("--without-store refuse --calls-per-hour ", perHour), storeAt(server.Address))
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Fleet runs three replicas of serve --http with a redis-server on loopback, and shows that the limits
-// of people hold for all of them, also when replicas and the server fail:
+// Fleet runs three replicas of serve --http with a redis-server on loopback, and shows that the
+// limits of people hold for all of them, also when replicas and the server fail:
 //
 //	go run ./test/fleet
 //
@@ -168,8 +168,8 @@ func (f *fleet) calls(server *redistest.Server) error {
 	)
 }
 
-// tokens shows that neither many calls at once nor calls whose client leaves go beyond the tokens of a
-// day, and that the calls of a replica that is killed count.
+// tokens shows that neither many calls at once nor calls whose client leaves go beyond the tokens
+// of a day, and that the calls of a replica that is killed count.
 func (f *fleet) tokens(server *redistest.Server) error {
 	err := f.start(3, "--tokens-per-day 200000 --tokens-per-day-of-all 1000000", storeAt(server.Address))
 	if err != nil {
@@ -199,8 +199,8 @@ func (f *fleet) tokens(server *redistest.Server) error {
 	return errors.Join(err, f.check("4 calls after 10 of a replica that was killed", "dave", 4, few, 0))
 }
 
-// money shows that many calls at once do not go beyond the USD of a day. A call of answer reserves 0.114
-// USD, and costs 0.2.
+// money shows that many calls at once do not go beyond the USD of a day. A call of answer reserves
+// 0.114 USD, and costs 0.2.
 func (f *fleet) money(server *redistest.Server) error {
 	config := filepath.Join(f.dir, "prices.yaml")
 	err := os.WriteFile(config, []byte("prices: {gpt-5: {input: 1, output: 10}}"), 0o600)

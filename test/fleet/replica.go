@@ -62,8 +62,8 @@ func (r *replica) use(ctx context.Context, name, tool, arguments string) (string
 	return string(body), err
 }
 
-// ask makes n calls of a person at once, at all replicas in turn. It returns how many were answered,
-// and how long the longest took.
+// ask makes n calls of a person at once, at all replicas in turn. It returns how many were
+// answered, and how long the longest took.
 func (f *fleet) ask(name string, n int, question string) (answered int, longest time.Duration) {
 	var all sync.WaitGroup
 	var count, most atomic.Int64

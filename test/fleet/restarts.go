@@ -56,8 +56,9 @@ const (
 	restartFlags  = "--notice 0s --drain 30s --calls-per-hour 20 --tokens-per-day 2000000 --usd-per-day 2 --config "
 )
 
-// restarts shows that a rolling restart of three replicas under load loses no call, and that the limits
-// hold over it as the API counts: exactly where the store works, and nearly where it stops in the middle.
+// restarts shows that a rolling restart of three replicas under load loses no call, and that the
+// limits hold over it as the API counts: exactly where the store works, and nearly where it stops
+// in the middle.
 func (f *fleet) restarts(server *redistest.Server) error {
 	config := filepath.Join(f.dir, "prices.yaml")
 	err := os.WriteFile(config, []byte("prices: {gpt-5: {input: 1, output: 10}}"), 0o600)
@@ -91,9 +92,9 @@ func (f *fleet) restarts(server *redistest.Server) error {
 	return nil
 }
 
-// roll replaces each replica while eight callers of a person ask, and returns how many calls reached the
-// API. It calls middle after the first one. A call that is neither answered nor refused by a limit is an
-// error.
+// roll replaces each replica while eight callers of a person ask, and returns how many calls
+// reached the API. It calls middle after the first one. A call that is neither answered nor refused
+// by a limit is an error.
 func (f *fleet) roll(person, config, env string, middle func()) (sent int, err error) {
 	before := f.api.Arrived()
 	start := func() (replica, error) {

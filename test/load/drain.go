@@ -12,8 +12,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
-// drain ends a server while people call it on connections that a gateway keeps. A call is answered, or
-// refused with 503 so that the gateway asks another replica. None is accepted and then killed.
+// drain ends a server while people call it on connections that a gateway keeps. A call is answered,
+// or refused with 503 so that the gateway asks another replica. None is accepted and then killed.
 func drain(server program) error {
 	s, err := server.start(serving.AnyPort, "--drain 4s --notice 500ms")
 	if err != nil {

@@ -29,8 +29,8 @@ const hurtAfter = 10 * time.Second
 const workers = 6
 
 // faultsOf are the faults of the calls of each worker, as steps of apitest. Every second call has
-// none, so that no person has three refusals of the key in a row, or two of a parameter: those change
-// the person's next calls, as the program promises.
+// none, so that no person has three refusals of the key in a row, or two of a parameter: those
+// change the person's next calls, as the program promises.
 var faultsOf = [workers][]string{
 	keyFaults, keyFaults, {"refuses=reasoning.effort+without-code"},
 	otherFaults, otherFaults, otherFaults,
@@ -41,8 +41,9 @@ var (
 	otherFaults = []string{"forbidden", "quoting", "404", "500", "cut", "cut-after=2", "delay=20s"}
 )
 
-// fate returns the fault of a call of a worker, which does not depend on the order of calls, or "ok".
-// Of all calls 3 % have each fault. Those of erin are refused because the API has blocked her.
+// fate returns the fault of a call of a worker, which does not depend on the order of calls, or
+// "ok". Of all calls 3 % have each fault. Those of erin are refused because the API has blocked
+// her.
 func fate(person string, worker, n int) string {
 	const share = 2 * 3 // in a hundred: every second call has a fault
 	words := faultsOf[worker]

@@ -100,8 +100,8 @@ func (s *process) call(user, query string, within time.Duration) error {
 
 func isAnswer(response string) bool { return strings.Contains(response, `"content":[`) }
 
-// post calls the tool answer on c, or on a new connection if c is nil. It returns the connection if it
-// can be used again, and status and body of the response.
+// post calls the tool answer on c, or on a new connection if c is nil. It returns the connection if
+// it can be used again, and status and body of the response.
 func post(c net.Conn, address, user, query string) (kept net.Conn, response string, err error) {
 	if c == nil {
 		c, err = net.Dial("tcp", address)

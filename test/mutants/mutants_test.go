@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each fault can be put into the file of today, which is then still Go. Each promise has a fault that
-// breaks it.
+// Each fault can be put into the file of today, which is then still Go. Each promise has a fault
+// that breaks it.
 func TestTable(t *testing.T) {
 	promises, err := os.ReadFile("../../internal/command/cli/company_promises_test.go")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// table has the faults: name | promise | file, and below the lines that change, as a patch has them.
-// A line between two changes of a fault is "...".
+// table has the faults: name | promise | file, and below the lines that change, as a patch has
+// them. A line between two changes of a fault is "...".
 //
 //go:embed mutants.txt
 var table string

@@ -72,8 +72,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// frames returns the status line with the query of the search, and what the terminal shows at the end. A
-// carriage return begins a row again.
+// frames returns the status line with the query of the search, and what the terminal shows at the
+// end. A carriage return begins a row again.
 func frames(out string) (during, after string) {
 	for line := range strings.SplitSeq(out, "\n") {
 		states := strings.Split(line, "\r")
@@ -156,11 +156,12 @@ var classes = map[string]string{
 	"94": "blue",
 }
 
-// sequence matches a control sequence: SGR, or OSC 8 with the URL of a link, or without one at its end.
+// sequence matches a control sequence: SGR, or OSC 8 with the URL of a link, or without one at its
+// end.
 var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\\")
 
-// spans returns a line with its control sequences as SVG. A span is in those that began before it. Links
-// are around spans, which end where a link begins or ends, and begin again.
+// spans returns a line with its control sequences as SVG. A span is in those that began before it.
+// Links are around spans, which end where a link begins or ends, and begin again.
 func spans(line string) string {
 	begun := ""
 	return sequence.ReplaceAllStringFunc(html.EscapeString(line), func(s string) string {

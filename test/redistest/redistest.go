@@ -49,8 +49,8 @@ func New(t *testing.T, settings ...string) *Server {
 	return s
 }
 
-// Start starts a server with further settings, such as "maxmemory", "3mb", in which PORT is its port. dir
-// is its directory.
+// Start starts a server with further settings, such as "maxmemory", "3mb", in which PORT is its
+// port. dir is its directory.
 func Start(dir string, settings ...string) (*Server, error) {
 	address, port, err := freePort()
 	if err != nil {
@@ -71,8 +71,8 @@ func Start(dir string, settings ...string) (*Server, error) {
 	return s, s.Run()
 }
 
-// freePort returns an address of loopback that nothing listens on, and its port. Nodes of a cluster also
-// use the port 10,000 above.
+// freePort returns an address of loopback that nothing listens on, and its port. Nodes of a cluster
+// also use the port 10,000 above.
 func freePort() (address, port string, err error) {
 	for range 100 {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// TestCommands runs the commands of README and docs/reference with the built program. The API is the
-// fake one, so that a question needs no network.
+// TestCommands runs the commands of README and docs/reference with the built program. The API is
+// the fake one, so that a question needs no network.
 func TestCommands(t *testing.T) {
 	compare.SkipShort(t, "builds the program")
 	if runtime.GOOS == "windows" {
@@ -69,8 +69,8 @@ func (run shell) commands(t *testing.T, text string) {
 	}
 }
 
-// newShell builds the program and returns the shell of a user who has it in PATH. Commands that use Go
-// run in the repository, others in an empty folder.
+// newShell builds the program and returns the shell of a user who has it in PATH. Commands that use
+// Go run in the repository, others in an empty folder.
 func newShell(t *testing.T) shell {
 	t.Helper()
 

@@ -1,7 +1,7 @@
 // Package repo_test checks the import graph, that every file has the same version number, and the
-// documentation: links resolve, examples load, commands run, and the flags, keys and functions in the
-// text exist. internal/base/config checks the tables of the configuration, internal/command/clients
-// the page of client setup.
+// documentation: links resolve, examples load, commands run, and the flags, keys and functions in
+// the text exist. internal/base/config checks the tables of the configuration,
+// internal/command/clients the page of client setup.
 //
 //	repo_test.go      imports, versions and members of manifests
 //	plugin_test.go    the skill, the entry of a catalog, and files that manifests link to
@@ -178,8 +178,8 @@ func checkImport(t *testing.T, others map[string]string, pkg, imported string) {
 
 var update = flag.Bool("update", false, "write versions, descriptions and profiles into manifests and pages")
 
-// The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and states
-// of such errors, and an error of the protocol.
+// The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and
+// states of such errors, and an error of the protocol.
 func TestErrorKinds(t *testing.T) {
 	exceptions := []string{"TunnelError", "ProxyError", "QueuedError", "RootsError", "ErrRunning", "ErrUnknown",
 		"unknownTool"}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// decided matches a line of the section "Where it is decided" of doc.go: what is decided, the package,
-// and its functions. Words in parentheses explain.
+// decided matches a line of the section "Where it is decided" of doc.go: what is decided, the
+// package, and its functions. Words in parentheses explain.
 var decided = regexp.MustCompile(`(?m)^//\t\S.*?  +(\w+) +(\S.*)$`)
 
 // The guided tour of doc.go names functions and methods that exist.
@@ -34,8 +34,8 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// A package comment that lists the files of its package lists all of them. Those of one system have the
-// name of another file, and _*.
+// A package comment that lists the files of its package lists all of them. Those of one system have
+// the name of another file, and _*.
 func TestFileLists(t *testing.T) {
 	packages := map[string][]string{}
 	for _, name := range sources(t, "") {

@@ -29,8 +29,8 @@ type Call struct {
 	// (https://www.w3.org/TR/trace-context); "": none.
 	Traceparent string
 
-	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped. Package
-	// tasks sets it before the call runs.
+	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped.
+	// Package tasks sets it before the call runs.
 	Sink func(Event)
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
@@ -68,8 +68,8 @@ type Used struct {
 // Anonymous is the Name of callers without a token, also over stdio.
 const Anonymous = "anonymous"
 
-// TokenHolder is what the IDs of people with a static token begin with. Those of people who sign in are
-// issuer and subject, with a blank between.
+// TokenHolder is what the IDs of people with a static token begin with. Those of people who sign in
+// are issuer and subject, with a blank between.
 const TokenHolder = "token:"
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the

@@ -72,8 +72,8 @@ func (n QueuedError) Error() string {
 	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
 }
 
-// RootsError names what root certificates are read from, of a call that ended before they were read.
-// It is among the causes of a KindTimeout error.
+// RootsError names what root certificates are read from, of a call that ended before they were
+// read. It is among the causes of a KindTimeout error.
 type RootsError string
 
 func (from RootsError) Error() string {
@@ -154,6 +154,6 @@ func TooLarge(message string) *Error {
 	return &Error{Kind: KindFailed, Code: CodeTooLarge, Message: message}
 }
 
-// ErrLeftToAPI is the cause of a context that ends without cancelling its background response at the
-// API.
+// ErrLeftToAPI is the cause of a context that ends without cancelling its background response at
+// the API.
 var ErrLeftToAPI = errors.New("the response goes on at the API")

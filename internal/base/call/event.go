@@ -1,8 +1,9 @@
 package call
 
 // Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
-// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from 0 over everything
-// that one call takes: retries and further requests included. Events with tags are printed as JSON.
+// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from 0 over
+// everything that one call takes: retries and further requests included. Events with tags are
+// printed as JSON.
 type Event any
 
 // The values of BlockStart.Kind.

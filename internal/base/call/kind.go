@@ -76,7 +76,8 @@ var (
 	// KindArguments: the question is invalid and was not asked.
 	KindArguments = Kind{"invalid arguments", "", "arguments"}
 
-	// KindLimited: a quota is used up, of the person or of all people, and the question was not asked.
+	// KindLimited: a quota is used up, of the person or of all people, and the question was not
+	// asked.
 	KindLimited = Kind{"limited", "", "limited"}
 
 	// KindInternal: a bug, or an error that names no kind.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and neither
-// are those that the model does not take (CapabilityOf).
+// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and
+// neither are those that the model does not take (CapabilityOf).
 type Profile struct {
 	Model            string
 	ReasoningEffort  string
@@ -50,8 +50,8 @@ func UserMessage(query string) json.RawMessage {
 	return data
 }
 
-// AssistantMessage returns an input item with a message of the model. Its content is a string, as in
-// the SDK's EasyInputMessageParam: an output_text needs the id of its message at some servers.
+// AssistantMessage returns an input item with a message of the model. Its content is a string, as
+// in the SDK's EasyInputMessageParam: an output_text needs the id of its message at some servers.
 func AssistantMessage(answer string) json.RawMessage {
 	data, _ := json.Marshal(map[string]any{ // strings cannot fail
 		"type":    "message",

@@ -85,8 +85,8 @@ type Derived struct {
 	Keys         []string       // that have a value, in the order of the structs
 	Location     *time.Location // of policy.timezone
 
-	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, the
-	// one that names KeyFile, or openai.api_key_env.
+	// KeyEnv is the variable of the credential: the one of the header that replaces the API key,
+	// the one that names KeyFile, or openai.api_key_env.
 	KeyEnv    string
 	KeySet    bool   // whether there is a credential
 	KeyFile   string // the file of the key; "" if the key is in a variable or a header

@@ -73,7 +73,8 @@ OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
 	compare.Equal(t, "Load()", fmt.Sprint(err), want)
 }
 
-// Package env names only the Go field of a value that it cannot parse. Other variables are not blamed.
+// Package env names only the Go field of a value that it cannot parse. Other variables are not
+// blamed.
 func TestEachVariable(t *testing.T) {
 	numbers := []string{"OPENAI_API_TIMEOUT=5", "OPENAI_MAX_RETRIES=5", "MAX_CITATIONS=5",
 		"REQUERY_ATTEMPTS=5", "SEARCH_RECENCY_DAYS=5", "SEARCH_MAX_RESULTS=5",

@@ -28,7 +28,8 @@ func (f field) section() bool {
 	return f.Type.Kind() == reflect.Struct || f.Type == reflect.TypeFor[ModelProfiles]()
 }
 
-// appendFields adds the keys of a section in the order of the structs, sections before their members.
+// appendFields adds the keys of a section in the order of the structs, sections before their
+// members.
 func appendFields(list []field, section field) []field {
 	add := func(member reflect.StructField, value reflect.Value) {
 		name := member.Tag.Get("yaml")
@@ -113,8 +114,8 @@ func BareURL(s string) string {
 
 // Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
 // and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
-// shows only whether they are set. The store of the quotas, unless it is nil, comes after these, and then
-// a list of the warnings that are not empty.
+// shows only whether they are set. The store of the quotas, unless it is nil, comes after these,
+// and then a list of the warnings that are not empty.
 func (c *Config) Show(version string, store any, warnings ...string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {

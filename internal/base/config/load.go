@@ -75,8 +75,8 @@ const maxProblems = 30
 // baseURL is the key of the server that gets the questions and the key.
 const baseURL = "openai.base_url"
 
-// loader is the state of one Load. The Config has the values of the layers so far, and the origins that
-// Config.Origin returns.
+// loader is the state of one Load. The Config has the values of the layers so far, and the origins
+// that Config.Origin returns.
 type loader struct {
 	*Config
 	environ  map[string]string // values of variables by name, without blanks around them
@@ -153,8 +153,9 @@ func (l *loader) warn(parts ...string) {
 	l.warnings = append(l.warnings, strings.Join(parts, ": "))
 }
 
-// lookup returns the value of a variable. If it is set, it counts as used. A reference that the client
-// has not replaced counts as not set, except for the URL: the questions would go to another server.
+// lookup returns the value of a variable. If it is set, it counts as used. A reference that the
+// client has not replaced counts as not set, except for the URL: the questions would go to another
+// server.
 func (l *loader) lookup(name string) string {
 	value := l.environ[name]
 	if value != "" && name != l.byKey[baseURL].variable && unreplaced().MatchString(value) {
@@ -168,8 +169,8 @@ func (l *loader) lookup(name string) string {
 	return value
 }
 
-// fromEnv applies the variables. Package env sets the keys with a tag env. An error of env names only
-// the Go field, so no two fields that are not strings have the same name. The profiles share
+// fromEnv applies the variables. Package env sets the keys with a tag env. An error of env names
+// only the Go field, so no two fields that are not strings have the same name. The profiles share
 // their fields: their keys are strings and are set here. DEBUG may set two keys, MCP_LINE_MODE sets
 // none.
 func (l *loader) fromEnv() {
@@ -208,7 +209,8 @@ func (l *loader) fromEnv() {
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
 }
 
-// setWhole sets an integer to a whole number that is written as 3.0, and reports whether value is one.
+// setWhole sets an integer to a whole number that is written as 3.0, and reports whether value is
+// one.
 func (l *loader) setWhole(f field, value string) bool {
 	return f.value.CanInt() && decode(f, scalar(value)) == ""
 }

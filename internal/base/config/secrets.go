@@ -25,7 +25,8 @@ var (
 	// headerReference has the scheme, such as "Bearer ", and the name of the variable.
 	headerReference = text.Regexp(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than key.
+	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than
+	// key.
 	credential = text.Regexp(`(?i)^((proxy-)?authorization|cookie)$|` +
 		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
 
@@ -35,8 +36,8 @@ var (
 	// serverLine matches what API.Server returns.
 	serverLine = text.Regexp(`^https?://[^\s/]+$`)
 
-	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or %NAME%.
-	// A client that does not know its form passes it on as it is.
+	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or
+	// %NAME%. A client that does not know its form passes it on as it is.
 	unreplaced = text.Regexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
 
 	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
@@ -107,8 +108,8 @@ func (l *loader) resolveSecrets() {
 	}
 }
 
-// resolveKey looks up the API key: in its variable, in the file that a variable names, or in the file
-// that login writes. A file without a key is no error: the server starts, and reads it again.
+// resolveKey looks up the API key: in its variable, in the file that a variable names, or in the
+// file that login writes. A file without a key is no error: the server starts, and reads it again.
 func (l *loader) resolveKey() {
 	l.KeyEnv = l.OpenAI.APIKeyEnv
 	if len(l.DefaultFiles) > 0 {
@@ -175,15 +176,15 @@ func (c *Config) KeyStored() bool {
 }
 
 // ReadKey returns the API key in a file, without the white space and the byte order mark around it.
-// It returns no key if login has not written the file, and an error if the key is for another server
-// than openai.base_url.
+// It returns no key if login has not written the file, and an error if the key is for another
+// server than openai.base_url.
 func (c *Config) ReadKey(path string) ([]byte, error) {
 	key, _, err := c.readKey(path)
 	return key, err
 }
 
-// readKey is ReadKey. It also returns the server that the key is for, which login writes into a second
-// line, or "".
+// readKey is ReadKey. It also returns the server that the key is for, which login writes into a
+// second line, or "".
 func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	data, err := ReadFile(path)
 	if path == c.StoredKey && errors.Is(err, fs.ErrNotExist) {
@@ -210,8 +211,8 @@ func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	return key, server, nil
 }
 
-// Server is the part of base_url that a stored key belongs to: scheme, host, and the port unless it is
-// that of the scheme.
+// Server is the part of base_url that a stored key belongs to: scheme, host, and the port unless it
+// is that of the scheme.
 func (a API) Server() string {
 	u, err := url.Parse(a.BaseURL)
 	if err != nil {
@@ -223,8 +224,8 @@ func (a API) Server() string {
 	return scheme + "://" + strings.TrimSuffix(host, standard[scheme])
 }
 
-// resolveHeader returns the value of a header that refers to a variable, or "" if neither the variable
-// nor its file is set. A header with a credential replaces the API key, even then.
+// resolveHeader returns the value of a header that refers to a variable, or "" if neither the
+// variable nor its file is set. A header with a credential replaces the API key, even then.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
 	value, path, err := Secret(l.lookup, variable)
 	if path != "" && err == nil {

@@ -82,8 +82,8 @@ func TestLiteralHeaders(t *testing.T) {
 	}
 }
 
-// The key is in a variable or in a file. A header with a credential replaces it, even if its variable
-// is not set. A file without a key is no error of the configuration.
+// The key is in a variable or in a file. A header with a credential replaces it, even if its
+// variable is not set. A file without a key is no error of the configuration.
 func TestKey(t *testing.T) {
 	for _, row := range compare.Table(t, "key", 5) {
 		t.Run(row[0], func(t *testing.T) {

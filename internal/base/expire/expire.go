@@ -4,10 +4,10 @@ package expire
 // minSweep is how many entries a Map has before it is swept for the first time.
 const minSweep = 64
 
-// Map is a map whose entries end by a rule, which is asked when an entry is read: no goroutine and no
-// timer is needed. Entries that have ended only take memory. Set sweeps them when the map has twice as
-// many entries as after the last sweep. The zero value has no entries and needs Ended. A Map is not
-// safe for concurrent use.
+// Map is a map whose entries end by a rule, which is asked when an entry is read: no goroutine and
+// no timer is needed. Entries that have ended only take memory. Set sweeps them when the map has
+// twice as many entries as after the last sweep. The zero value has no entries and needs Ended. A
+// Map is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	Ended func(V) bool
 

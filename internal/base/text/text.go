@@ -1,6 +1,6 @@
 // Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
-// MCP clients. It also splits lists, fills templates, and knows what a host name is, which hosts are
-// this machine, and which name a typing error stands for.
+// MCP clients. It also splits lists, fills templates, and knows what a host name is, which hosts
+// are this machine, and which name a typing error stands for.
 package text
 
 import (
@@ -99,7 +99,8 @@ func IsHostName(s string) bool {
 	return hostName().MatchString(s)
 }
 
-// hostName matches host names. To compile it takes a tenth of a start, most of which do not need it.
+// hostName matches host names. To compile it takes a tenth of a start, most of which do not need
+// it.
 var hostName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
 })
@@ -152,8 +153,8 @@ func EscapeJSON(doc []byte) (escaped []byte) {
 	return escaped
 }
 
-// Expand replaces words such as $NAME or ${NAME} in a template by their values. Words without a value
-// stay, and a value is not expanded.
+// Expand replaces words such as $NAME or ${NAME} in a template by their values. Words without a
+// value stay, and a value is not expanded.
 func Expand(template string, values map[string]string) string {
 	return os.Expand(template, func(word string) string {
 		value, found := values[word]

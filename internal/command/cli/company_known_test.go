@@ -1,6 +1,7 @@
 package cli
 
-// known are settings that once broke a promise, or that a mutant needs, each as simple as it may be.
+// known are settings that once broke a promise, or that a mutant needs, each as simple as it may
+// be.
 var known = []struct {
 	name string
 	setting

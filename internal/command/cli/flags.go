@@ -69,7 +69,8 @@ func given(value **string) func(string) error {
 // separator matches what is between two entries of a list: a comma, or blanks of any script.
 var separator = text.Regexp(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
 
-// entries returns the entries of a list. One that is missing beside a comma is "", which is refused.
+// entries returns the entries of a list. One that is missing beside a comma is "", which is
+// refused.
 func entries(s string) []string {
 	return separator().Split(strings.TrimSpace(s), -1)
 }

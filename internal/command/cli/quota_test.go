@@ -15,8 +15,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// usedStore returns the URL of a store where people have used something: alice the most, who has a token
-// and runs a call, and then two people who are called bob. 22 others, without names, have asked once.
+// usedStore returns the URL of a store where people have used something: alice the most, who has a
+// token and runs a call, and then two people who are called bob. 22 others, without names, have
+// asked once.
 func usedStore(t *testing.T) string {
 	server := redistest.New(t)
 	store := budget.NewStore(func(context.Context) (*x509.CertPool, error) { return nil, nil },

@@ -289,8 +289,8 @@ func TestServeJSON(t *testing.T) {
 	}
 }
 
-// effects has for each flag of serve a value that changes what the server does, the other flags, with
-// and without it, and variables.
+// effects has for each flag of serve a value that changes what the server does, the other flags,
+// with and without it, and variables.
 var effects = map[string][3]string{
 	"http":                  {"127.0.0.1:0", "--offline"},
 	"metrics":               {"127.0.0.1:0", serving},
@@ -329,7 +329,8 @@ const (
 	signingIn = serving + " --oauth-issuer ISSUER --public-url " + publicURL
 )
 
-// Each flag of serve changes what the server does: a session with a value differs from one without it.
+// Each flag of serve changes what the server does: a session with a value differs from one without
+// it.
 func TestEveryFlagHasAnEffect(t *testing.T) {
 	issuer := newIssuer(t)
 	file := writeFile(t, "request: {timeout_ms: 1000}")
@@ -401,8 +402,8 @@ var (
 		`elapsed_ms\D+\d+|(call_id|seconds)\W+[^ ,}]+`)
 )
 
-// session runs serve, with a few requests if it starts. It returns what can be seen of them and of the
-// log, in a fixed order.
+// session runs serve, with a few requests if it starts. It returns what can be seen of them and of
+// the log, in a fixed order.
 func session(t *testing.T, i issuer, env, flags string) string {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())

@@ -206,8 +206,8 @@ func otherWays(c clients.Client, s clients.Server) string {
 	return b.String()
 }
 
-// setupNotes are what a user has to know about the entry, how to see that the client has the tools, and
-// how to use them.
+// setupNotes are what a user has to know about the entry, how to see that the client has the tools,
+// and how to use them.
 func setupNotes(c clients.Client, s clients.Server) string {
 	var b strings.Builder
 	if s.OAuth {
@@ -300,8 +300,8 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}, nil
 }
 
-// shellConfig is the configuration of the variables that shellSets has, where others or the file are
-// wrong.
+// shellConfig is the configuration of the variables that shellSets has, where others or the file
+// are wrong.
 func (a *app) shellConfig() *config.Config {
 	var named []string
 	for _, variable := range a.env {
@@ -318,9 +318,9 @@ func (a *app) shellConfig() *config.Config {
 	return cfg
 }
 
-// shellSets are the variables of this shell that say which API and which models a server that the client
-// starts asks: a client that is started elsewhere has none of them. A URL with what may be a secret is
-// left out, with a warning.
+// shellSets are the variables of this shell that say which API and which models a server that the
+// client starts asks: a client that is started elsewhere has none of them. A URL with what may be a
+// secret is left out, with a warning.
 func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
 	if via == clients.ViaHTTP {
 		return nil

@@ -156,9 +156,10 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		EOF:     eof,
 	}
 
-	// A signal ends ctx, and with it the connection. Then the SDK cancels the calls of requests, with the
-	// cause. They have half a second to cancel their responses at the API; no answer is written.
-	// Detached calls end with srv.Close, and all else with the session, when serveStdio returns.
+	// A signal ends ctx, and with it the connection. Then the SDK cancels the calls of requests,
+	// with the cause. They have half a second to cancel their responses at the API; no answer is
+	// written. Detached calls end with srv.Close, and all else with the session, when serveStdio
+	// returns.
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(session)
@@ -199,8 +200,8 @@ var noClient = &failure{
 	"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
 }
 
-// user is the ID of the person on stdio: the user, or where that has no name, as in a container, the
-// machine.
+// user is the ID of the person on stdio: the user, or where that has no name, as in a container,
+// the machine.
 func (a *app) user() string {
 	host, _ := os.Hostname()
 	return "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)

@@ -38,8 +38,8 @@ type Client struct {
 
 	Sets map[string]string // variables with fixed values, such as ANSWER_WITHIN_MS
 
-	// Info is the name that the client says in clientInfo. A server on stdio then has what Sets says,
-	// also without these variables. "": it is not known, or nothing is needed.
+	// Info is the name that the client says in clientInfo. A server on stdio then has what Sets
+	// says, also without these variables. "": it is not known, or nothing is needed.
 	Info string
 
 	Add       string // template of the client's own command for Local, or ""

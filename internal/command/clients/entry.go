@@ -71,8 +71,8 @@ func (c Client) fill(template string, s Server) string {
 	return text.Expand(template, c.values(s))
 }
 
-// env is the part of Local that passes variables on, a template: those of the key, and those with values
-// where the part has these, too.
+// env is the part of Local that passes variables on, a template: those of the key, and those with
+// values where the part has these, too.
 func (c Client) env(s Server) string {
 	part := cmp.Or(c.Env, env)
 	if s.has("sets") && strings.Contains(part, "$VALUES") {
@@ -149,8 +149,8 @@ func (c Client) refer(v string) string {
 	return strings.Replace(c.Reference, "%s", v, 1)
 }
 
-// unspecial writes what is special for the Command Prompt as escapes of JSON. It cannot be quoted: the
-// Command Prompt ends quotes at each quote of the JSON.
+// unspecial writes what is special for the Command Prompt as escapes of JSON. It cannot be quoted:
+// the Command Prompt ends quotes at each quote of the JSON.
 var unspecial = strings.NewReplacer(
 	"&", `\u0026`, "|", `\u007c`, "^", `\u005e`, "%", `\u0025`, "<", `\u003c`, ">", `\u003e`)
 

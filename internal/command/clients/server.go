@@ -30,7 +30,8 @@ const (
 	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
-	// pinned starts from npx's cache, after npx has asked the registry whether the version is still there.
+	// pinned starts from npx's cache, after npx has asked the registry whether the version is still
+	// there.
 	pinned = version.Name + "@" + version.Version
 
 	// shortRetries makes npx ask a registry that is down for two seconds, in place of 70.

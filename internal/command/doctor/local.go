@@ -18,8 +18,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// addConfig adds the problems of a configuration that cannot be used, or where its values come from.
-// Then it adds the warnings.
+// addConfig adds the problems of a configuration that cannot be used, or where its values come
+// from. Then it adds the warnings.
 func (l *checklist) addConfig(o Options) {
 	if o.Err == nil {
 		l.add("config", configCheck(o.Service.Config))
@@ -116,8 +116,8 @@ func baseURLCheck(base advice.Setting) Check {
 	return pass(base.Value + " (" + base.From + ")")
 }
 
-// proxyForm matches a proxy that net/http can use, without its user, who has a password. What follows
-// the host is a port.
+// proxyForm matches a proxy that net/http can use, without its user, who has a password. What
+// follows the host is a port.
 var proxyForm = text.Regexp(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
 
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP

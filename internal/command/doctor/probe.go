@@ -24,8 +24,8 @@ import (
 // lookupLimit bounds the requests for the models.
 const lookupLimit = 15 * time.Second
 
-// probe is what is known about the API. If there is no fault, all models were looked up. An answer to
-// a question clears the fault: the API works, and only the lookups failed.
+// probe is what is known about the API. If there is no fault, all models were looked up. An answer
+// to a question clears the fault: the API works, and only the lookups failed.
 type probe struct {
 	service  *service.Service
 	client   *llm.Client
@@ -142,8 +142,8 @@ func (p *probe) keyIsRefused() bool {
 		!p.keyMayNotRead()
 }
 
-// CheckKey asks the API for the models with a key. It returns whether the API refuses the key, and the
-// check of the key, of the connection or of a missing model.
+// CheckKey asks the API for the models with a key. It returns whether the API refuses the key, and
+// the check of the key, of the connection or of a missing model.
 func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
 	p := newProbe(ctx, s, key)
 	if p.keyIsRefused() {

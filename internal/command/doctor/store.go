@@ -20,8 +20,8 @@ func (l *checklist) addLimits(s *service.Service) {
 	}
 }
 
-// addStore adds the checks of the store of the quotas, if there is one: its address and account, by the
-// script, and then its policy and its clock.
+// addStore adds the checks of the store of the quotas, if there is one: its address and account, by
+// the script, and then its policy and its clock.
 func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	store, err := s.FindStore()
 	if err != nil {

@@ -23,8 +23,8 @@ func shown(w io.Writer) func(Request) error {
 	}
 }
 
-// A session fails without its responses, and with one to a cancelled request. It shows nothing after
-// an interrupt.
+// A session fails without its responses, and with one to a cancelled request. It shows nothing
+// after an interrupt.
 func TestSession(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	log := slog.New(slog.DiscardHandler)

@@ -13,9 +13,9 @@ import (
 // is no signal in raw mode.
 var ErrNoPassword = errors.New("nothing was entered")
 
-// Password asks for a line in a terminal, which echoes nothing from before the prompt until restore is
-// called. Other files are read as they are. What follows the line, as in a paste of several lines, is
-// read, too.
+// Password asks for a line in a terminal, which echoes nothing from before the prompt until restore
+// is called. Other files are read as they are. What follows the line, as in a paste of several
+// lines, is read, too.
 func Password(in *os.File, out io.Writer, prompt string) (r io.Reader, restore func(), err error) {
 	terminal := int(in.Fd()) // -1 for nil
 	if !term.IsTerminal(terminal) {

@@ -45,8 +45,8 @@ func (s *Screen) Report(lines string) string {
 	return s.inColor(rows)
 }
 
-// Wrap returns lines as rows that fit w if it is a terminal. Indented lines are to be copied and stay as
-// they are, and so does the rest where w is no terminal.
+// Wrap returns lines as rows that fit w if it is a terminal. Indented lines are to be copied and
+// stay as they are, and so does the rest where w is no terminal.
 func Wrap(w io.Writer, lines string) string {
 	columns := Columns(w)
 	if columns == 0 {

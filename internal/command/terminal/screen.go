@@ -130,8 +130,8 @@ func (s *Screen) Configure(blocked []string, debug bool) {
 	}
 }
 
-// ShowsText reports whether the Screen shows the answer, which it does in a terminal that understands
-// control sequences.
+// ShowsText reports whether the Screen shows the answer, which it does in a terminal that
+// understands control sequences.
 func (s *Screen) ShowsText() bool {
 	return s.shows
 }

@@ -214,8 +214,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// A styled text takes 40 bytes for each of its own, so a long URL is shown without styles. The status
-// line has its beginning.
+// A styled text takes 40 bytes for each of its own, so a long URL is shown without styles. The
+// status line has its beginning.
 func TestLongURL(t *testing.T) {
 	long := "https://a.example/" + strings.Repeat("x", 1<<20)
 	var out strings.Builder

@@ -127,9 +127,9 @@ const (
 	closing = `、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ)\]},.!?:;%`
 )
 
-// word matches what is not broken, and the white space before it: a word of Latin and other scripts,
-// or a character of Chinese and Japanese with the punctuation and the number of a link next to it.
-// The submatch is the white space.
+// word matches what is not broken, and the white space before it: a word of Latin and other
+// scripts, or a character of Chinese and Japanese with the punctuation and the number of a link
+// next to it. The submatch is the white space.
 var word = text.Regexp(`([` + blank + `]*)` +
 	`(?:[` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
 

@@ -44,9 +44,9 @@ func (r *renderer) table(t *markdown.Table) {
 	r.columns(rows, widths, t.Align)
 }
 
-// columnWidths returns the width of each column: that of its widest cell. Where the room is too small
-// for all, the widest columns become narrower, and the result is nil if they would get narrower than
-// minColumn. The first row has all columns.
+// columnWidths returns the width of each column: that of its widest cell. Where the room is too
+// small for all, the widest columns become narrower, and the result is nil if they would get
+// narrower than minColumn. The first row has all columns.
 func columnWidths(rows [][]styled, room int) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -12,8 +12,8 @@ import (
 // tellOperator is the hint of all errors without words for callers.
 const tellOperator = "tell the operator of this server"
 
-// ExplainToCaller is Explain for people who share a server and cannot change it. It says what they can
-// do, and names no setting, path or address of the server.
+// ExplainToCaller is Explain for people who share a server and cannot change it. It says what they
+// can do, and names no setting, path or address of the server.
 func (v Advisor) ExplainToCaller(_ string, err error) string {
 	kind := call.KindOf(err)
 	name := kind.Label()

@@ -43,8 +43,8 @@ func Cause(err error) string {
 	return "broken"
 }
 
-// connection returns the detail of a request that got no answer: its cause, or what is wrong with the
-// certificate.
+// connection returns the detail of a request that got no answer: its cause, or what is wrong with
+// the certificate.
 func (v Advisor) connection(e *call.Error) string {
 	cause := Cause(e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)

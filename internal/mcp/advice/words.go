@@ -70,8 +70,8 @@ func (v Advisor) detail(e *call.Error) string {
 	return ""
 }
 
-// parameter returns the parameter of an error, or what is known about the search tool: requests have no
-// other.
+// parameter returns the parameter of an error, or what is known about the search tool: requests
+// have no other.
 func parameter(e *call.Error) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	unnamed := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
@@ -91,8 +91,8 @@ func repeatsKey(message string) bool {
 	return partOfKey().MatchString(message) || strings.Contains(message, redact.Redacted)
 }
 
-// partOfKey matches what is left of a key: its ends (sk-abc***xyz, gsk_abcd...wxyz), or one of them, of
-// which the redactor does not know, as it knows the whole key only.
+// partOfKey matches what is left of a key: its ends (sk-abc***xyz, gsk_abcd...wxyz), or one of
+// them, of which the redactor does not know, as it knows the whole key only.
 var partOfKey = text.Regexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]{20,}`)
 
 // values returns what words with $ stand for. e is the part of err that is the API's.

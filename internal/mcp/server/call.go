@@ -77,8 +77,8 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers a call, which ends with ctx, that of its request, or with session: over HTTP the end of
-// the process does not cancel ctx.
+// call answers a call, which ends with ctx, that of its request, or with session: over HTTP the end
+// of the process does not cancel ctx.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
@@ -162,9 +162,9 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// settle notes what the call of a task has used at its end, which the API says, and observes the end. The
-// call is given back if it has sent nothing, or ends with ErrWaiting. A response in the background has
-// two more ends:
+// settle notes what the call of a task has used at its end, which the API says, and observes the
+// end. The call is given back if it has sent nothing, or ends with ErrWaiting. A response in the
+// background has two more ends:
 //   - When this process ends, the API goes on (ErrLeftToAPI). What is reserved counts as used, as llm has
 //     counted the request as Begun. The process that reads the end of the response corrects that, and
 //     observes the end (settleResponse).
@@ -241,9 +241,10 @@ var outcomes = map[call.Kind]string{
 	call.KindLimited:   OutcomeLimited,
 }
 
-// settleResponse notes and observes the end of a response, as that of its call, if it is the first to
-// do so: the process that ran the call may have ended. It notes nothing of an error that says nothing
-// of the cost: the process that ran the call may know more, and otherwise what was reserved counts.
+// settleResponse notes and observes the end of a response, as that of its call, if it is the first
+// to do so: the process that ran the call may have ended. It notes nothing of an error that says
+// nothing of the cost: the process that ran the call may know more, and otherwise what was reserved
+// counts.
 func (s *Server) settleResponse(
 	c *call.Call, from answer.Origin, a *answer.Answer, err error,
 ) {

@@ -23,10 +23,10 @@ import (
 //	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
 //	                response and is asked for it        the response after half of that, or later
 //
-// A call goes on at the API only once the API has named its response. At the end of Within, a call that
-// still waits for other calls ends with the status waiting (call.ErrWaiting), also a call that its client
-// would poll. A call that is sent and whose response has no name yet waits beyond Within: its answer
-// would be lost.
+// A call goes on at the API only once the API has named its response. At the end of Within, a call
+// that still waits for other calls ends with the status waiting (call.ErrWaiting), also a call that
+// its client would poll. A call that is sent and whose response has no name yet waits beyond
+// Within: its answer would be lost.
 //
 // With API means that a tool runs in its background, and that there is a secret for ids. Where the
 // table has no call, Polled is false and Within is 0 (service.LongCalls).

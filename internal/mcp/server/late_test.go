@@ -127,8 +127,8 @@ func TestLateTimeout(t *testing.T) {
 	}, late, func(o *Options) { o.Settings.Timeout = 40 * time.Second })
 }
 
-// Over HTTP only what the API runs is late, and the slot of the call is free at its end. A call that
-// waits for it ends in time.
+// Over HTTP only what the API runs is late, and the slot of the call is free at its end. A call
+// that waits for it ends in time.
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) {
@@ -155,8 +155,8 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
-// Over HTTP the session of a late answer, or of a task, is one request. It goes on when that ends, but
-// not if its client has cancelled the call before it got the id.
+// Over HTTP the session of a late answer, or of a task, is one request. It goes on when that ends,
+// but not if its client has cancelled the call before it got the id.
 func TestLateCancelled(t *testing.T) {
 	for _, tt := range []struct {
 		polled bool
@@ -229,8 +229,8 @@ func TestLateWaits(t *testing.T) {
 	}, (&api{}).overHTTP, late, settings)
 }
 
-// Where the process keeps calls, one that waits for a slot or for the rate limit gets its id in time,
-// and goes on.
+// Where the process keeps calls, one that waits for a slot or for the rate limit gets its id in
+// time, and goes on.
 func TestLateWaitsHere(t *testing.T) {
 	a := &api{}
 	settings := func(o *Options) {
@@ -340,8 +340,8 @@ func TestLateProgress(t *testing.T) {
 	}, late)
 }
 
-// A call that waits for a slot says how many calls came before it and still wait. A person who asks again within a
-// minute is as early as before, and a newcomer is last.
+// A call that waits for a slot says how many calls came before it and still wait. A person who asks
+// again within a minute is as early as before, and a newcomer is last.
 func TestLateOrder(t *testing.T) {
 	for pause, want := range map[time.Duration]string{ // until bob asks again
 		0:           "alice, alice, bob, alice, carol",

@@ -56,8 +56,8 @@ func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
 	return r
 }
 
-// knowsTypes reports whether the client of a request knows types of results: it is stateless, or has
-// asked for a later version than that of its session.
+// knowsTypes reports whether the client of a request knows types of results: it is stateless, or
+// has asked for a later version than that of its session.
 func knowsTypes(req mcp.Request) bool {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	p := session.InitializeParams()
@@ -139,8 +139,8 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 }
 
 // failure reports why a call has no answer with the code of spec appendix B: as an error of the
-// protocol, or as a result, whose _meta has the data. The data (spec §8.2) holds neither content nor
-// instructions nor the key.
+// protocol, or as a result, whose _meta has the data. The data (spec §8.2) holds neither content
+// nor instructions nor the key.
 func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, error) {
 	const code = -32001
 	data := map[string]any{}

@@ -167,9 +167,9 @@ func (s *Server) Close() {
 // call does not go on as a late answer either.
 var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 
-// MCP returns a server of the SDK with the tools. Its calls end when session is done, with its cause:
-// over stdio with the process, over HTTP with the request. All servers that MCP returns share the limit
-// of calls and the tasks.
+// MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
+// cause: over stdio with the process, over HTTP with the request. All servers that MCP returns
+// share the limit of calls and the tasks.
 func (s *Server) MCP(session context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(session, slog.LevelDebug) {

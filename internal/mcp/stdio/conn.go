@@ -22,9 +22,9 @@ import (
 
 // conn is one session. It implements [mcp.Connection].
 //
-// pending counts what the session waits for: the input until it ends, and each request from begin on
-// until its response is written or it is cancelled. Each calls done at its end, and the last done
-// ends the session.
+// pending counts what the session waits for: the input until it ends, and each request from begin
+// on until its response is written or it is cancelled. Each calls done at its end, and the last
+// done ends the session.
 type conn struct {
 	ctx     context.Context // done when the session has ended
 	end     context.CancelCauseFunc
@@ -107,8 +107,8 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(rpc.NotJSON(err.Error()))
 	}
-	// Responses are framed until the client sends an object or array on a line. A lone scalar does not
-	// count.
+	// Responses are framed until the client sends an object or array on a line. A lone scalar does
+	// not count.
 	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
@@ -137,8 +137,8 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
 	if refusal != nil {
-		// Write waits while the client reads nothing. The next message, perhaps a cancellation, does
-		// not wait for that.
+		// Write waits while the client reads nothing. The next message, perhaps a cancellation,
+		// does not wait for that.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: refusal,

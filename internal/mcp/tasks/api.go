@@ -17,8 +17,8 @@ const (
 
 // remote is what the API said about the response of a task that another process runs, or ran.
 type remote struct {
-	// turn holds a value while a request uses the fields below, and asks the API. Unlike for a Mutex, a
-	// request can stop waiting for it.
+	// turn holds a value while a request uses the fields below, and asks the API. Unlike for a
+	// Mutex, a request can stop waiting for it.
 	turn    chan struct{}
 	lastAsk time.Time // of the API
 	message string    // about the task then; "": the response runs

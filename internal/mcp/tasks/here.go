@@ -19,8 +19,8 @@ const nameTime = 2 * time.Second
 // neither. excluded goes into a sealed id, for the answer of another process. A task that is not
 // polled can be detached after within; 0: never.
 //
-// A task that is watched or may be detached gets the events of its call. Any other call has no Sink:
-// no event is made of its deltas.
+// A task that is watched or may be detached gets the events of its call. Any other call has no
+// Sink: no event is made of its deltas.
 func (s *Tasks) Prepare(
 	c *call.Call, excluded []string, polled, watched bool, within time.Duration,
 ) *Task {
@@ -47,8 +47,8 @@ func (s *Tasks) Prepare(
 }
 
 // setOrigin takes the name of a response from an event, unless it has no room in an id. An id that
-// was sealed before a retry keeps the earlier response: this process still answers with the last one,
-// other processes with how the earlier one ended.
+// was sealed before a retry keeps the earlier response: this process still answers with the last
+// one, other processes with how the earlier one ended.
 func (t *Task) setOrigin(ev call.Event, from answer.Origin) {
 	created, ok := ev.(call.Created)
 	if !ok || created.ID == "" || len(from.Excluded) > maxExcluded {
@@ -74,7 +74,8 @@ func (s *Tasks) Run(
 	}
 
 	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
-	// Without leave, the end of the request ends the call: Server.call cancels request when it returns.
+	// Without leave, the end of the request ends the call: Server.call cancels request when it
+	// returns.
 	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
 	t.leave = func() bool { return request.Err() == nil && undo() }
 	go func() {
@@ -90,9 +91,9 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// SealedResponse returns the response in the sealed id of a task, whose end other processes may read, or
-// "" if the task has no such id. It is called when the call of the task has ended, before what it has used
-// is noted: from then on the task gets no sealed id.
+// SealedResponse returns the response in the sealed id of a task, whose end other processes may
+// read, or "" if the task has no such id. It is called when the call of the task has ended, before
+// what it has used is noted: from then on the task gets no sealed id.
 func (s *Tasks) SealedResponse(t *Task) (response string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,10 +101,10 @@ func (s *Tasks) SealedResponse(t *Task) (response string) {
 	return t.sealed
 }
 
-// Detach is the only way in which a task leaves its request. A polled task can leave soon, any other
-// after the time that Prepare got. Detach waits for that, and reports whether the task goes on. Then later
-// requests find it by its ID, until Close. Any other task ends with its request. With shared, later
-// requests may reach other processes, so only what the API runs goes on.
+// Detach is the only way in which a task leaves its request. A polled task can leave soon, any
+// other after the time that Prepare got. Detach waits for that, and reports whether the task goes
+// on. Then later requests find it by its ID, until Close. Any other task ends with its request.
+// With shared, later requests may reach other processes, so only what the API runs goes on.
 func (s *Tasks) Detach(t *Task, shared bool) bool {
 	if !t.detachable {
 		return false
@@ -152,8 +153,9 @@ func (s *Tasks) canGoOnHere(t *Task) bool {
 }
 
 // canGoOnAtAPI waits until a task can go on at the API, and reports whether it can: a polled task
-// once the API has its response, any other after Within. The API is asked at half of Within, so that
-// the GET may take the other half, or at the end of the wait if the response has no name by then.
+// once the API has its response, any other after Within. The API is asked at half of Within, so
+// that the GET may take the other half, or at the end of the wait if the response has no name by
+// then.
 func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 	if t.Polled {
 		return s.isAtAPI(t)
@@ -164,8 +166,8 @@ func (s *Tasks) canGoOnAtAPI(t *Task) bool {
 
 	if t.origin.Load() == nil {
 		<-late.Done()
-		// A call that still waits for others has ended: Server.ask has set its WaitUntil to this time.
-		// Any other waits for its name from here on: without it the answer would be lost.
+		// A call that still waits for others has ended: Server.ask has set its WaitUntil to this
+		// time. Any other waits for its name from here on: without it the answer would be lost.
 		return s.isAtAPI(t)
 	}
 	if t.hasEnded() || s.isGone(late, t) {
@@ -193,10 +195,10 @@ func (t *Task) awaitOrigin(over <-chan time.Time) {
 	}
 }
 
-// isGone reports whether the API says that it does not have the response of a task, with a 404 and an
-// error object: some servers say that a response runs in the background, but do not keep it. A GET
-// that fails says nothing, so the task goes on: a client that ends long calls would certainly lose the
-// answer.
+// isGone reports whether the API says that it does not have the response of a task, with a 404 and
+// an error object: some servers say that a response runs in the background, but do not keep it. A
+// GET that fails says nothing, so the task goes on: a client that ends long calls would certainly
+// lose the answer.
 func (s *Tasks) isGone(ctx context.Context, t *Task) bool {
 	probe := t.probe
 	_, err := s.fetchAnswer(ctx, &probe, *t.origin.Load())

@@ -20,8 +20,8 @@ const (
 )
 
 // Progress turns the events of a call into messages. If stages change faster than messages may be
-// sent, only the last stage is sent, but every search and page is: the API names a search when it is
-// over, just before the next stage.
+// sent, only the last stage is sent, but every search and page is: the API names a search when it
+// is over, just before the next stage.
 type Progress struct {
 	mu      sync.Mutex
 	current string   // the current stage

@@ -52,9 +52,9 @@ type Options struct {
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
-	// EndedElsewhere gets the end of a response whose call another process runs, or ran: once for each Task. c
-	// is the call of the request that reads it, with what the response has used, and from is the origin.
-	// The error is that of Fetch.
+	// EndedElsewhere gets the end of a response whose call another process runs, or ran: once for
+	// each Task. c is the call of the request that reads it, with what the response has used, and
+	// from is the origin. The error is that of Fetch.
 	EndedElsewhere func(c *call.Call, from answer.Origin, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch: it turns a panic into an error.
@@ -264,8 +264,8 @@ func (s *Tasks) Find(id, person string) *Task {
 	return t
 }
 
-// open makes a task of another process known, and returns it. It returns nil if the id is not a sealed
-// one of the person.
+// open makes a task of another process known, and returns it. It returns nil if the id is not a
+// sealed one of the person.
 func (s *Tasks) open(id, person string) *Task {
 	if s.o.API == nil {
 		return nil

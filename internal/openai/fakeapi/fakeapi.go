@@ -1,5 +1,5 @@
-// Package fakeapi is an OpenAI Responses API inside the process, for --offline: it answers
-// POST /responses and GET /models/{id} in the shapes of the real one. Its streams have only the event
+// Package fakeapi is an OpenAI Responses API inside the process, for --offline: it answers POST
+// /responses and GET /models/{id} in the shapes of the real one. Its streams have only the event
 // that ends them. test/apitest makes of its responses an API for tests: one that fails, waits, and
 // streams and runs in the background as the real one does.
 //

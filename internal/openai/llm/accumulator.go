@@ -16,8 +16,9 @@ import (
 
 // The API writes a response as a list of items, and a stream tells of each item several times: that
 // the item begins, each piece of its text, the item as a whole, and the whole response at the end.
-// The accumulator passes each piece of text on once, as soon as any event has it. For this it numbers
-// the items, and keeps for each text the block that the call sees, with what was sent of it:
+// The accumulator passes each piece of text on once, as soon as any event has it. For this it
+// numbers the items, and keeps for each text the block that the call sees, with what was sent of
+// it:
 //
 //	event                                    item  block  sent       the call gets
 //	output_item.added   index 0, rs_1        1     0                 BlockStart 0 thinking
@@ -30,8 +31,8 @@ import (
 //	                                                                 BlockStop 1
 //	completed           rs_1, msg_1                                  (both items were complete)
 //
-// If the connection breaks before output_item.done, the block stops after "Paris". If the last event
-// has no output, the response gets the items 1 and 2.
+// If the connection breaks before output_item.done, the block stops after "Paris". If the last
+// event has no output, the response gets the items 1 and 2.
 
 // itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The numbers
 // of the API do not serve: some servers give an item another id in each event, or all items the
@@ -99,7 +100,8 @@ const detailTime = 2 * time.Second
 // without a JSON object are skipped: some servers send them to keep a stream open.
 //
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
-// item is complete and the last one is an answer. A response that runs in the background is fetched.
+// item is complete and the last one is an answer. A response that runs in the background is
+// fetched.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
 	var buf bytes.Buffer // of each event
 	var err error
@@ -184,9 +186,9 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail returns a failure of the response that names its kind. Any other failure, a KindFailed, is kept
-// until the connection is given up, because the next event may say more: Azure sends response.failed
-// without details, and then the error.
+// fail returns a failure of the response that names its kind. Any other failure, a KindFailed, is
+// kept until the connection is given up, because the next event may say more: Azure sends
+// response.failed without details, and then the error.
 func (a *accumulator) fail(e *call.Error) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e

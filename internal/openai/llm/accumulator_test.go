@@ -14,8 +14,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// fixtures returns the files of testdata/stream: a comment, the payloads of a stream, and the events
-// that follow from them.
+// fixtures returns the files of testdata/stream: a comment, the payloads of a stream, and the
+// events that follow from them.
 func fixtures(t testing.TB) (
 	payloads map[string][]string,
 	events map[string]string,

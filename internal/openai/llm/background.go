@@ -60,11 +60,11 @@ func (b *background) skips(ev *streamEvent) bool {
 	return ev.Sequence < b.skip
 }
 
-// Get returns a background response as it is now. A response that has failed or was cancelled is not
-// an error: see Response.Failure. model and include are those of the request. Get makes one request,
-// and a second one if the first says that the API does not have the response. Every error is a
-// *call.Error, which does not tell how the response is, unless its Lost says that the API does not
-// have the response any more.
+// Get returns a background response as it is now. A response that has failed or was cancelled is
+// not an error: see Response.Failure. model and include are those of the request. Get makes one
+// request, and a second one if the first says that the API does not have the response. Every error
+// is a *call.Error, which does not tell how the response is, unless its Lost says that the API does
+// not have the response any more.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -112,9 +112,9 @@ func (cl *Client) cancel(
 	return nil, failure
 }
 
-// cancelEarly cancels the response of a call that ends early, and counts what the response has used if
-// the API says so: in its answer, or in that to a GET. Both requests go on after ctx has ended. There is
-// no GET when the process ends: over HTTP the errors of its calls must still be sent.
+// cancelEarly cancels the response of a call that ends early, and counts what the response has used
+// if the API says so: in its answer, or in that to a GET. Both requests go on after ctx has ended.
+// There is no GET when the process ends: over HTTP the errors of its calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return
@@ -172,9 +172,10 @@ func (cl *Client) readUsage(
 // follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
 // the API has said that it runs.
 //
-// As often as the connection breaks, follow reads on after the last event. Where the API refuses that,
-// a connection brings nothing new, or none has broken, follow asks for the state of the response. A
-// refusal says nothing about the response: the key may be new, or a firewall may have answered.
+// As often as the connection breaks, follow reads on after the last event. Where the API refuses
+// that, a connection brings nothing new, or none has broken, follow asks for the state of the
+// response. A refusal says nothing about the response: the key may be new, or a firewall may have
+// answered.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
@@ -316,8 +317,8 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 }
 
 // lostError returns the error of a GET. If the API says that it does not have the response, the
-// request can be made again as after a failure of the server; and also, unless strict, if the API seems
-// to have no GET.
+// request can be made again as after a failure of the server; and also, unless strict, if the API
+// seems to have no GET.
 func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {

@@ -239,8 +239,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// A call that ends early cancels its response, once the API has named it. What the API says that the
-// response has used counts; what it does not say is unknown.
+// A call that ends early cancels its response, once the API has named it. What the API says that
+// the response has used counts; what it does not say is unknown.
 func TestEarlyEnd(t *testing.T) {
 	causes := map[string]error{
 		"cancelled":  context.Canceled,
@@ -277,8 +277,8 @@ func TestCancelledUsage(t *testing.T) {
 	})
 }
 
-// Three calls that are stopped after 2 s leave a person able to ask, also where the API does not say
-// what they have used.
+// Three calls that are stopped after 2 s leave a person able to ask, also where the API does not
+// say what they have used.
 func TestStops(t *testing.T) {
 	eachRow(t, "stops", func(t *testing.T, _ string, row []string) {
 		steps, atOnce := row[1], row[2]

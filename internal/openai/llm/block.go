@@ -35,8 +35,8 @@ type blockText struct {
 	search          call.Search
 }
 
-// blocksOf returns the blocks of an item. A message has a block for each text, and its first part has
-// the number first. Items of other known types have one block.
+// blocksOf returns the blocks of an item. A message has a block for each text, and its first part
+// has the number first. Items of other known types have one block.
 func blocksOf(i call.Item, first float64) []blockText {
 	var b blockText
 	b.ID = i.ID
@@ -191,8 +191,8 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	return number
 }
 
-// emitItem starts the new blocks of an item, and completes all its blocks if the item is complete. The
-// first part of a message has the number first.
+// emitItem starts the new blocks of an item, and completes all its blocks if the item is complete.
+// The first part of a message has the number first.
 func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, complete bool) {
 	a.rememberID(number, item.ID)
 	for _, said := range blocksOf(item, first) {
@@ -209,8 +209,8 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 	}
 }
 
-// openBlock returns a block, and starts a new one. The block of a tool is not started before the name
-// of the tool is known: the result is nil.
+// openBlock returns a block, and starts a new one. The block of a tool is not started before the
+// name of the tool is known: the result is nil.
 func (a *accumulator) openBlock(number itemNumber, said blockText) *block {
 	key := blockKey{number, said.Kind, said.content}
 	b := a.blocks[key]

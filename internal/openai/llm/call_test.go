@@ -63,8 +63,8 @@ func TestWaitUntil(t *testing.T) {
 	})
 }
 
-// A call that has ended when its turn comes sends nothing and counts no attempt. If only its WaitUntil
-// is over, it goes on.
+// A call that has ended when its turn comes sends nothing and counts no attempt. If only its
+// WaitUntil is over, it goes on.
 func TestWaitUntilTurn(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -95,8 +95,8 @@ func TestWaitUntilTurn(t *testing.T) {
 	}
 }
 
-// A turn that comes as the call gives up waiting is not left for the next attempt, which waits as long
-// as the API asks for.
+// A turn that comes as the call gives up waiting is not left for the next attempt, which waits as
+// long as the API asks for.
 func TestWaitUntilMeetsTurn(t *testing.T) {
 	const wait = 10 * time.Second
 	for range 40 { // select takes either

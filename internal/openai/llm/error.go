@@ -36,7 +36,8 @@ var unknownWords = text.Regexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
 	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
 	`unexpected (keyword|argument|parameter|field|propert)`)
 
-// isUnknownParameter reports whether the server does not know the parameter that the error is about.
+// isUnknownParameter reports whether the server does not know the parameter that the error is
+// about.
 func isUnknownParameter(e *call.Error) bool {
 	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
@@ -47,8 +48,8 @@ func mentions(e *call.Error, name string) bool {
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
-// statusKind classifies an error with an HTTP status. The API sends an exhausted quota as 429, other
-// servers as 400, 402 or 403.
+// statusKind classifies an error with an HTTP status. The API sends an exhausted quota as 429,
+// other servers as 400, 402 or 403.
 func statusKind(e *call.Error, status int, c *call.Call) call.Kind {
 	if status < 400 {
 		return call.KindBadResponse
@@ -139,8 +140,8 @@ func statusMessage(status int, data []byte) string {
 const maxNested = 4
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
-// send instead (a string, a list, a bare message or detail). message is for a body that says nothing.
-// The Status is a code that is one, or 0.
+// send instead (a string, a list, a bare message or detail). message is for a body that says
+// nothing. The Status is a code that is one, or 0.
 func apiError(data []byte, message string) *call.Error {
 	e := &call.Error{Message: message, Body: string(data)}
 	readAPIError(e, data, maxNested)
@@ -227,8 +228,8 @@ func readInner(e *call.Error, raw gjson.Result, depth int) {
 	}
 }
 
-// readError is the error of an HTTP response that was not read to its end, or whose body is not what
-// it should be.
+// readError is the error of an HTTP response that was not read to its end, or whose body is not
+// what it should be.
 func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	cause, _ := errors.AsType[*call.Error](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
@@ -321,8 +322,8 @@ func afterHeader(h http.Header) time.Duration {
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
 }
 
-// saidWait returns the time to wait that the message names. Words of the question, which a server may
-// repeat, do not count.
+// saidWait returns the time to wait that the message names. Words of the question, which a server
+// may repeat, do not count.
 func saidWait(e *call.Error, c *call.Call) time.Duration {
 	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
 	if strings.Contains(fmt.Sprintf("%s", c.Input), words) {
@@ -366,8 +367,8 @@ var (
 // longest bounds a wait: longer ones say nothing to people and could overflow.
 const longest = 1000 * time.Hour
 
-// headerWait returns the time that a header names, at most longest: a number of units, or a time with
-// a unit of its own (3s). The result is 0 for other values.
+// headerWait returns the time that a header names, at most longest: a number of units, or a time
+// with a unit of its own (3s). The result is 0 for other values.
 func headerWait(value string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(value, 64) // inf: out of range
 	if errors.Is(err, strconv.ErrSyntax) {
@@ -379,8 +380,8 @@ func headerWait(value string, unit time.Duration) time.Duration {
 	return 0
 }
 
-// waitIn returns the time that the first 200 bytes of words name, at most longest. The result is 0 for
-// other words.
+// waitIn returns the time that the first 200 bytes of words name, at most longest. The result is 0
+// for other words.
 func waitIn(words string) time.Duration {
 	found := waitWords().FindStringSubmatch(words[:min(len(words), 200)])
 	if found == nil {

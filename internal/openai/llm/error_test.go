@@ -12,8 +12,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// The end of its context ends a call at once, also in the wait for another attempt. The cause may name
-// the kind.
+// The end of its context ends a call at once, also in the wait for another attempt. The cause may
+// name the kind.
 func TestCauses(t *testing.T) {
 	for cause, want := range map[error]call.Kind{
 		context.Canceled:                      call.KindCanceled,

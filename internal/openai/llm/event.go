@@ -45,12 +45,12 @@ type streamEvent struct {
 	Last  rune `json:"-"`
 }
 
-// unpaired matches the JSON of a delta with the second half of a character at its start, or with the
-// first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
+// unpaired matches the JSON of a delta with the second half of a character at its start, or with
+// the first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
 var unpaired = text.Regexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
 
-// readHalves reads from the data of the event the halves of characters that its delta begins and ends
-// with.
+// readHalves reads from the data of the event the halves of characters that its delta begins and
+// ends with.
 func (ev *streamEvent) readHalves(data []byte) {
 	if !strings.Contains(ev.Delta, "\ufffd") {
 		return
@@ -138,8 +138,8 @@ func (ev *streamEvent) readPlain(data string) bool {
 }
 
 // lastResponse returns the response of an event that ends a stream. The status of the response says
-// how it ended. A response without a status, or with one that fits any end, ended as the name of the event
-// says.
+// how it ended. A response without a status, or with one that fits any end, ended as the name of
+// the event says.
 func (ev *streamEvent) lastResponse() *call.Response {
 	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true

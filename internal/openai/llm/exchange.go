@@ -196,8 +196,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
 	failure, answered := errors.AsType[*call.Error](err)
-	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a 5xx
-	// it must not. But only 504 and above count as cost: the API answers 500 to 503 itself, without tokens.
+	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a
+	// 5xx it must not. But only 504 and above count as cost: the API answers 500 to 503 itself,
+	// without tokens.
 	mayHaveBegun := !answered || failure.Status >= http.StatusInternalServerError
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
@@ -214,9 +215,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	return resp, mayCost, errors.Join(err, x.call.RootsErr)
 }
 
-// leaveOut removes from the parameters what the API refuses, and reports whether the request that is
-// left should be made at once. Where GET /responses/{id} does not find the response, background is
-// removed, too; but the lost response counts as an attempt, and the next one waits.
+// leaveOut removes from the parameters what the API refuses, and reports whether the request that
+// is left should be made at once. Where GET /responses/{id} does not find the response, background
+// is removed, too; but the lost response counts as an attempt, and the next one waits.
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
@@ -228,10 +229,10 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 	return x.remove(x.params.refused(failure), failure)
 }
 
-// decide returns how long the call waits before another attempt, or the error that ends the call. wait
-// is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A failure is
-// final after the last attempt, and if the wait would end after the deadline of ctx: the call would
-// end with a timeout, which says less.
+// decide returns how long the call waits before another attempt, or the error that ends the call.
+// wait is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A
+// failure is final after the last attempt, and if the wait would end after the deadline of ctx: the
+// call would end with a timeout, which says less.
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {
@@ -272,7 +273,8 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	// An error that may be of this call alone (Once) may be about the question, which a gateway repeats.
+	// An error that may be of this call alone (Once) may be about the question, which a gateway
+	// repeats.
 	quoted := (mentions(failure, name) || failure.Once) && x.params.questionHas(name)
 	if !quoted { // else the API may refuse the question
 		x.toRemember = append(x.toRemember, p)

@@ -103,8 +103,8 @@ func sseStep(payloads ...string) step {
 		"X-Request-Id", "req_1")
 }
 
-// scripted is an API in memory: it plays its steps, the last one again and again, or the step of the
-// person. The requests are kept. A scripted works in a synctest bubble.
+// scripted is an API in memory: it plays its steps, the last one again and again, or the step of
+// the person. The requests are kept. A scripted works in a synctest bubble.
 type scripted struct {
 	steps  []step
 	mu     sync.Mutex       // guards the fields below
@@ -289,8 +289,8 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 	})
 }
 
-// eachRow runs a subtest in a synctest bubble for each row of a table in testdata. The first column is
-// its name.
+// eachRow runs a subtest in a synctest bubble for each row of a table in testdata. The first column
+// is its name.
 func eachRow(t *testing.T, name string, test func(t *testing.T, name string, row []string)) {
 	for name, row := range table(t, name) {
 		bubble(t, name, func(t *testing.T) { test(t, name, row) })

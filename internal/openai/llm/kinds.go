@@ -24,9 +24,9 @@ type kindName struct {
 	once  bool   // see call.Error
 }
 
-// kindNames are the codes, types and words of the API, of compatible servers and of gateways. The first
-// row that holds decides, so codes come before the words that they rule out. A code, a type or words
-// of another server are a line, with the page or the report that has them.
+// kindNames are the codes, types and words of the API, of compatible servers and of gateways. The
+// first row that holds decides, so codes come before the words that they rule out. A code, a type
+// or words of another server are a line, with the page or the report that has them.
 var kindNames = []kindName{
 	{
 		kind: &call.KindParameter,
@@ -308,8 +308,8 @@ func isName(text string) bool {
 		slices.ContainsFunc(rules(), func(r *rule) bool { return r.isCode(text) })
 }
 
-// named returns the kind that the error names, with an HTTP status or 0, or nil. A quota that is whole
-// again after a wait is a rate limit, if only words call it a quota.
+// named returns the kind that the error names, with an HTTP status or 0, or nil. A quota that is
+// whole again after a wait is a rate limit, if only words call it a quota.
 func named(e *call.Error, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))

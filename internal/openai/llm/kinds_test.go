@@ -35,8 +35,8 @@ func formsOf(status int, body string) (withStatus, without map[string][]step) {
 	}
 }
 
-// A code, a type or words name the kind of an error in all forms of an answer. Only a kind that may be
-// temporary is asked again.
+// A code, a type or words name the kind of an error in all forms of an answer. Only a kind that may
+// be temporary is asked again.
 func TestNamed(t *testing.T) {
 	for name, row := range table(t, "named") {
 		status, _ := strconv.Atoi(row[0])

@@ -83,7 +83,8 @@ type Client struct {
 	warned logging.Limiter // of parameters
 }
 
-// New returns a Client. A missing key is the error of every call, so a server can start without a key.
+// New returns a Client. A missing key is the error of every call, so a server can start without a
+// key.
 func New(o Options) *Client {
 	header := o.header()
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key

@@ -12,8 +12,8 @@ import (
 const (
 	inARow = 3 // refusals of the key that count
 
-	// probeTime is how long a request that asks the API again has to be refused. Later requests go out
-	// then, too: some HTTP responses have their header at their end.
+	// probeTime is how long a request that asks the API again has to be refused. Later requests go
+	// out then, too: some HTTP responses have their header at their end.
 	probeTime = 2 * time.Second
 
 	refusalMemory   = time.Minute // after which the refusals of a person are forgotten
@@ -29,8 +29,8 @@ type memory struct {
 	people     expire.Map[string, *refusal] // those whose key or quota was refused, by ID
 	parameters expire.Map[refusedParam, evidence]
 
-	// found is when a GET last found a background response of a model. A server without one may have
-	// no GET.
+	// found is when a GET last found a background response of a model. A server without one may
+	// have no GET.
 	found expire.Map[string, *time.Time]
 }
 
@@ -43,8 +43,8 @@ func newMemory(pause time.Duration) *memory {
 	return m
 }
 
-// refusal is the refusal of a person's key, or of its quota. While a refusal counts, calls fail with
-// it. Several in a row of a person count for the person, and several of two people for all.
+// refusal is the refusal of a person's key, or of its quota. While a refusal counts, calls fail
+// with it. Several in a row of a person count for the person, and several of two people for all.
 type refusal struct {
 	failure *call.Error
 	row     int       // refusals since the API last accepted a request of the person
@@ -98,8 +98,9 @@ func (m *memory) countingLocked(person string) []*refusal {
 	return counting
 }
 
-// mayAsk returns nil if a person's call may ask the API, else the error with which the call fails. A
-// call that asks while refusals count is a probe: until it has ended, or for probeTime, others fail.
+// mayAsk returns nil if a person's call may ask the API, else the error with which the call fails.
+// A call that asks while refusals count is a probe: until it has ended, or for probeTime, others
+// fail.
 func (m *memory) mayAsk(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,9 +121,9 @@ func (m *memory) mayAsk(person string) *call.Error {
 	return nil
 }
 
-// refusedParam is a parameter, or a member or element of one (reasoning.effort, include.ELEMENT), that
-// the API refuses: with its value, because the API may take another value, and for a person, unless
-// the error shows that the question does not matter.
+// refusedParam is a parameter, or a member or element of one (reasoning.effort, include.ELEMENT),
+// that the API refuses: with its value, because the API may take another value, and for a person,
+// unless the error shows that the question does not matter.
 type refusedParam struct{ model, name, value, person string }
 
 // anyValue is the value of a parameter that the API does not know, and of safety_identifier, which

@@ -75,8 +75,8 @@ func eachFault(t *testing.T, test func(t *testing.T, cl *Client, api *scripted, 
 	}
 }
 
-// The refusals of a person, however many, are that person's while others succeed. After three in a row
-// that person's calls fail without a request.
+// The refusals of a person, however many, are that person's while others succeed. After three in a
+// row that person's calls fail without a request.
 func TestRefusalsOfOne(t *testing.T) {
 	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
 		api.set(fault, alice, bob)
@@ -110,8 +110,8 @@ func TestRefusalsInBetween(t *testing.T) {
 	})
 }
 
-// Refusals of two people without a success between them count for all: loops of any number of people
-// make a request in five seconds.
+// Refusals of two people without a success between them count for all: loops of any number of
+// people make a request in five seconds.
 func TestRefusalsOfAll(t *testing.T) {
 	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
 		api.set(fault, alice, bob, carol)
@@ -193,8 +193,8 @@ func TestRefusalsOff(t *testing.T) {
 	})
 }
 
-// A refused parameter is left out for the model with the value that was refused, for all only where a
-// code shows it, and for ten minutes.
+// A refused parameter is left out for the model with the value that was refused, for all only where
+// a code shows it, and for ten minutes.
 func TestParameterMemory(t *testing.T) {
 	eachRow(t, "parameters", func(t *testing.T, _ string, row []string) {
 		code, message, people, lacking := row[0], row[1], row[2], row[3]

@@ -27,9 +27,9 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	}
 }
 
-// streamed returns the items that were streamed. If no answer is complete, incomplete messages count,
-// too: some servers give deltas other ids than items. With filtered, neither incomplete messages nor
-// texts that only deltas had count.
+// streamed returns the items that were streamed. If no answer is complete, incomplete messages
+// count, too: some servers give deltas other ids than items. With filtered, neither incomplete
+// messages nor texts that only deltas had count.
 func (a *accumulator) streamed(filtered bool) []call.Item {
 	var complete, open []call.Item
 	answered := filtered // then incomplete messages do not count, as after an answer
@@ -119,9 +119,10 @@ func (a *accumulator) item(number itemNumber) call.Item {
 	return item
 }
 
-// completeOutput completes the items of the final output that were not streamed to their end. An item
-// is known by its id. An item without a known id is the next streamed item of its type that no id
-// names: the output may lack items that were streamed, and some servers give items other ids there.
+// completeOutput completes the items of the final output that were not streamed to their end. An
+// item is known by its id. An item without a known id is the next streamed item of its type that no
+// id names: the output may lack items that were streamed, and some servers give items other ids
+// there.
 func (a *accumulator) completeOutput(output []call.Item) {
 	named := map[itemNumber]bool{}
 	for _, item := range output {

@@ -16,8 +16,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
-// params are the parameters of a request: its body is their JSON. No other params share the lists and
-// objects that remove changes.
+// params are the parameters of a request: its body is their JSON. No other params share the lists
+// and objects that remove changes.
 type params map[string]any
 
 // newParams returns the parameters of a person's request, without those that the API is known to
@@ -94,8 +94,8 @@ func (p params) add(extra map[string]any) {
 	merge(p, own)
 }
 
-// merge adds members to an object. Objects are merged member by member. null removes a member, and an
-// object that is empty without it.
+// merge adds members to an object. Objects are merged member by member. null removes a member, and
+// an object that is empty without it.
 func merge(object, members map[string]any) {
 	for name, value := range members {
 		further, ok := value.(map[string]any)
@@ -173,9 +173,9 @@ const identifierParam = "safety_identifier"
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
-// dispensable has the parameters that an answer can do without: not tools, because an answer needs the
-// search, not store, without which the API keeps the question and the answer, and not max_tool_calls,
-// which bounds what a question costs.
+// dispensable has the parameters that an answer can do without: not tools, because an answer needs
+// the search, not store, without which the API keeps the question and the answer, and not
+// max_tool_calls, which bounds what a question costs.
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
@@ -212,8 +212,8 @@ func (p params) questionHas(word string) bool {
 	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }
 
-// refusedElement returns the element of include that a 400 names, else "". The API names the element,
-// its index, or include with the element in the message only.
+// refusedElement returns the element of include that a 400 names, else "". The API names the
+// element, its index, or include with the element in the message only.
 func (p params) refusedElement(e *call.Error) string {
 	for i, element := range p.include() {
 		switch e.Param {

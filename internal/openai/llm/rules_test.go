@@ -10,8 +10,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// Each code, each type and all words of kindNames have an example in testdata, which has another result
-// without them.
+// Each code, each type and all words of kindNames have an example in testdata, which has another
+// result without them.
 func TestEachName(t *testing.T) {
 	want := examples(t)
 	for i := range kindNames {
@@ -34,7 +34,8 @@ func TestEachName(t *testing.T) {
 	}
 }
 
-// examples returns the kinds of the errors in named.table, by name, with and without their statuses.
+// examples returns the kinds of the errors in named.table, by name, with and without their
+// statuses.
 func examples(t *testing.T) map[string]string {
 	kinds := map[string]string{}
 	for name, row := range table(t, "named") {

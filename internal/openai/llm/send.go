@@ -34,8 +34,8 @@ func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOp
 	}
 }
 
-// middleware is around each request of a call: it completes the request, bounds the body of the HTTP
-// response, and turns any status but 2xx into a *call.Error.
+// middleware is around each request of a call: it completes the request, bounds the body of the
+// HTTP response, and turns any status but 2xx into a *call.Error.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.complete(req, c)
@@ -119,8 +119,8 @@ var (
 )
 
 // decoded returns the body of an HTTP response, or an error if the body is in an encoding that was
-// not asked for, or is not in the one that was: net/http asks for gzip, and decodes it. Some servers
-// name an encoding that is none; the first bytes decide.
+// not asked for, or is not in the one that was: net/http asks for gzip, and decodes it. Some
+// servers name an encoding that is none; the first bytes decide.
 func decoded(resp *http.Response) (*bufio.Reader, *call.Error) {
 	encoding := resp.Header.Get("Content-Encoding")
 	body := bufio.NewReader(resp.Body)
@@ -171,8 +171,8 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
 		line := cl.o.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
-		// Line drops blanks. If most of the part are blanks, what is shown comes near its end, where a
-		// secret may be cut in half: then the whole text is redacted.
+		// Line drops blanks. If most of the part are blanks, what is shown comes near its end,
+		// where a secret may be cut in half: then the whole text is redacted.
 		if len(line) < maxErrorText/8 {
 			line = cl.o.Redactor.Line(*s)
 		}

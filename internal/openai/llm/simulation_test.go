@@ -182,7 +182,8 @@ func (s *simulation) takeOfWindow(now time.Time, most int) time.Duration {
 	return 0
 }
 
-// simulate lets crowds call an API until all their calls have ended, and checks what the calls cost.
+// simulate lets crowds call an API until all their calls have ended, and checks what the calls
+// cost.
 func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	l.Latency = cmp.Or(l.Latency, 40*time.Millisecond)
 	s := &simulation{

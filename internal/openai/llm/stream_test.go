@@ -65,8 +65,8 @@ var brokenRows = map[string]struct {
 	"no bytes": {"the server closed the connection without an answer", broken(io.EOF)},
 }
 
-// Each failure has its kind and its message. About half a second after a failure that may be temporary,
-// a call asks once more.
+// Each failure has its kind and its message. About half a second after a failure that may be
+// temporary, a call asks once more.
 func TestFailures(t *testing.T) {
 	forms := map[string]func(string) step{
 		"event":  eventStep,

@@ -62,8 +62,8 @@ type toolCall struct {
 	tool Tool
 }
 
-// toolCalls returns the calls of a response, or none when a call cannot be answered: the API takes the
-// outputs of all calls or of none.
+// toolCalls returns the calls of a response, or none when a call cannot be answered: the API takes
+// the outputs of all calls or of none.
 func toolCalls(r *call.Response, tools []Tool) []toolCall {
 	if r.Status == "incomplete" {
 		return nil // the input of a call may be incomplete too

@@ -22,8 +22,8 @@ import (
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
 // environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
-// (an image made from scratch). The client bounds connecting; the context of a request bounds the wait
-// for the HTTP response. dial connects; nil: package net does.
+// (an image made from scratch). The client bounds connecting; the context of a request bounds the
+// wait for the HTTP response. dial connects; nil: package net does.
 func NewHTTPClient(
 	dial func(ctx context.Context, network, address string) (net.Conn, error),
 ) *http.Client {
@@ -83,8 +83,8 @@ func proxyError(h http.Header, sent bool) call.ProxyError {
 	}
 }
 
-// transport looks for root certificates at the first request over TLS, because the certificates cost
-// milliseconds and megabytes that a start does not need, and plain HTTP never does.
+// transport looks for root certificates at the first request over TLS, because the certificates
+// cost milliseconds and megabytes that a start does not need, and plain HTTP never does.
 type transport struct {
 	*http.Transport
 	roots sync.Once
@@ -105,8 +105,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(req)
 }
 
-// systemRoots are read by one goroutine, as crypto/x509 reads the roots of the process once. The file
-// may be a pipe, or on a file system that hangs.
+// systemRoots are read by one goroutine, as crypto/x509 reads the roots of the process once. The
+// file may be a pipe, or on a file system that hangs.
 var systemRoots = struct {
 	begin sync.Once
 	read  chan struct{}  // closed when pool is set
@@ -158,8 +158,8 @@ func bundledRoots() *x509.CertPool {
 }
 
 // checkRedirect follows a redirect only where the same request goes to the same scheme, host and
-// port (307 and 308). Any other redirect is an error: the key and the question are for the configured
-// host.
+// port (307 and 308). Any other redirect is an error: the key and the question are for the
+// configured host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host

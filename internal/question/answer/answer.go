@@ -123,8 +123,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 
 // Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
 // WithTimeout). Its errors are *call.Error, or of call.KindNoText and say why there is no answer:
-// "incomplete: max_output_tokens". A Usage of all requests and a Done end the events of the call, unless
-// a request has failed: an answer without text has them, too.
+// "incomplete: max_output_tokens". A Usage of all requests and a Done end the events of the call,
+// unless a request has failed: an answer without text has them, too.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	p := a.o.Profiles[c.Tool]

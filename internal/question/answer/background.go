@@ -31,8 +31,8 @@ type Origin struct {
 	Unreserved bool // that of its call
 }
 
-// Fetch returns the answer of a response in the background. It is that of Ask, except that nothing is
-// asked again, and that its times are those of the API. The error may be one of this file; after
+// Fetch returns the answer of a response in the background. It is that of Ask, except that nothing
+// is asked again, and that its times are those of the API. The error may be one of this file; after
 // ErrRunning the next Fetch may have the answer.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	p := a.o.Profiles[from.Tool]

@@ -101,8 +101,8 @@ func TestOddItems(t *testing.T) {
 	compare.Equal(t, "text", ans.Text, want)
 }
 
-// The URL of a page makes no link in the list. The citation has it as it is, and a list of the model
-// gives its date in both forms.
+// The URL of a page makes no link in the list. The citation has it as it is, and a list of the
+// model gives its date in both forms.
 func TestListedURL(t *testing.T) {
 	for _, row := range compare.Table(t, "listed", 3) {
 		t.Run(row[0], func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // annotation matches PAGE of forms.table.
 var annotation = regexp.MustCompile(`PAGE\((\d),?([^)]*)\)`)
 
-// Servers write searches, titles and usage in many forms. The answer, its progress and the number of
-// searches are the same.
+// Servers write searches, titles and usage in many forms. The answer, its progress and the number
+// of searches are the same.
 func TestForms(t *testing.T) {
 	for _, row := range compare.Table(t, "forms", 3) {
 		body := strings.ReplaceAll(row[1], "MESSAGE", message("", "x"))

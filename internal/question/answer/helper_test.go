@@ -37,7 +37,8 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// newAnswerer returns an Answerer for an API with these bodies. In a bubble the time becomes midnight.
+// newAnswerer returns an Answerer for an API with these bodies. In a bubble the time becomes
+// midnight.
 func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 	time.Sleep(time.Until(midnight))
 	a := &api{bodies: bodies}

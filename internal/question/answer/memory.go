@@ -21,8 +21,8 @@ const (
 	sizeOfShare = maxMemory / maxTurns
 )
 
-// EarlierQuestion is the text of a question that was asked before. It has the bounds of a query, but
-// no blanks at its ends.
+// EarlierQuestion is the text of a question that was asked before. It has the bounds of a query,
+// but no blanks at its ends.
 type EarlierQuestion string
 
 // earlierQuestion returns an earlier question.
@@ -37,8 +37,8 @@ func earlierQuestion(v gjson.Result) (EarlierQuestion, error) {
 	return EarlierQuestion(s), nil
 }
 
-// memory has the last answers to the questions of people, for questions that continue one of them. It
-// is safe for concurrent use. The zero value is empty.
+// memory has the last answers to the questions of people, for questions that continue one of them.
+// It is safe for concurrent use. The zero value is empty.
 type memory struct {
 	mu    sync.Mutex
 	turns []turn // one for each question of a person, in the order in which the answers ended
@@ -89,9 +89,9 @@ func (m *memory) add(t turn) {
 	m.boundLocked()
 }
 
-// boundLocked forgets turns until there are at most maxTurns with at most maxMemory: the first ones of
-// the person with the largest share, so that a person with many questions or long answers does not end
-// the memory of others.
+// boundLocked forgets turns until there are at most maxTurns with at most maxMemory: the first ones
+// of the person with the largest share, so that a person with many questions or long answers does
+// not end the memory of others.
 func (m *memory) boundLocked() {
 	for {
 		used := 0
@@ -127,8 +127,8 @@ func (m *memory) find(person, question string) turn {
 	return m.turns[i]
 }
 
-// remembers reports whether the answers of a call are remembered: anonymous callers over HTTP cannot
-// be told apart.
+// remembers reports whether the answers of a call are remembered: anonymous callers over HTTP
+// cannot be told apart.
 func (a *Answerer) remembers(c *call.Call) bool {
 	return a.o.Memory && (c.Person.ID != "" || a.o.OnePerson)
 }
@@ -157,9 +157,9 @@ const (
 	followsQuestion = "question"
 )
 
-// earlier returns the messages before a question that continues an earlier one, and what they hold, for
-// Meta.FollowUp: the earlier question with its answer or, without one in the memory, alone. An answer
-// with a page of the blocked domains is not used.
+// earlier returns the messages before a question that continues an earlier one, and what they hold,
+// for Meta.FollowUp: the earlier question with its answer or, without one in the memory, alone. An
+// answer with a page of the blocked domains is not used.
 func (a *Answerer) earlier(
 	c *call.Call, q Question, blocked []string,
 ) (messages []json.RawMessage, followUp string) {

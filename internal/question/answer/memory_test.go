@@ -108,8 +108,8 @@ func TestFollowUp(t *testing.T) {
 	}
 }
 
-// The latest answer to a question counts, also to one that continues another. Its hour begins when it
-// ends, and does not begin again when it is used.
+// The latest answer to a question counts, also to one that continues another. Its hour begins when
+// it ends, and does not begin again when it is used.
 func TestLatestAnswer(t *testing.T) {
 	bubble(t, "latest", func(t *testing.T) {
 		a := newMemory(completed(message("", "old")), completed(message("", "new")))

@@ -49,8 +49,8 @@ func requestOf(t *testing.T, args string) string {
 }
 
 // Every argument changes the request, is checked, and has words for models and for its flag. Only
-// the query and the question that it continues may have a second line: the others cannot leave the line
-// of the hints.
+// the query and the question that it continues may have a second line: the others cannot leave the
+// line of the hints.
 func TestEveryArgument(t *testing.T) {
 	values := map[string]any{ // by type, or by name
 		"country": "de",

@@ -33,8 +33,8 @@ type content struct {
 	cut   bool // a message is incomplete
 }
 
-// contentOf reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a refusal
-// is a paragraph.
+// contentOf reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
+// refusal is a paragraph.
 func contentOf(message call.Item) (c content) {
 	var b strings.Builder
 	for _, part := range message.Content {
@@ -62,8 +62,8 @@ func contentOf(message call.Item) (c content) {
 	return c
 }
 
-// add adds what a message says. A text that another message has, too, is said once: some servers send
-// a message twice (https://github.com/pipecat-ai/pipecat/issues/4852).
+// add adds what a message says. A text that another message has, too, is said once: some servers
+// send a message twice (https://github.com/pipecat-ai/pipecat/issues/4852).
 func (c *content) add(message content) {
 	if c.seen == nil {
 		c.seen = map[string]bool{}
@@ -78,8 +78,8 @@ func (c *content) add(message content) {
 	c.cut = c.cut || message.cut
 }
 
-// add reads the next response. Its text is in the messages of phase final_answer that have text, else
-// in those that are no commentary, else in all messages: phases are optional.
+// add reads the next response. Its text is in the messages of phase final_answer that have text,
+// else in those that are no commentary, else in all messages: phases are optional.
 func (r *reading) add(resp *call.Response) {
 	var said, own, final content // by all messages, by those without commentaries, of final_answer
 
@@ -171,10 +171,10 @@ func (r *reading) document(limit int) (text string, doc *cite.Document) {
 }
 
 // sources returns what the answer can cite, each source once: first the pages of the list that ends
-// its text, then the pages that the text cites, in order of appearance. If it cites none, those that
-// any message cites count (a commentary may cite what the answer rests on), or else, after a search,
-// those that the text links to. The pages that the searches found count if there are no others.
-// Sources without a URL are always among them. Pages of blocked domains are not.
+// its text, then the pages that the text cites, in order of appearance. If it cites none, those
+// that any message cites count (a commentary may cite what the answer rests on), or else, after a
+// search, those that the text links to. The pages that the searches found count if there are no
+// others. Sources without a URL are always among them. Pages of blocked domains are not.
 func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 	hidden := cite.NewHosts(r.blocked)
 	var list []cite.Citation

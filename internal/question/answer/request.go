@@ -39,9 +39,9 @@ type Location struct {
 // searchSources names what a response has beyond the defaults of the API.
 var searchSources = []string{"web_search_call.action.sources"}
 
-// request builds the request for q with the profile of a tool. The llm client adds what is the
-// same for all requests, and leaves out what the model does not take. An empty list of domains keeps
-// the configured one: a call must not lift EnforceDomains.
+// request builds the request for q with the profile of a tool. The llm client adds what is the same
+// for all requests, and leaves out what the model does not take. An empty list of domains keeps the
+// configured one: a call must not lift EnforceDomains.
 func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Question) call.Request {
 	a.logRequest(ctx, tool, p.Profile)
 	if len(q.Domains) == 0 {

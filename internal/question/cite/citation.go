@@ -9,8 +9,9 @@
 //	code.go      where a text has code
 //	rows.go      reads the tables
 //
-// The world's habits are rows of tables: markers.table has the citation markers of vendors, forms.table
-// the forms of dates, months.table the names of the months, and dates.table the words beside dates.
+// The world's habits are rows of tables: markers.table has the citation markers of vendors,
+// forms.table the forms of dates, months.table the names of the months, and dates.table the words
+// beside dates.
 package cite
 
 import (
@@ -73,9 +74,9 @@ func (c Citation) Date() string {
 }
 
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
-// one in the path of its URL, else that of access, which is today unless the text says yesterday. A page
-// has the date that the list says, also one of access. Dates are YYYY-MM-DD, and those in the future are
-// ignored. The list is never nil.
+// one in the path of its URL, else that of access, which is today unless the text says yesterday. A
+// page has the date that the list says, also one of access. Dates are YYYY-MM-DD, and those in the
+// future are ignored. The list is never nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {
@@ -102,9 +103,9 @@ func accessDate(said, today string) string {
 	return today
 }
 
-// choose returns at most limit sources: pages that the text links to, then other pages, then sources
-// without a URL, which have only a name. Names are kept before pages, but leave one place for a page;
-// if limit is 1, that place is a name's.
+// choose returns at most limit sources: pages that the text links to, then other pages, then
+// sources without a URL, which have only a name. Names are kept before pages, but leave one place
+// for a page; if limit is 1, that place is a name's.
 func (doc *Document) choose(sources []Citation, limit int) []Citation {
 	if len(sources) <= limit {
 		return sources

@@ -27,8 +27,8 @@ var (
 //go:embed markers.table
 var markersTable string
 
-// marker matches a marker with the space that goes with it, and brackets that hold nothing else. The
-// submatch is a part of a path that looks like a marker.
+// marker matches a marker with the space that goes with it, and brackets that hold nothing else.
+// The submatch is a part of a path that looks like a marker.
 var marker = sync.OnceValue(readMarker)
 
 func readMarker() *regexp.Regexp {
@@ -100,8 +100,8 @@ func (n nextMarkers) from(at int) int {
 // linkEnd matches what follows the text of a link, or the name of one.
 var linkEnd = text.Regexp(`^(?:\(|: *https?:)`)
 
-// Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai in
-// links. Code stays as it is.
+// Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
+// in links. Code stays as it is.
 func Clean(s string) string {
 	if mayHaveMarkers(s) {
 		s = unmarked(s)
@@ -208,8 +208,8 @@ func untracked(s string) string {
 	return b.String() + before
 }
 
-// untrack removes the parameter between two texts with the separator that goes with it: the one after
-// it, or the one before the last parameter.
+// untrack removes the parameter between two texts with the separator that goes with it: the one
+// after it, or the one before the last parameter.
 func untrack(before, after string) (string, string) {
 	front := strings.TrimSuffix(before, "amp;") // of "&amp;"
 	separated := strings.HasSuffix(front, "&") || strings.HasSuffix(before, "?")

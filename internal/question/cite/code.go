@@ -17,8 +17,8 @@ const (
 	listStart  = itemStart + "•・"  // with what an item may begin that models write
 )
 
-// code is where a text has code, as Markdown marks it: blocks with fences, indented blocks and spans.
-// The parts are in order and do not overlap.
+// code is where a text has code, as Markdown marks it: blocks with fences, indented blocks and
+// spans. The parts are in order and do not overlap.
 type code []part
 
 // part is a part of a text, in bytes from its start.

@@ -184,7 +184,8 @@ func (f form) day(s string, at []int) string {
 
 var (
 	// joinsBefore and joinsAfter match what makes a date a part of a longer number or name, such as
-	// v2026-03-01 and 2026.3.1.2. In a path that is so after the v of a version only: /rev2026-03-01.
+	// v2026-03-01 and 2026.3.1.2. In a path that is so after the v of a version only:
+	// /rev2026-03-01.
 	joinsBefore = text.Regexp(`[\p{Latin}\d]$|\d\.$`)
 	joinsInPath = text.Regexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
 	joinsAfter  = text.Regexp(`^\.?\d`)
@@ -193,7 +194,8 @@ var (
 	afterWord = text.Regexp(`[\pL\pN] *$`)
 )
 
-// standsAlone reports whether a part of a text, or of a path, is no part of a longer number or name.
+// standsAlone reports whether a part of a text, or of a path, is no part of a longer number or
+// name.
 func standsAlone(s string, p part, path bool) bool {
 	joins := joinsBefore
 	if path {
@@ -242,8 +244,8 @@ var (
 	behindDate = text.Regexp(`^[-_.]?[ \t*]*`)
 )
 
-// kindBefore returns the kind of the word at the end of a text that precedes a date, and the bytes from
-// it to the date.
+// kindBefore returns the kind of the word at the end of a text that precedes a date, and the bytes
+// from it to the date.
 func kindBefore(s string) (kind string, size int) {
 	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
 		end = strings.TrimRight(end, beforeDate)
@@ -319,8 +321,8 @@ func lower(s string) string {
 	return l
 }
 
-// isWord reports whether a part of a text is not a part of a word. Chinese and Japanese have no spaces
-// between words.
+// isWord reports whether a part of a text is not a part of a word. Chinese and Japanese have no
+// spaces between words.
 func isWord(s string, start, end int) bool {
 	spaced := func(r rune) bool {
 		return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
@@ -359,8 +361,8 @@ func (p pageDates) page() string {
 	return cmp.Or(p.published, p.unnamed)
 }
 
-// datesOf returns what the text says about a source: in its list, and right after a link in prose. Of
-// several places, the last one that has a date counts.
+// datesOf returns what the text says about a source: in its list, and right after a link in prose.
+// Of several places, the last one that has a date counts.
 func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 	for i, l := range slices.Backward(doc.lines) {
 		for k, link := range l.links {
@@ -383,8 +385,8 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 // firstRemark matches the parentheses that follow a link.
 var firstRemark = text.Regexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
 
-// listDates returns the dates that an entry of the list gives for link k of line i: after it, or before
-// it where the dates come first, or in a line without a link that belongs to the same entry.
+// listDates returns the dates that an entry of the list gives for link k of line i: after it, or
+// before it where the dates come first, or in a line without a link that belongs to the same entry.
 func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	l := doc.lines[i]
 	before, after := l.around(k)
@@ -424,8 +426,8 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	return found
 }
 
-// datesBeside returns the dates of line i, which is next to the line of a link, if it has no link itself.
-// Both are in one entry if the lower line does not start another.
+// datesBeside returns the dates of line i, which is next to the line of a link, if it has no link
+// itself. Both are in one entry if the lower line does not start another.
 func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
 	sameEntry := inside && !doc.startsEntry(lower)
@@ -451,8 +453,8 @@ var (
 	remarkEnd = text.Regexp(`[)）\]】。|]`)
 )
 
-// proseDates returns the dates that follow link k of line i at once and speak of the page: what comes
-// after "[page](URL): 2026-03-31 is" does not.
+// proseDates returns the dates that follow link k of line i at once and speak of the page: what
+// comes after "[page](URL): 2026-03-31 is" does not.
 func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	_, after := doc.lines[i].around(k)
 	after = near(after)

@@ -36,16 +36,16 @@ const (
 	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
 )
 
-// datedEntry matches an entry of the list in the form that the policy asks for. The word DATE stands in
-// its text in place of each date.
+// datedEntry matches an entry of the list in the form that the policy asks for. The word DATE
+// stands in its text in place of each date.
 var datedEntry = text.Regexp(
 	`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + "|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
 		`DATE` + remarks)
 
-// undatedEntry matches an entry without a date: a URL after a bullet, or a line that is no more than
-// an identifier, a URL or a link, with a remark such as "(no date)".
+// undatedEntry matches an entry without a date: a URL after a bullet, or a line that is no more
+// than an identifier, a URL or a link, with a remark such as "(no date)".
 var undatedEntry = text.Regexp(
 	`^` + bullet + `.*https?://|` +
 		`^(?:` + bullet + `)?\s*` +
@@ -181,8 +181,8 @@ func (doc *Document) readList() {
 	doc.Closing = dated && onlyEntries && !open
 }
 
-// startsEntry reports whether line i of the list begins an entry: it has a bullet, and is not indented
-// more than the first line.
+// startsEntry reports whether line i of the list begins an entry: it has a bullet, and is not
+// indented more than the first line.
 func (doc *Document) startsEntry(i int) bool {
 	return bulletStart().MatchString(doc.lines[i].text) && !doc.isIndented(i)
 }
@@ -326,18 +326,19 @@ func Links(s string, limit int) []Link {
 	return list
 }
 
-// markdown undoes the escapes of URLs in Markdown. Those of HTML are only this one: an address may have
-// "&copy=" in its query.
+// markdown undoes the escapes of URLs in Markdown. Those of HTML are only this one: an address may
+// have "&copy=" in its query.
 var markdown = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
 
 var (
-	// lastUnderscore matches an underscore at the end of a word, and emphasis one that begins emphasis.
+	// lastUnderscore matches an underscore at the end of a word, and emphasis one that begins
+	// emphasis.
 	lastUnderscore = text.Regexp(`^_(?:$|[ \n\t)>.,;])`)
 	emphasis       = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
 )
 
-// isEndOfPage reports whether the character after a URL is an underscore that belongs to it, and does
-// not end emphasis that began before it.
+// isEndOfPage reports whether the character after a URL is an underscore that belongs to it, and
+// does not end emphasis that began before it.
 func isEndOfPage(s string, start, end int) bool {
 	if !strings.HasPrefix(s[end:], "_") { // expressions would make each link slower
 		return false

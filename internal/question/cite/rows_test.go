@@ -8,8 +8,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// Each row of a table has an example in testdata, which has another result without the row. One row of
-// each side has to be there: instead of a marker is one that no text has.
+// Each row of a table has an example in testdata, which has another result without the row. One row
+// of each side has to be there: instead of a marker is one that no text has.
 func TestEachRow(t *testing.T) {
 	compare.SkipRace(t, "reads the examples once for each row")
 	for _, tt := range []struct {

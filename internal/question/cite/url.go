@@ -14,8 +14,8 @@ import (
 // maxHost is the longest host name in bytes (RFC 1035 section 2.3.4).
 const maxHost = 253
 
-// escaped matches the characters that a URL has in escaped form only (RFC 3986 section 2). Letters of
-// other scripts stay, as in an IRI.
+// escaped matches the characters that a URL has in escaped form only (RFC 3986 section 2). Letters
+// of other scripts stay, as in an IRI.
 var escaped = text.Regexp("[ \"<>\\\\^`{|}]")
 
 // chatTracker matches the parameter that ChatGPT adds to links, and the API sometimes copies.

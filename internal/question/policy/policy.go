@@ -38,8 +38,8 @@ type System struct {
 	Merge  string // where the text of the file goes: replace, prepend or append
 }
 
-// Load returns the instructions: the built-in text, or with source "file" the text that read returns
-// for the path: in its place, or before or after it.
+// Load returns the instructions: the built-in text, or with source "file" the text that read
+// returns for the path: in its place, or before or after it.
 //
 // A file that cannot be used does not stop the server: Load then returns the built-in text and a
 // warning of one line, which is otherwise empty.

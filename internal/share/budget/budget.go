@@ -1,4 +1,5 @@
-// Package budget bounds the calls, tokens and money of people, over all replicas where there is a store.
+// Package budget bounds the calls, tokens and money of people, over all replicas where there is a
+// store.
 //
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
 //	quotas.go   the quotas: what they count, and in what period
@@ -12,10 +13,10 @@
 //	replies.go  the connection to it, which bounds replies
 //	take.lua    the script that changes those
 //
-// A limit is a quota: a bucket for each person that refills evenly in its period. While a call runs,
-// what its tool usually takes is reserved; at its end it uses what the API says. A call that has not
-// ended by its time limit, because its process was killed, uses what is reserved. A bucket may owe seven
-// periods.
+// A limit is a quota: a bucket for each person that refills evenly in its period. While a call
+// runs, what its tool usually takes is reserved; at its end it uses what the API says. A call that
+// has not ended by its time limit, because its process was killed, uses what is reserved. A bucket
+// may owe seven periods.
 //
 // An example: alice may use 100,000 tokens a day, and a call of answer reserves 60,000.
 //
@@ -81,8 +82,8 @@ func New(o Options) *Budget {
 	return b
 }
 
-// unbegun is how many tokens a request counts of which nothing is known, and of which neither a search
-// nor text has come: those of a question.
+// unbegun is how many tokens a request counts of which nothing is known, and of which neither a
+// search nor text has come: those of a question.
 const unbegun = 10_000
 
 // ofStore is what refuses a call while the store fails.
@@ -106,8 +107,8 @@ type Taken struct {
 	stored     bool  // the store has the call
 }
 
-// Take takes a call from what its person may use, and reserves what its tool usually takes. One unit
-// of each limit must be free. The error is of call.KindLimited; then nothing is taken.
+// Take takes a call from what its person may use, and reserves what its tool usually takes. One
+// unit of each limit must be free. The error is of call.KindLimited; then nothing is taken.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:   b,
@@ -186,9 +187,9 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 		used, limit, refused.words(), at.Format(format), b.Location, in)
 }
 
-// Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it counts,
-// the call is given back, too. It sets Guessed and NearLimit. If another process has settled the Response,
-// first is false, and what is reserved counts as used.
+// Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it
+// counts, the call is given back, too. It sets Guessed and NearLimit. If another process has
+// settled the Response, first is false, and what is reserved counts as used.
 func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	b := t.budget
 	end := change{
@@ -216,8 +217,8 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	return storeReply.refused == 0 // else another process has settled the response
 }
 
-// endHere returns the end of a call in the local buckets. If they have reserved nothing for it, the limit
-// is younger than the call.
+// endHere returns the end of a call in the local buckets. If they have reserved nothing for it, the
+// limit is younger than the call.
 func (t *Taken) endHere(end change) change {
 	end.minute = t.localUntil
 	if t.localUntil == 0 {
@@ -226,8 +227,8 @@ func (t *Taken) endHere(end change) change {
 	return end
 }
 
-// endInStore returns the end of a call in the store. A call that the store does not have is taken, too,
-// unless it is Left.
+// endInStore returns the end of a call in the store. A call that the store does not have is taken,
+// too, unless it is Left.
 func (t *Taken) endInStore(end change) change {
 	end.minute = t.storeUntil
 	end.settles = t.Response
@@ -244,13 +245,13 @@ func (t *Taken) endInStore(end change) change {
 }
 
 // SettleResponse notes what a response has used whose call another process runs, or ran: what that
-// process has reserved counts as used, unless the call is Unreserved. c has the person, the tool and what
-// the API says; Guessed is set.
+// process has reserved counts as used, unless the call is Unreserved. c has the person, the tool
+// and what the API says; Guessed is set.
 //
-// All replicas of a store remember the response for two days: first is false if it was settled before, and
-// nothing is noted. While the store fails first is false, too, and the end is noted later. It is always
-// false without a store, and for a person without a limit, for whom the store is not asked: the
-// process that ran the call may have noted its end.
+// All replicas of a store remember the response for two days: first is false if it was settled
+// before, and nothing is noted. While the store fails first is false, too, and the end is noted
+// later. It is always false without a store, and for a person without a limit, for whom the store
+// is not asked: the process that ran the call may have noted its end.
 func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {
@@ -289,8 +290,8 @@ func (b *Budget) storeOf(p call.Person) *Store {
 	return b.Store
 }
 
-// used is what a call has used, as the API says. It sets Guessed, of requests of which the API has told
-// nothing.
+// used is what a call has used, as the API says. It sets Guessed, of requests of which the API has
+// told nothing.
 func (b *Budget) used(tool string, c *call.Call) amount {
 	guess := b.usual(tool, unbegun, 0).times(c.Unreported - c.Begun).
 		plus(b.reserved(tool).times(c.Begun))

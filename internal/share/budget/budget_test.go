@@ -70,8 +70,8 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// What calls cost, one after the other, with a limit of 1 USD a day. 17 quick calls of 0.06 USD would
-// pass at once.
+// What calls cost, one after the other, with a limit of 1 USD a day. 17 quick calls of 0.06 USD
+// would pass at once.
 func TestUSD(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{

@@ -55,8 +55,8 @@ func ahead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 	return time.Unix(seconds, 0).Sub(middle.Truncate(time.Second)), err
 }
 
-// policy returns the maxmemory-policy of the store, or "" if the account may not ask, and whether the
-// store drops keys. All keys have an end, so that policies for those drop them, too. Without a
+// policy returns the maxmemory-policy of the store, or "" if the account may not ask, and whether
+// the store drops keys. All keys have an end, so that policies for those drop them, too. Without a
 // maxmemory there is nothing to drop.
 func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
 	ctx, cancel := context.WithTimeout(ctx, useTime)

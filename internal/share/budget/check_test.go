@@ -48,8 +48,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// A policy that drops keys is a warning once for each URL, when the store is reached, and none where the
-// account may not ask.
+// A policy that drops keys is a warning once for each URL, when the store is reached, and none
+// where the account may not ask.
 func TestPolicyWarning(t *testing.T) {
 	server := redistest.New(t, "maxmemory", "64mb", "maxmemory-policy", "volatile-lru")
 	server.Kill()
@@ -75,8 +75,8 @@ func TestPolicyWarning(t *testing.T) {
 	}
 }
 
-// warned waits until the store has been reached since the last change of its URL, and a warning is in
-// the log so many times.
+// warned waits until the store has been reached since the last change of its URL, and a warning is
+// in the log so many times.
 func (r *replica) warned(t *testing.T, warning string, times int) {
 	t.Helper()
 	for began := time.Now(); r.Store.fresh.Load() || r.log.count(warning) < times; {

@@ -54,9 +54,9 @@ type usage struct {
 	tokens int64
 }
 
-// Over 20 days a person uses hardly more than the limit, and on no day much more: the calls that pass
-// when the bucket is full, or what is free and one call, where that is larger than the limit. Few calls
-// are refused for which there was room in the last 24 hours.
+// Over 20 days a person uses hardly more than the limit, and on no day much more: the calls that
+// pass when the bucket is full, or what is free and one call, where that is larger than the limit.
+// Few calls are refused for which there was room in the last 24 hours.
 func TestDays(t *testing.T) {
 	for name, tt := range map[string]struct {
 		habit
@@ -104,8 +104,8 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// run makes the calls, with a limit of tokens a day. It returns what was used, and how many of 60 calls
-// were refused for which there was room.
+// run makes the calls, with a limit of tokens a day. It returns what was used, and how many of 60
+// calls were refused for which there was room.
 func (h habit) run(r *rand.Rand, limit int) (uses []usage, refused int) {
 	b := New(Options{Limits: Limits{TokensPerDay: limit}, Timeout: 5 * time.Minute})
 	began := time.Now()

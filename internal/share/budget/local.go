@@ -15,8 +15,9 @@ type local struct {
 	buckets map[string]state
 }
 
-// state is what a bucket holds. Units that are used refill from the time at on. used is below 0 where a
-// response has used less than its call has still reserved; with what is reserved the sum is not.
+// state is what a bucket holds. Units that are used refill from the time at on. used is below 0
+// where a response has used less than its call has still reserved; with what is reserved the sum is
+// not.
 type state struct {
 	used     float64
 	at       int64           // microseconds since 1970
@@ -82,7 +83,8 @@ func (l *local) apply(changes []bucketChange) reply {
 	return r
 }
 
-// until returns the state at a time, in a map of its own, and how much is reserved for calls that run.
+// until returns the state at a time, in a map of its own, and how much is reserved for calls that
+// run.
 func (s state) until(now int64, b bucketChange) (next state, running int64) {
 	next.reserved = map[int64]int64{}
 	if s.at >= now+b.period() { // the clock was wrong

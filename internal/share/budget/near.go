@@ -34,8 +34,9 @@ func newNear() *near {
 	return n
 }
 
-// note returns what is used of the limits that changes have brought near to their ends, one of the person
-// and one of all people, and "" if none is near. The log has a line for a person and a period.
+// note returns what is used of the limits that changes have brought near to their ends, one of the
+// person and one of all people, and "" if none is near. The log has a line for a person and a
+// period.
 func (b *Budget) note(p call.Person, changes []bucketChange, r reply) string {
 	if r.refused != 0 {
 		return ""
@@ -86,8 +87,8 @@ func (b *Budget) noteLocked(p call.Person, of bucketChange, used int64) (words s
 	return words
 }
 
-// Near returns how many people have used four fifths of a limit, or 1 if all people have, by the names of
-// the quotas. Only calls of this process are known.
+// Near returns how many people have used four fifths of a limit, or 1 if all people have, by the
+// names of the quotas. Only calls of this process are known.
 func (b *Budget) Near() map[string]int {
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// From four fifths of a limit on, a call says so, the log once for a person and period, and the count until
-// the bucket has refilled.
+// From four fifths of a limit on, a call says so, the log once for a person and period, and the
+// count until the bucket has refilled.
 func TestNear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines

@@ -20,8 +20,8 @@ type People map[string]map[string]float64
 //	alice calls_per_hour=20 tokens_per_day=500000 usd_per_day=2.50
 //	https://login.example.com 248289761001 usd_per_day=0
 //
-// A name is that of a token. Who signs in is an issuer and a subject: they can change their name. The
-// error has nothing of a line, which may be a token.
+// A name is that of a token. Who signs in is an issuer and a subject: they can change their name.
+// The error has nothing of a line, which may be a token.
 func ParsePeople(data []byte) (People, error) {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return nil, errors.New("not UTF-8 text")

@@ -40,8 +40,8 @@ func TestYoungLimit(t *testing.T) {
 	})
 }
 
-// The limits of a person replace those of all, and are in force from the next call on. A name that is not
-// of a token selects nothing.
+// The limits of a person replace those of all, and are in force from the next call on. A name that
+// is not of a token selects nothing.
 func TestPersonLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Limits: Limits{CallsPerHour: 3, TokensPerDayOfAll: 1_000_000}})

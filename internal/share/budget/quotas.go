@@ -170,8 +170,8 @@ type reply struct {
 	ofAll    share // of the fullest bucket of all people
 }
 
-// share is what a bucket has used of its limit: 16 times the thousandths, and the number of the bucket from
-// 1 on; 0: there is none.
+// share is what a bucket has used of its limit: 16 times the thousandths, and the number of the
+// bucket from 1 on; 0: there is none.
 type share int64
 
 func (s share) thousandths() int64 { return int64(s) / 16 }
@@ -179,12 +179,12 @@ func (s share) thousandths() int64 { return int64(s) / 16 }
 // bucket returns the number of the bucket.
 func (s share) bucket() int64 { return int64(s) % 16 }
 
-// onceParts are the units of a bucket that remembers something. A few of them are less than a thousandth,
-// so that no reply names this bucket as the fullest.
+// onceParts are the units of a bucket that remembers something. A few of them are less than a
+// thousandth, so that no reply names this bucket as the fullest.
 const onceParts = 10_000
 
-// once returns a bucket that refuses the second change: it must be full. The r is no hexadecimal digit, so
-// that take.lua keeps no index of it.
+// once returns a bucket that refuses the second change: it must be full. The r is no hexadecimal
+// digit, so that take.lua keeps no index of it.
 func once(of unit, kind, name string) bucketChange {
 	return bucketChange{
 		Quota:  Quota{unit: of},
@@ -196,11 +196,12 @@ func once(of unit, kind, name string) bucketChange {
 	}
 }
 
-// endOf returns a bucket that remembers the end of a response for two days. Ids of responses last for 25
-// hours at most.
+// endOf returns a bucket that remembers the end of a response for two days. Ids of responses last
+// for 25 hours at most.
 func endOf(response string) bucketChange { return once(settled, "end", response) }
 
-// startOf returns a bucket that remembers for an hour that the store has taken a call, by a random name.
+// startOf returns a bucket that remembers for an hour that the store has taken a call, by a random
+// name.
 func startOf(call string) bucketChange { return once(begun, "call", call) }
 
 // name is that of a person in the store.

@@ -37,9 +37,10 @@ type Entry struct {
 	share float64 // of the limit that is used or reserved
 }
 
-// Report returns what a person has used, by quota; without a name what all people have used, and the
-// people who have used the most of a limit. A name is that of a token, an ID such as token:alice or
-// issuer and subject with a blank between, or one that the store has. The error is of the store.
+// Report returns what a person has used, by quota; without a name what all people have used, and
+// the people who have used the most of a limit. A name is that of a token, an ID such as
+// token:alice or issuer and subject with a blank between, or one that the store has. The error is
+// of the store.
 func (s *Store) Report(ctx context.Context, name string) (list []Entry, err error) {
 	err = s.query(ctx, func(r *report) {
 		if name != "" {
@@ -64,8 +65,8 @@ func (s *Store) Hint(ctx context.Context, err error) string {
 	return s.hint(ctx, err)
 }
 
-// Reset forgets what a person has used. The error is of the store, or says that the name is of nobody,
-// or of several people.
+// Reset forgets what a person has used. The error is of the store, or says that the name is of
+// nobody, or of several people.
 func (s *Store) Reset(ctx context.Context, name string) error {
 	err := errors.New("nobody of this name has used anything")
 	failure := s.query(ctx, func(r *report) {
@@ -161,8 +162,8 @@ func (r *report) named(name string) []string {
 	return ids
 }
 
-// people returns what people have used, by their IDs; "": all people. Those who have used nothing are
-// not in it.
+// people returns what people have used, by their IDs; "": all people. Those who have used nothing
+// are not in it.
 func (r *report) people(ids []string) (list [][]Entry) {
 	for part := range slices.Chunk(ids, batch) {
 		keys := []string{}

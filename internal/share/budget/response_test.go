@@ -62,8 +62,8 @@ func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (su
 	return sum
 }
 
-// The end of a response is settled once in all replicas, however its call has ended: the store has what
-// the API tells, and of the calls of the process that was killed nothing twice.
+// The end of a response is settled once in all replicas, however its call has ended: the store has
+// what the API tells, and of the calls of the process that was killed nothing twice.
 func TestSettleResponse(t *testing.T) {
 	server := redistest.New(t)
 	for i, tt := range compare.Rows[struct {
@@ -138,8 +138,8 @@ func TestSettleResponse(t *testing.T) {
 	}
 }
 
-// Without a store, and without a limit, when the store is not asked, only the process that runs a call
-// settles it.
+// Without a store, and without a limit, when the store is not asked, only the process that runs a
+// call settles it.
 func TestSettleResponseAlone(t *testing.T) {
 	server := redistest.New(t)
 	for name, b := range map[string]*Budget{
@@ -158,7 +158,8 @@ func TestSettleResponseAlone(t *testing.T) {
 	}
 }
 
-// Units that are given back before their reservation counts as used do not refill, and never exceed it.
+// Units that are given back before their reservation counts as used do not refill, and never exceed
+// it.
 func TestGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLocal(time.Now)

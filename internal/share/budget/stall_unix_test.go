@@ -14,8 +14,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// A server that stalls runs the scripts of calls later, of which no answer has come. What they take is
-// given back, and calls that pass count once.
+// A server that stalls runs the scripts of calls later, of which no answer has come. What they take
+// is given back, and calls that pass count once.
 func TestStall(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		t.Run(fmt.Sprint("refuse ", refuse), func(t *testing.T) {

@@ -44,8 +44,8 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Used, if not nil, is told of each use: how long it took, and whether the store fails since then.
-	// It may be set before the first use.
+	// Used, if not nil, is told of each use: how long it took, and whether the store fails since
+	// then. It may be set before the first use.
 	Used func(took time.Duration, fails bool)
 
 	roots   func(context.Context) (*x509.CertPool, error)
@@ -62,8 +62,8 @@ type Store struct {
 	kept []kept     // at most maxKept
 }
 
-// kept is what the store gets when it works again: the end of a call, or what a call gives back that the
-// store may have taken.
+// kept is what the store gets when it works again: the end of a call, or what a call gives back
+// that the store may have taken.
 type kept struct {
 	changes []bucketChange
 	start   *bucketChange // of the call that gives back; nil: of none
@@ -235,8 +235,8 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	return r, o
 }
 
-// giveBack undoes what a call may have taken, once the store works again. The minute of the changes is
-// that of the call.
+// giveBack undoes what a call may have taken, once the store works again. The minute of the changes
+// is that of the call.
 func (s *Store) giveBack(start bucketChange, changes []bucketChange) {
 	s.keep(kept{changes, &start})
 }
@@ -253,8 +253,9 @@ func (s *Store) keep(k kept) {
 	}
 }
 
-// applyKept gives the store what it has missed. A call gives back only what the store has taken: if it
-// had not, start keeps it from taking the call later, from a connection that it has not read yet.
+// applyKept gives the store what it has missed. A call gives back only what the store has taken: if
+// it had not, start keeps it from taking the call later, from a connection that it has not read
+// yet.
 func (s *Store) applyKept() {
 	s.mu.Lock()
 	list := s.kept
@@ -356,8 +357,8 @@ func (r reply) isOf(changes []bucketChange) bool {
 	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
 }
 
-// key returns the key of a name. The braces keep all keys in one slot of a cluster. The prefix of the
-// URL keeps deployments apart, and the number is the version of what keys hold.
+// key returns the key of a name. The braces keep all keys in one slot of a cluster. The prefix of
+// the URL keeps deployments apart, and the number is the version of what keys hold.
 func (s *Store) key(name string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()

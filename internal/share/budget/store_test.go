@@ -326,8 +326,8 @@ func TestReplyTLS(t *testing.T) {
 	}
 }
 
-// The store has pseudonyms, numbers, times and names, for at most ten days. A new URL is used from then
-// on.
+// The store has pseudonyms, numbers, times and names, for at most ten days. A new URL is used from
+// then on.
 func TestStored(t *testing.T) {
 	server := redistest.New(t)
 	server.Do("CONFIG", "SET", "requirepass", "secret")
@@ -386,8 +386,8 @@ func TestStored(t *testing.T) {
 	compare.Equal(t, "secrets in the log", r.log.count("secret"), 0)
 }
 
-// Deployments with different prefixes do not share people, and one without a prefix shares none with
-// them. The account of the page may use all keys.
+// Deployments with different prefixes do not share people, and one without a prefix shares none
+// with them. The account of the page may use all keys.
 func TestPrefix(t *testing.T) {
 	server := redistest.New(t)
 	server.Do("ACL", "SETUSER", "mcp", "on", ">secret", "~{openai-responses-mcp}:*", "resetchannels",

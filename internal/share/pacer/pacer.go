@@ -78,8 +78,8 @@ type person struct {
 }
 
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
-// another: Wait, and then Accepted, Refused or Undecided. Refused or Undecided may also follow Accepted, if the
-// API's answer fails after its header.
+// another: Wait, and then Accepted, Refused or Undecided. Refused or Undecided may also follow
+// Accepted, if the API's answer fails after its header.
 type Ticket struct {
 	pacer     *Pacer
 	place     queue.Place

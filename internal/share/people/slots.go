@@ -8,8 +8,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
-// Acquire waits until a call may run: its person runs fewer calls than the bound, and all people fewer
-// than theirs. Next is the first call whose person may run another one. end gives the slot back.
+// Acquire waits until a call may run: its person runs fewer calls than the bound, and all people
+// fewer than theirs. Next is the first call whose person may run another one. end gives the slot
+// back.
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (end func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()

@@ -101,8 +101,8 @@ func (a Access) acceptsHost(header string) bool {
 // MetricsReader is the name of the tokens for /metrics only. Who holds one is no person.
 const MetricsReader = "metrics"
 
-// ReadsMetrics returns the name whose tokens open /metrics: MetricsReader, or the name of all tokens
-// if there is one, and people do not sign in.
+// ReadsMetrics returns the name whose tokens open /metrics: MetricsReader, or the name of all
+// tokens if there is one, and people do not sign in.
 func (a Access) ReadsMetrics() string {
 	names := a.Tokens.Names()
 	if a.Resource == nil && len(names) == 1 {

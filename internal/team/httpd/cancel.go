@@ -80,8 +80,8 @@ func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.Stateless
 }
 
-// withCancellation gives initialize the id of a session of the client (Mcp-Session-Id). A cancellation ends
-// its calls, and a call can be cancelled while it runs.
+// withCancellation gives initialize the id of a session of the client (Mcp-Session-Id). A
+// cancellation ends its calls, and a call can be cancelled while it runs.
 func (s *instance) withCancellation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)

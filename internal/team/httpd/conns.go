@@ -18,9 +18,9 @@ const (
 	maxAllLines        = 60_000   // of all such connections
 	maxUnauthenticated = 600
 
-	// tokenTime is how long they have for their tokens when another one waits. With all overdueReads
-	// and half a second in which net/http closes a connection, each takes 1.5 s at most: of 400 new
-	// ones a second, none waits.
+	// tokenTime is how long they have for their tokens when another one waits. With all
+	// overdueReads and half a second in which net/http closes a connection, each takes 1.5 s at
+	// most: of 400 new ones a second, none waits.
 	tokenTime = 500 * time.Millisecond
 
 	// Bytes that arrived before a deadline are read after it, too: this server was busy. Go's
@@ -29,9 +29,9 @@ const (
 	overdueTime  = 100 * time.Millisecond // of each
 )
 
-// listener bounds its unauthenticated connections: those none of whose requests has reached admit, for which
-// a valid token is needed where there are tokens. A further connection waits until a request of one of
-// these reaches admit, or until one is closed: each has tokenTime then.
+// listener bounds its unauthenticated connections: those none of whose requests has reached admit,
+// for which a valid token is needed where there are tokens. A further connection waits until a
+// request of one of these reaches admit, or until one is closed: each has tokenTime then.
 type listener struct {
 	net.Listener
 

@@ -71,8 +71,8 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Loops are functions that run until the calls in flight have ended. They read files and the keys of
-	// issuers again, which may change, and probe the store.
+	// Loops are functions that run until the calls in flight have ended. They read files and the
+	// keys of issuers again, which may change, and probe the store.
 	Loops      []func(context.Context)
 	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger

@@ -20,8 +20,8 @@ import (
 // the SDK included.
 const maxID = 1 << 53
 
-// readMessage keeps the message of a body in the response, and reports whether it can be answered. It
-// answers what is not a message for this server: the SDK would change some ids.
+// readMessage keeps the message of a body in the response, and reports whether it can be answered.
+// It answers what is not a message for this server: the SDK would change some ids.
 func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	m, refusal := server.Methods.Read(body)
 	id := "" // of a request whose response is an error

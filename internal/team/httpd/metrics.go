@@ -127,8 +127,8 @@ func (f *family) addTime(n float64, labels string, took time.Duration) {
 	}
 }
 
-// person returns the name of a person, or other for those who have not called, or called first after
-// maxPeople. calls is whether the person calls now.
+// person returns the name of a person, or other for those who have not called, or called first
+// after maxPeople. calls is whether the person calls now.
 func (m *Metrics) person(name string, calls bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +186,8 @@ func (m *Metrics) caller(c *call.Call) string {
 	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.person(c.Person.Name, true))
 }
 
-// count counts a call for its person (n is 1), or begins the series with a call that has no figures (0).
+// count counts a call for its person (n is 1), or begins the series with a call that has no figures
+// (0).
 func (m *Metrics) count(n float64, c server.Ended) {
 	caller := m.caller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)

@@ -36,8 +36,8 @@ type claims struct {
 	all map[string]any // the others, too
 }
 
-// accept checks the claims of a token with a valid signature. The scopes come after it: a client with
-// a bad token has to sign in again, with or without them.
+// accept checks the claims of a token with a valid signature. The scopes come after it: a client
+// with a bad token has to sign in again, with or without them.
 func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)
@@ -77,8 +77,8 @@ func (r *Resource) audience(c claims) []string {
 	return c.Audience
 }
 
-// checkScopes returns an error unless the token has all scopes. Entra ID writes api://ID/read, where
-// api://ID is the audience, as read.
+// checkScopes returns an error unless the token has all scopes. Entra ID writes api://ID/read,
+// where api://ID is the audience, as read.
 func (r *Resource) checkScopes(c claims) error {
 	granted := c.scopes()
 	for _, scope := range granted {

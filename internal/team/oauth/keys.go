@@ -57,8 +57,9 @@ type published struct {
 	keys []jose.JSONWebKey // nil until they were read once, then never again
 	read time.Time         // when they were read
 
-	// unmatched is the error of a token that none of these keys has signed, but perhaps others: it is
-	// errUnknownKey, for which a request waits for another read, or errUnavailable after a failed read.
+	// unmatched is the error of a token that none of these keys has signed, but perhaps others: it
+	// is errUnknownKey, for which a request waits for another read, or errUnavailable after a
+	// failed read.
 	unmatched error
 }
 
@@ -81,9 +82,9 @@ func (p *published) verify(token *jwt.JSONWebToken) error {
 	return p.unmatched
 }
 
-// verify returns an error unless the issuer has made the signature of a token. For an unknown key, and
-// for a wrong signature by a key that was not just read, it waits until the read that starts next has
-// ended: issuers add keys, and may change one under its id.
+// verify returns an error unless the issuer has made the signature of a token. For an unknown key,
+// and for a wrong signature by a key that was not just read, it waits until the read that starts
+// next has ended: issuers add keys, and may change one under its id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	err := i.published.Load().verify(token)
 	if !errors.Is(err, errUnknownKey) {
@@ -106,8 +107,8 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 }
 
 // readLoop reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
-// waits, but not twice in 5 s. Requests with unknown keys, which anyone can send, do not put off the
-// full read. After ctx ends, one more read fails and releases all waiting requests.
+// waits, but not twice in 5 s. Requests with unknown keys, which anyone can send, do not put off
+// the full read. After ctx ends, one more read fails and releases all waiting requests.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshTime)
 	full := true            // whether to read the metadata, too

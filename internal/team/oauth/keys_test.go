@@ -197,8 +197,8 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
-// A key that changed under its id is accepted 5 s after the last read. Wrong signatures cause a read
-// every 5 s.
+// A key that changed under its id is accepted 5 s after the last read. Wrong signatures cause a
+// read every 5 s.
 func TestChangedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(keyRSA)

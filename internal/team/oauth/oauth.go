@@ -204,9 +204,9 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank and
-// the subject; the name is printable, has at most MaxName characters and is not unique. The error is an
-// *Error. ctx bounds the wait for a key.
+// Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank
+// and the subject; the name is printable, has at most MaxName characters and is not unique. The
+// error is an *Error. ctx bounds the wait for a key.
 func (r *Resource) Verify(ctx context.Context, token string) (who call.Person, err error) {
 	parsed, err := parse(token)
 	if err != nil {
@@ -248,8 +248,8 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
-	// go-jose accepts some critical headers, does not know that zip is for encryption only, and leaves
-	// out headers that are null.
+	// go-jose accepts some critical headers, does not know that zip is for encryption only, and
+	// leaves out headers that are null.
 	encoded, _, _ := strings.Cut(token, ".")
 	data, _ := base64.RawURLEncoding.DecodeString(encoded)
 	var header map[string]json.RawMessage

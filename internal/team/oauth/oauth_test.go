@@ -153,8 +153,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The metadata of a public URL has an address that follows from it. The rest of the challenge is tested
-// with the server.
+// The metadata of a public URL has an address that follows from it. The rest of the challenge is
+// tested with the server.
 func TestURLs(t *testing.T) {
 	for _, row := range compare.Table(t, "urls", 2) {
 		u, want := row[0], row[1]
