@@ -49,15 +49,15 @@ type Used struct {
 	RequestID  string            // llm: of the last response, known as soon as its header is there
 	Usage      Usage             // llm: of all responses that report it
 	Unreported int               // llm: requests that may have used tokens, which were not reported
-	Begun      int               // llm: of Unreported, those of which a search or text has come, or that go on
+	Begun      int               // llm: of Unreported, those of which a search or text has come, or after ErrLeftToAPI
 	Guessed    int64             // budget: tokens that stand for those of Unreported
 	Searches   int               // llm: billable ones if the API reports them, else those in the output
 	Blocks     int               // llm: that have started
 	Input      []json.RawMessage // llm: of the last request, whose words an error may repeat
 	RootsErr   error             // llm: the RootsError of the last request; openai-go does not pass it on
 
-	// Ahead (people, llm) is how many calls are before this one while it waits, and when ErrWaiting
-	// ends it.
+	// Ahead is how many calls are before this one: llm sets it while the call waits, and people
+	// when its wait for a slot ends.
 	Ahead int
 
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none

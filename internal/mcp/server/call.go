@@ -162,12 +162,12 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// settle notes what the call of a task has used at its end, which the API says, and observes the
-// end. The call is given back if it has sent nothing, or ends with ErrWaiting. A response in the
-// background has two more ends:
-//   - When this process ends, the API goes on (ErrLeftToAPI). What is reserved counts as used, as llm has
-//     counted the request as Begun. The process that reads the end of the response corrects that, and
-//     observes the end (settleResponse).
+// settle notes what the call of a task has used when it ends, as far as the API has said it, and
+// observes the end. The call is given back if it has sent nothing, or ends with ErrWaiting. A
+// response in the background has two more ends:
+//   - When this process ends, the API goes on (ErrLeftToAPI). What is reserved counts as used, as
+//     llm has counted the request as Begun. The process that reads the end of the response corrects
+//     that, and observes the end (settleResponse).
 //   - Another process has read its end, and has observed it. What is reserved counts as used.
 func (s *Server) settle(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
@@ -175,10 +175,11 @@ func (s *Server) settle(
 	unsent := a == nil && c.Attempts == 0
 	free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	taken.Response = s.tasks.SealedResponse(t)
+	response := s.tasks.StopSealing(t)
 	if leftToAPI {
-		taken.Response = "" // it has not ended
-		taken.Left = true
+		taken.Left = response != ""
+	} else {
+		taken.Response = response // another process may have settled it
 	}
 	first := taken.Settle(c, !free)
 	if a != nil {

@@ -20,13 +20,13 @@ import (
 //	stdio with API  here, once the API has named the    here, after Within
 //	                response, or after 2 s
 //	HTTP            no call                             no call
-//	HTTP with API   at the API, once it has named the   at the API, after Within; it is asked for
-//	                response and is asked for it        the response after half of that, or later
+//	HTTP with API   at the API, once it has named the   at the API, after Within; a GET looks for
+//	                response and a GET finds it         the response after half of that, or later
 //
-// A call goes on at the API only once the API has named its response. At the end of Within, a call
-// that still waits for other calls ends with the status waiting (call.ErrWaiting), also a call that
-// its client would poll. A call that is sent and whose response has no name yet waits beyond
-// Within: its answer would be lost.
+// A call goes on at the API only once the API has named its response. So with Shared, at the end of
+// Within, a call that still waits for other calls ends with the status waiting (call.ErrWaiting),
+// also a call that its client would poll. A call that is sent and whose response has no name yet
+// waits beyond Within: its answer would be lost.
 //
 // With API means that a tool runs in its background, and that there is a secret for ids. Where the
 // table has no call, Polled is false and Within is 0 (service.LongCalls).
@@ -52,7 +52,7 @@ func (s *Server) ask(
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
 	long := s.options.LongCalls
-	within := s.forClient.Load().Within
+	within := s.forClient.Load().Within // LongCalls.Within, unless the client needs another
 	if long.Shared && within > 0 {
 		c.WaitUntil = time.Now().Add(within)
 	}

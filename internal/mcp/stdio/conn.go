@@ -248,7 +248,8 @@ func (c *conn) find(name string, last bool) (request, bool) {
 }
 
 // refuse answers input that does not reach the SDK. It returns nil, since there is no message for
-// the SDK. A failed write ends the session by itself.
+// the SDK. While the client reads nothing no more is read of it: garbage could not be bounded
+// otherwise. A failed write ends the session by itself.
 func (c *conn) refuse(err *jsonrpc.Error) jsonrpc.Message {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -91,10 +91,10 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// SealedResponse returns the response in the sealed id of a task, whose end other processes may
-// read, or "" if the task has no such id. It is called when the call of the task has ended, before
-// what it has used is noted: from then on the task gets no sealed id.
-func (s *Tasks) SealedResponse(t *Task) (response string) {
+// StopSealing is called when the call of a task has ended, before what it has used is noted: from
+// then on the task gets no sealed id. It returns the response in the id that the task has, whose
+// end other processes may read, or "" if the id is not sealed.
+func (s *Tasks) StopSealing(t *Task) (response string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.sealsNoMore = true

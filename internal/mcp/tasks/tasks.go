@@ -93,7 +93,8 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the detached tasks that run here. A response in the background of the API goes on.
+// Close ends the detached tasks that run here. A response in the background of the API goes on; that
+// there is none, as over stdio without API, changes nothing.
 func (s *Tasks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +107,7 @@ func (s *Tasks) Close() {
 
 // Task is a call, from its start until its answer is forgotten.
 type Task struct {
-	ID       string // set by Detach, before clients know the task
+	ID       string // set by addLocked, before clients know the task
 	Tool     string
 	Polled   bool // its client polls it from the start on, also if it is not late
 	Created  time.Time
@@ -136,7 +137,7 @@ type Task struct {
 
 	// Guarded by the mutex of Tasks.
 	sealed      string // the response in ID; "": none
-	sealsNoMore bool   // see SealedResponse
+	sealsNoMore bool   // see StopSealing
 
 	done  chan struct{} // closed when the task has ended
 	final State         // readable from then on

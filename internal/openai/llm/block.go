@@ -139,7 +139,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		b.annotations = append(b.annotations, ev.Annotation)
 		a.annotations++
 	}
-	// An event of the end has the whole text and no delta, any other a delta and no text.
+	// A ".done" event has the whole text and no delta, any other a delta and no text.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)

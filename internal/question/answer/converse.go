@@ -39,7 +39,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(r.content.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(r.document(0))) == 0: // whatever names are in the text
+		case r.searched && len(r.sources(r.document(0))) == 0: // the limit of names does not matter here
 			follow = askForSources
 		default:
 			return nil

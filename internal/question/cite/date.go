@@ -416,7 +416,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 
 	below := i + 1
 	blank := below+1 < doc.end && strings.TrimSpace(doc.lines[below].text) == ""
-	if blank && doc.lines[below+1].entry().date {
+	if blank && doc.lines[below+1].entry().isDate {
 		below++
 	}
 	found.add(doc.datesBeside(below, below), today)

@@ -156,14 +156,14 @@ func (doc *Document) readList() {
 
 		e := l.entry()
 		starts := doc.startsEntry(doc.begin + i)
-		prose := !e.source && !e.date && !bulletStart().MatchString(l.text)
+		prose := !e.source && !e.isDate && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
 			doc.end = doc.begin + i
 			return
 		}
 		belowEntries = false
 
-		belongs := e.date || doc.isIndented(doc.begin+i)
+		belongs := e.isDate || doc.isIndented(doc.begin+i)
 		switch {
 		case starts:
 			onlyEntries = onlyEntries && !open
@@ -262,7 +262,7 @@ func Public(pages []Citation) []Citation {
 type entry struct {
 	source bool // it names one, in the form of an entry
 	dated  bool
-	date   bool // it is no more than a date
+	isDate bool // it is no more than a date
 }
 
 // entry returns what a line is. Its dates may have any form. In the middle of a long line is a URL
@@ -286,7 +286,7 @@ func (l line) entry() (e entry) {
 		}
 	}
 	e.source = e.dated && datedEntry().MatchString(with) || undatedEntry().MatchString(without)
-	e.date = onlyDate().MatchString(with)
+	e.isDate = onlyDate().MatchString(with)
 	return e
 }
 

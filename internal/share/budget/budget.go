@@ -124,7 +124,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	changes := b.changes(taken.person, ask)
 	inStore := changes
-	start := startOf(rand.Text())
+	start := startOf(rand.Text()) // which tells later if a store that did not answer has taken the call
 	if len(changes) > 0 {
 		inStore = append([]bucketChange{start}, changes...)
 	}

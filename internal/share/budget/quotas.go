@@ -65,7 +65,7 @@ const (
 	tokens
 	usd     // millionths
 	settled // of no quota: whether the end of a response is settled, see endOf
-	begun   // of no quota: whether the store has taken a call, see startOf
+	started // of no quota: whether the store has taken a call, see startOf
 	nUnits  = int(iota)
 )
 
@@ -80,7 +80,7 @@ var units = [nUnits]struct {
 	tokens:  {"tokens a day", oneDay},
 	usd:     {"USD a day", oneDay},
 	settled: {"", onceParts * 2 * oneDay}, // one part refills in two days
-	begun:   {"", onceParts * 60 * oneMinute},
+	started: {"", onceParts * 60 * oneMinute},
 }
 
 // format returns a number of units in words.
@@ -144,7 +144,8 @@ type change struct {
 	settles string // the response whose end it is; the change is refused if that was settled before
 }
 
-// noMinute is the minute of a change that reserves nothing: the script returns one that is not 0.
+// noMinute is the minute of a change that reserves nothing. As any, it must not be 0: it is the next
+// one.
 const noMinute = -1
 
 // bucketChange is what a change does to one bucket, whose content is a state.
@@ -202,7 +203,7 @@ func endOf(response string) bucketChange { return once(settled, "end", response)
 
 // startOf returns a bucket that remembers for an hour that the store has taken a call, by a random
 // name.
-func startOf(call string) bucketChange { return once(begun, "call", call) }
+func startOf(call string) bucketChange { return once(started, "call", call) }
 
 // name is that of a person in the store.
 func (b *Budget) name(p call.Person) string {

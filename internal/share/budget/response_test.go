@@ -117,7 +117,7 @@ func TestSettleResponse(t *testing.T) {
 					for _, r := range replicas {
 						r.until(t, false)
 					}
-					time.Sleep(200 * time.Millisecond) // applyEnds
+					time.Sleep(200 * time.Millisecond) // applyKept
 				}
 			}
 			for steps := range strings.FieldsSeq(tt.Steps) {

@@ -236,7 +236,7 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 }
 
 // giveBack undoes what a call may have taken, once the store works again. The minute of the changes
-// is that of the call.
+// is negative: so many minutes after the start of the call.
 func (s *Store) giveBack(start bucketChange, changes []bucketChange) {
 	s.keep(kept{changes, &start})
 }

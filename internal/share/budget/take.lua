@@ -7,10 +7,10 @@
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
--- Used units refill evenly, and what is still reserved after its minute is used. What is given back before
--- its reservation counts as used may leave the used units below 0. A bucket without a key is
--- full. The key without the ID of its person is an index of IDs by the time at which their buckets are
--- full: a sorted set. ARGV has seven values for each bucket:
+-- Used units refill evenly, and what is still reserved after its minute is used. What is given back
+-- before its reservation counts as used may leave the used units below 0. A bucket without a key is full.
+-- The key without the ID of its person is an index of IDs by the time at which their buckets are full: a
+-- sorted set. ARGV has seven values for each bucket:
 --
 --	period   in which a limit refills, in microseconds
 --	limit    units in a period
@@ -20,11 +20,11 @@
 --	minute   until which they are reserved; if negative, so many minutes from now
 --	name     of the person, or empty
 --
--- It returns the number of the bucket that refuses for the longest time, that time, or 0 if only
--- calls that run are in the way, the units that are used, and the minute in which that bucket was last
--- changed. If none refuses it returns 0, which bucket
--- of a person has used the most of its limit, which of all people, and the minute. Such a bucket is
--- thousandths * 16 + number: how much of its limit is used, and its place in KEYS.
+-- If buckets refuse, it returns the number of the one that refuses for the longest time, that time, or 0
+-- if only calls that run are in the way, the units that are used of it, and the minute in which it was
+-- last changed. If none refuses it returns 0, which bucket of a person has used the most of its limit,
+-- which of all people, and the minute. Such a bucket is thousandths * 16 + number: how much of its limit
+-- is used, and its place in KEYS.
 local maxUsed = 8 -- periods: a debt of seven
 local kept = 10 * 86400 -- seconds: longer than a bucket may take to be full
 local day = 86400000000

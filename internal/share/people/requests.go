@@ -47,19 +47,19 @@ func (r *Registry) take(id string, more holding) error {
 	return err
 }
 
-// check returns an error if the requests are more than maxCalls that run and as many that wait, or
-// the bytes more than maxBytes. The error names whose limit that is. Without maxCalls there is no
+// check returns an error if the requests are more than mostCalls that run and as many that wait, or
+// the bytes more than mostBytes. The error names whose limit that is. Without mostCalls there is no
 // limit.
-func check(h holding, maxCalls, maxBytes int, reason, whose string) error {
+func check(h holding, mostCalls, mostBytes int, reason, whose string) error {
 	switch {
-	case maxCalls == 0:
+	case mostCalls == 0:
 		return nil
-	case h.requests > 2*maxCalls:
+	case h.requests > 2*mostCalls:
 		return &Busy{reason, fmt.Sprintf(
-			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
-	case h.bytes > maxBytes:
+			"too many calls: at most %d of %s run at a time, and as many wait", mostCalls, whose)}
+	case h.bytes > mostBytes:
 		return &Busy{"bytes", fmt.Sprintf(
-			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
+			"too many bytes: %s have at most %d MiB at a time", whose, mostBytes>>20)}
 	}
 	return nil
 }

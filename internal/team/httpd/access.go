@@ -29,10 +29,11 @@ type Access struct {
 
 	Denied *Denied // nil: none
 
-	// Hosts are the accepted Host headers, in the form of HostName. Empty, on an address other than
-	// loopback: all names when requests need a token, and IP addresses and names without a dot when
-	// they do not. In any case that of the public URL of Resource is accepted, and on a loopback
-	// address loopback names, and dockerHost when requests need a token.
+	// Hosts are the accepted Host headers, in the form of HostName, beside these:
+	//   - that of the public URL of Resource;
+	//   - on a loopback address, loopback names, and dockerHost when requests need a token;
+	//   - without Hosts, on another address, all names when requests need a token, and otherwise IP
+	//     addresses and names without a dot.
 	Hosts []string
 }
 

@@ -86,11 +86,16 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// release takes out the connection from an address, which is authenticated or ends.
-func (l *listener) release(remote string) {
+// admit takes out the connection from an address, which is authenticated.
+func (l *listener) admit(remote string) {
+	l.release(func(c *conn) bool { return c.remote == remote })
+}
+
+// release takes out a connection.
+func (l *listener) release(is func(*conn) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.conns, func(c *conn) bool { return c.remote == remote })
+	i := slices.IndexFunc(l.conns, is)
 	if i >= 0 {
 		l.conns[i].end = time.Time{}
 		l.conns = slices.Delete(l.conns, i, i+1)
@@ -100,7 +105,7 @@ func (l *listener) release(remote string) {
 
 // Close closes the connection.
 func (c *conn) Close() error {
-	c.listener.release(c.remote)
+	c.listener.release(func(other *conn) bool { return other == c })
 	return c.Conn.Close()
 }
 

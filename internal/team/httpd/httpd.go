@@ -84,7 +84,7 @@ type instance struct {
 	Options
 	listener *listener
 	ctx      context.Context // done when the server shuts down
-	calls    context.Context // done when the calls in flight are cancelled
+	untilEnd context.Context // done when the calls in flight are cancelled
 	draining atomic.Bool     // the notice time is over: idle connections are closed, and People refuses calls
 	running  running         // calls that a notification can cancel
 }
@@ -102,7 +102,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		Options:  o,
 		listener: newListener(ln),
 		ctx:      ctx,
-		calls:    calls,
+		untilEnd: calls,
 		running:  running{calls: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
@@ -262,7 +262,7 @@ func (s *instance) ready() error {
 }
 
 // mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
-// without a session the client could not ask for the response later. All calls end with s.calls,
+// without a session the client could not ask for the response later. All calls end with s.untilEnd,
 // and then still send their error.
 func (s *instance) mcp() http.Handler {
 	type key struct{} // of the server in the context of the request, as the SDK asks for it twice
@@ -286,8 +286,8 @@ func (s *instance) mcp() http.Handler {
 			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 
-		request := r.Context() // net/http ends it with the response
-		ctx, cancel := context.WithCancelCause(s.calls)
+		request := r.Context() // net/http ends it with the response, or withCancellation does before
+		ctx, cancel := context.WithCancelCause(s.untilEnd)
 		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 		r = r.WithContext(context.WithValue(request, key{}, s.Server.MCP(ctx)))
 		if stream := normalizeAccept(r.Header); !stream {
