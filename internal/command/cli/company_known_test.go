@@ -62,6 +62,11 @@ var known = []struct {
 	{"a person asks for much more than the limit", setting{limit: 2_000_000, crowds: []crowd{
 		{person: "alice", clients: 8, asks: 14, plan: plan{deltas: 1, batch: 1, tokens: 300_000}},
 	}}},
+	{"a stream in the background is silent", setting{background: true, crowds: []crowd{
+		{person: "alice", clients: 2, asks: 1, plan: plan{
+			deltas: 20, batch: 4, pace: s, troubles: []trouble{{"silent in the text", 1, 0}},
+		}},
+	}}},
 	{"clients stop their calls", setting{crowds: []crowd{
 		{person: "alice", clients: 20, asks: 2, leaves: s, stops: true, plan: plan{
 			latency: s / 2, deltas: 200, batch: 10, pace: 5 * s,
