@@ -62,7 +62,7 @@ type Used struct {
 
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none
 	NearLimit  string // budget: what is used of a quota that is nearly used up; "": none is
-	Unreserved bool   // budget: the store has reserved nothing for the call, or has not answered
+	Unreserved bool   // budget: there is a store, and it has reserved nothing for the call
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.

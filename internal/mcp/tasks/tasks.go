@@ -216,9 +216,14 @@ func (s *Tasks) Wait(
 ) State {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	over := time.AfterFunc(most, stop)
+	over := time.AfterFunc(most, func() {
+		select {
+		case <-s.o.EOF: // no request can follow
+		default:
+			stop()
+		}
+	})
 	defer over.Stop()
-	eof := s.o.EOF
 	for {
 		state := s.Look(ctx, t, c)
 		if !state.Works() {
@@ -232,9 +237,6 @@ func (s *Tasks) Wait(
 		select {
 		case <-t.done:
 		case <-askAgain:
-		case <-eof:
-			eof = nil
-			over.Stop()
 		case <-ctx.Done():
 			return state
 		}

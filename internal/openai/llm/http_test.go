@@ -226,7 +226,7 @@ func TestRoots(t *testing.T) {
 }
 
 // A request that reached the API may have used tokens, unless it says how many, or refuses it.
-func TestUnknownTokens(t *testing.T) {
+func TestUnreportedTokens(t *testing.T) {
 	for _, tt := range compare.Rows[struct {
 		Name   string
 		Status int

@@ -53,7 +53,7 @@ func searches(r *call.Response) int {
 	if billed != nil {
 		return int(max(0, min(*billed, maxSearches)))
 	}
-	n := int(r.Tokens.Searches)
+	n := int(min(r.Tokens.Searches, maxSearches))
 	if n > 0 {
 		return n
 	}

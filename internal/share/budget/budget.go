@@ -124,16 +124,16 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	changes := b.changes(taken.person, ask)
 	inStore := changes
-	start := startOf(rand.Text()) // which tells later if a store that did not answer has taken the call
+	name := rand.Text() // tells later if a store that has not answered has taken the call
 	if len(changes) > 0 {
-		inStore = append([]bucketChange{start}, changes...)
+		inStore = append([]bucketChange{startOf(name)}, changes...)
 	}
 	r, o := b.Store.apply(inStore)
 	taken.stored = o == storeDone
 	taken.storeUntil = r.minute
-	c.Unreserved = !taken.stored
+	c.Unreserved = b.Store != nil && !taken.stored
 	if o == storeUnsure { // what it may have taken is given back, and the call is as one without the store
-		b.Store.giveBack(start, b.changes(taken.person, change{
+		b.Store.giveBack(name, b.changes(taken.person, change{
 			use:     amount{calls: -1},
 			reserve: taken.reserved.times(-1),
 			minute:  ask.minute,

@@ -128,13 +128,6 @@ func (a amount) times(n int) amount {
 	return a
 }
 
-func (a amount) notNegative() amount {
-	for u := range a {
-		a[u] = max(a[u], 0)
-	}
-	return a
-}
-
 // change is what a call changes in the buckets of its person.
 type change struct {
 	use     amount // negative: given back

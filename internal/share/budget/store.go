@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -235,10 +236,13 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	return r, o
 }
 
-// giveBack undoes what a call may have taken, once the store works again. The minute of the changes
-// is negative: so many minutes after the start of the call.
-func (s *Store) giveBack(start bucketChange, changes []bucketChange) {
-	s.keep(kept{changes, &start})
+// giveBack undoes, once, what a call may have taken, once the store works again. name is that of its
+// start. The minute of the changes is negative: so many minutes after the start.
+func (s *Store) giveBack(name string, changes []bucketChange) {
+	start := startOf(name)
+	start.use = 9 // that of the call has used 1
+	once := once(started, "back", name)
+	s.keep(kept{append([]bucketChange{once}, changes...), &start})
 }
 
 // keep keeps a change for applyKept.
@@ -268,14 +272,15 @@ func (s *Store) applyKept() {
 		}
 
 		r, o := s.apply([]bucketChange{*k.start})
-		switch {
-		case o == storeUnused: // an unsure one is not repeated, as it would refuse itself
-			s.keep(k)
-		case r.refused == 1: // it has taken the call, in the minute of the reply
-			for i := range k.changes {
-				k.changes[i].minute = r.minute - k.changes[i].minute
+		if r.refused == 1 && r.used == 1 { // it has taken the call, in the minute of the reply
+			changes := slices.Clone(k.changes)
+			for i := range changes {
+				changes[i].minute = r.minute - changes[i].minute
 			}
-			s.applyOrKeep(k.changes)
+			_, o = s.apply(changes)
+		}
+		if o != storeDone {
+			s.keep(k)
 		}
 	}
 }
