@@ -62,6 +62,18 @@ var known = []struct {
 	{"a person asks for much more than the limit", setting{limit: 2_000_000, crowds: []crowd{
 		{person: "alice", clients: 8, asks: 14, plan: plan{deltas: 1, batch: 1, tokens: 300_000}},
 	}}},
+	{"a person asks who is denied", setting{
+		happens: []happening{{"a person is denied", s, 40 * s}},
+		crowds: []crowd{
+			{person: "alice", clients: 1, asks: 12, every: 5 * s, plan: plan{deltas: 1, batch: 1}},
+			{person: "bobby", clients: 1, asks: 12, every: 5 * s, plan: plan{deltas: 1, batch: 1}},
+		},
+	}},
+	{"a server repeats the key", setting{crowds: []crowd{
+		{person: "alice", clients: 1, asks: 1, plan: plan{
+			deltas: 1, batch: 1, troubles: []trouble{{"500 with the key KEY", 6, 0}},
+		}},
+	}}},
 	{"a stream in the background is silent", setting{background: true, crowds: []crowd{
 		{person: "alice", clients: 2, asks: 1, plan: plan{
 			deltas: 20, batch: 4, pace: s, troubles: []trouble{{"silent in the text", 1, 0}},
