@@ -44,7 +44,7 @@ type Files struct {
 // of the API and the ids of tasks.
 func (s *Service) NewFiles() *Files {
 	f := &Files{log: s.Log}
-	if !s.Advisor.KeyInFile { // also with --offline, unlike that of s.Config
+	if !s.Advisor.KeyInFile { // nor with --offline, where s.Config may have one
 		return f
 	}
 

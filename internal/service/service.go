@@ -69,9 +69,9 @@ type Service struct {
 	Getenv   func(name string) string
 	Command  string // how the program is started
 
-	// Connect returns a client that sends each request once, with a key; "": that of the
+	// NewClient returns a client that sends each request once, with a key; "": that of the
 	// configuration.
-	Connect func(key string) *llm.Client
+	NewClient func(key string) *llm.Client
 
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	baseURL string
@@ -103,8 +103,8 @@ func New(o Options) (*Service, error) {
 		Redactor: o.Redactor,
 	})
 
-	connect := o.connect(cfg, log)
-	client := connect(cfg.APIKey, cfg.Request.MaxRetries)
+	newClient := o.clients(cfg, log)
+	client := newClient(cfg.APIKey, cfg.Request.MaxRetries)
 	byTool := profiles(cfg)
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
@@ -121,8 +121,8 @@ func New(o Options) (*Service, error) {
 		Settings: settings(cfg, byTool),
 		Getenv:   o.Getenv,
 		Command:  command(o.Getenv),
-		Connect: func(key string) *llm.Client {
-			return connect(cmp.Or(key, cfg.APIKey), 0)
+		NewClient: func(key string) *llm.Client {
+			return newClient(cmp.Or(key, cfg.APIKey), 0)
 		},
 		dial:    o.Dial,
 		baseURL: cfg.OpenAI.BaseURL,
@@ -131,8 +131,8 @@ func New(o Options) (*Service, error) {
 	}, nil
 }
 
-// connect returns what makes a client of the API with a key.
-func (o Options) connect(
+// clients returns what makes a client of the API with a key.
+func (o Options) clients(
 	cfg *config.Config, log *slog.Logger,
 ) func(key string, retries int) *llm.Client {
 	return func(key string, retries int) *llm.Client {
@@ -216,7 +216,7 @@ func (o Options) warnings(cfg *config.Config, logErr error, instructions string)
 	return lines
 }
 
-// Close flushes the log, and ends the offline API.
+// Close ends the offline API, and flushes the log.
 func (s *Service) Close() {
 	for _, end := range s.close {
 		end()

@@ -35,14 +35,14 @@ type probe struct {
 }
 
 // newProbe asks the API for each model once, until a request fails for a reason other than its
-// model. The key is that of Connect.
+// model. The key is that of NewClient.
 func newProbe(ctx context.Context, s *service.Service, key string) *probe {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 
 	p := &probe{
 		service: s,
-		client:  s.Connect(key),
+		client:  s.NewClient(key),
 		models:  map[string]json.RawMessage{},
 	}
 	for _, tool := range slices.Sorted(maps.Keys(s.Profiles)) {

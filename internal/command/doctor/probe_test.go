@@ -44,7 +44,7 @@ func TestProbe(t *testing.T) {
 
 			s := &service.Service{
 				Config: &config.Config{Derived: &config.Derived{KeySet: true, Location: time.UTC}},
-				Connect: func(string) *llm.Client {
+				NewClient: func(string) *llm.Client {
 					return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
 				},
 				Advisor: advice.Advisor{

@@ -77,8 +77,8 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers a call, which ends with ctx, that of its request, or with session: over HTTP the end
-// of the process does not cancel ctx.
+// call answers a call, which ends with ctx, that of its request, or with session, which over HTTP
+// ends with the request or after the drain.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {

@@ -39,7 +39,7 @@ type LongCalls struct {
 
 	API    *tasks.API      // that runs responses in its background; nil: none
 	Shared bool            // requests may reach another process, so only what the API runs goes on
-	EOF    <-chan struct{} // closed when no request can follow; then all requests wait for their answers
+	EOF    <-chan struct{} // closed when no request can follow; then late calls and answer_result wait for answers
 }
 
 // ask answers a question, or returns the task that goes on with it: one of the three results is not

@@ -101,8 +101,8 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// forClient is the same for all clients. The first request that names its client replaces it:
-	// see adaptTo.
+	// forClient is what the configuration says, until over stdio the first request that names its
+	// client replaces it: see adaptTo.
 	forClient atomic.Pointer[forClient]
 	adapt     sync.Once
 	adapted   atomic.Bool

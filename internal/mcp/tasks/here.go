@@ -98,7 +98,7 @@ func (s *Tasks) StopSealing(t *Task) (response string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.sealsNoMore = true
-	return t.sealed
+	return t.sealedResponse
 }
 
 // Detach is the only way in which a task leaves its request. A polled task can leave soon, any
@@ -123,7 +123,7 @@ func (s *Tasks) Detach(t *Task, shared bool) bool {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if shared && t.sealsNoMore {
+	if shared && t.sealsNoMore { // the call has just ended: Result has its answer
 		return false
 	}
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
@@ -132,7 +132,7 @@ func (s *Tasks) Detach(t *Task, shared bool) bool {
 	if api := s.o.API; api != nil && origin != nil && !t.sealsNoMore {
 		id = seal(*origin, api.Secrets()[0], owner(t.person, api.BaseURL))
 		keep = api.Keep
-		t.sealed = origin.Response
+		t.sealedResponse = origin.Response
 	}
 	s.addLocked(t, id, keep, poll)
 	return true

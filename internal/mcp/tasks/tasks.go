@@ -61,7 +61,7 @@ type Options struct {
 	Recover func(tool string, err *error)
 
 	// EOF, if set, is closed when no request can follow the present ones, which then wait for the
-	// end of their tasks.
+	// end of their tasks, unless these are polled.
 	EOF <-chan struct{}
 }
 
@@ -93,8 +93,8 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the detached tasks that run here. A response in the background of the API goes on; that
-// there is none, as over stdio without API, changes nothing.
+// Close ends the detached tasks that run here, and does not wait for them: what they have reserved
+// counts as used. A response in the background of the API goes on; any other is lost.
 func (s *Tasks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,8 @@ type Task struct {
 	remote *remote // of a call of another process, else nil
 
 	// Guarded by the mutex of Tasks.
-	sealed      string // the response in ID; "": none
-	sealsNoMore bool   // see StopSealing
+	sealedResponse string // the response in ID; "": none
+	sealsNoMore    bool   // the call has ended, see StopSealing
 
 	done  chan struct{} // closed when the task has ended
 	final State         // readable from then on

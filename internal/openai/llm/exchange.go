@@ -95,8 +95,8 @@ type exchange struct {
 // After a refusal by the rate limit, wait is the wait of the pacer, else 0.
 func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
 	waits, cancel := x.call.WaitContext(ctx)
+	defer cancel()
 	err := x.waitForTurn(waits)
-	cancel() // after an error, waits has ended before, with a cause of its own
 	if err != nil {
 		return nil, x.client.failed(waits, err, x.attempt-1), 0
 	}

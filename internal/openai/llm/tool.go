@@ -25,7 +25,8 @@ type Tool struct {
 // A call that cannot be answered (of a tool that is not among tools, or in an incomplete response)
 // ends the run: the caller finds it in the output. Calls in the eighth response are an error.
 //
-// The program has no function tools; the Responses API has, and Run is what this client has for them.
+// The program has no function tools; the Responses API has, and Run is what this client has for
+// them.
 func (cl *Client) Run(
 	ctx context.Context, c *call.Call, r call.Request, tools []Tool,
 ) (*call.Response, error) {

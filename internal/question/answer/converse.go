@@ -15,7 +15,8 @@ const (
 )
 
 // converse sends the request and, up to Requeries times, asks again in the same conversation.
-// The API stores nothing: the whole output goes back, reasoning included. r reads the responses.
+// The API need not store anything: the whole output goes back, reasoning included. r reads the
+// responses.
 func (a *Answerer) converse(
 	ctx context.Context, c *call.Call, req call.Request, r *reading,
 ) error {

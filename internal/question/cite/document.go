@@ -139,7 +139,7 @@ func (doc *Document) readList() {
 	dated := false        // an entry has a date
 	onlyEntries := true   // the lines are of entries or blank
 	belowEntries := false // the line is below a blank one, and that below a link
-	open := false         // an entry has no source yet
+	sourceless := false   // the entry that began last has no source yet
 
 	first := slices.IndexFunc(doc.lines[doc.begin:], func(l line) bool {
 		return strings.TrimSpace(l.text) != ""
@@ -166,10 +166,10 @@ func (doc *Document) readList() {
 		belongs := e.isDate || doc.isIndented(doc.begin+i)
 		switch {
 		case starts:
-			onlyEntries = onlyEntries && !open
-			open = !e.source
+			onlyEntries = onlyEntries && !sourceless
+			sourceless = !e.source
 		case e.source:
-			open = false
+			sourceless = false
 		default:
 			onlyEntries = onlyEntries && belongs
 		}
@@ -178,7 +178,7 @@ func (doc *Document) readList() {
 	}
 
 	doc.end = len(doc.lines)
-	doc.Closing = dated && onlyEntries && !open
+	doc.Closing = dated && onlyEntries && !sourceless
 }
 
 // startsEntry reports whether line i of the list begins an entry: it has a bullet, and is not

@@ -7,11 +7,11 @@
 //	near.go     who has nearly used a limit up
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
-//	hints.go    what to do about its errors, which hints.txt has
+//	hints.go    what to do about errors of the store, which hints.txt has
 //	check.go    checks of the store: whether it drops keys, and its clock
-//	report.go   who has used what of the quotas there
-//	replies.go  the connection to it, which bounds replies
-//	take.lua    the script that changes those
+//	report.go   who has used what of the quotas in the store
+//	replies.go  the connection to the store, which bounds replies
+//	take.lua    the script that changes the buckets of the store
 //
 // A limit is a quota: a bucket for each person that refills evenly in its period. While a call
 // runs, what its tool usually takes is reserved; at its end it uses what the API says. A call that
@@ -95,7 +95,7 @@ const usualSearches = 3
 // Taken is what a call has taken, until Settle corrects it.
 type Taken struct {
 	Response string // of the API, whose end other processes may read (SettleResponse); "": none
-	Left     bool   // the response goes on, and who reads its end counts it if the call is Unreserved
+	Left     bool   // who reads the end of the response counts a call that the store does not have
 
 	budget   *Budget
 	person   call.Person
@@ -143,7 +143,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	switch {
 	case taken.stored:
-		changes = inStore
+		changes = inStore   // whose numbers r has
 		if r.refused == 0 { // the buckets of this process take it, too: they decide if the store fails
 			ask.anyway = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
@@ -235,7 +235,7 @@ func (t *Taken) endInStore(end change) change {
 	switch {
 	case t.stored:
 		return end
-	case t.Left:
+	case t.Left: // SettleResponse takes the call
 		return change{}
 	}
 	end.use[calls]++

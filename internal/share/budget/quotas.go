@@ -137,8 +137,8 @@ type change struct {
 	settles string // the response whose end it is; the change is refused if that was settled before
 }
 
-// noMinute is the minute of a change that reserves nothing. As any, it must not be 0: it is the next
-// one.
+// noMinute is the minute of a change that reserves nothing. As any, it must not be 0: it is the
+// next one.
 const noMinute = -1
 
 // bucketChange is what a change does to one bucket, whose content is a state.

@@ -236,8 +236,8 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	return r, o
 }
 
-// giveBack undoes, once, what a call may have taken, once the store works again. name is that of its
-// start. The minute of the changes is negative: so many minutes after the start.
+// giveBack undoes, once, what a call may have taken, once the store works again. name is that of
+// its start. The minute of the changes is negative: so many minutes after the start.
 func (s *Store) giveBack(name string, changes []bucketChange) {
 	start := startOf(name)
 	start.use = 9 // that of the call has used 1

@@ -86,8 +86,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// admit takes out the connection from an address, which is authenticated.
-func (l *listener) admit(remote string) {
+// authenticated takes out the connection from an address.
+func (l *listener) authenticated(remote string) {
 	l.release(func(c *conn) bool { return c.remote == remote })
 }
 

@@ -62,7 +62,7 @@ type Options struct {
 	// further one gets 429.
 	People  *people.Registry
 	Budget  *budget.Budget // of Server, for the metrics
-	Waiting func() int     // counts the running calls that wait for the API
+	Waiting func() int     // counts the running calls that wait for the rate limit
 	Access  Access
 	Metrics *Metrics
 
@@ -93,7 +93,7 @@ type instance struct {
 // connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
 // rest is cancelled. Detached calls end with o.Server. The error is nil after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
-	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	untilEnd, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer cancel(nil)
@@ -102,7 +102,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		Options:  o,
 		listener: newListener(ln),
 		ctx:      ctx,
-		untilEnd: calls,
+		untilEnd: untilEnd,
 		running:  running{calls: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
@@ -132,11 +132,12 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Loops {
-		loops.Go(func() { run(calls) })
+		loops.Go(func() { run(untilEnd) })
 	}
 
 	select {
 	case err := <-failed:
+		o.Lines.Flush()
 		return err
 	case <-ctx.Done():
 	}

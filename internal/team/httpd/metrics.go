@@ -193,7 +193,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
 	if c.RefusedBy != "" {
-		m.limited.add(1, "%s,limit=%q", caller, c.RefusedBy)
+		m.limited.add(n, "%s,limit=%q", caller, c.RefusedBy)
 	}
 
 	priced := fmt.Sprintf("%s,model=%q",

@@ -44,7 +44,7 @@ type issuer struct {
 	published atomic.Pointer[published]
 
 	// waiting are the requests with unknown keys or wrong signatures. A read closes the channels
-	// of those that were there when it began: one that goes on may miss a new key.
+	// of those that were there when it began: a read under way may miss a new key.
 	waiting chan chan struct{}
 
 	// Only readLoop uses the fields below.

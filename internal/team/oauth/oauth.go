@@ -90,7 +90,7 @@ func New(o Options) (*Resource, error) {
 			url:     u,
 			client:  o.Client,
 			log:     o.Log.With("issuer", u),
-			waiting: make(chan chan struct{}, maxWaiting-1), // one more is first, in readLoop
+			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop has one more
 		}
 		i.published.Store(&published{unmatched: errUnavailable})
 		r.issuers[u] = i
