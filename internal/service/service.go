@@ -109,7 +109,7 @@ func New(o Options) (*Service, error) {
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
-		Config:   o.Config, // with --offline, too, as --show-config shows it
+		Config:   o.Config, // as --show-config shows it: not the copy for --offline
 		Warnings: o.warnings(cfg, logErr, warning),
 		Advisor:  o.advisor(cfg),
 		Profiles: byTool,

@@ -14,6 +14,7 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -86,8 +87,22 @@ func (c *Call) Send(ev Event) {
 	}
 }
 
+// The context of a call ends with one of these causes. All but ErrLeftToAPI cancel its response at
+// the API, if that runs in the background.
+//
+//	context.Canceled      its client has left, or cancels it
+//	server.ErrCancelled   its client cancels it over HTTP, also before a late answer has an id
+//	answer.TimeoutError   the time limit of calls
+//	answer.ErrShutdown    the process ends
+//	ErrWaiting            it still waits at its WaitUntil: the API has begun nothing
+//	ErrLeftToAPI          the process ends, and the call was detached
+
 // ErrWaiting is the cause of the end of a call at its WaitUntil.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
+
+// ErrLeftToAPI is the cause of a context that ends without cancelling its background response at
+// the API.
+var ErrLeftToAPI = errors.New("the response goes on at the API")
 
 // WaitContext returns a context for waiting.
 func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -153,7 +153,3 @@ const CodeTooLarge = "too_large"
 func TooLarge(message string) *Error {
 	return &Error{Kind: KindFailed, Code: CodeTooLarge, Message: message}
 }
-
-// ErrLeftToAPI is the cause of a context that ends without cancelling its background response at
-// the API.
-var ErrLeftToAPI = errors.New("the response goes on at the API")

@@ -166,8 +166,8 @@ func (s *Server) runInSlot(
 // observes the end. The call is given back if it has sent nothing, or ends with ErrWaiting. A
 // response in the background has two more ends:
 //   - When this process ends, the API goes on (ErrLeftToAPI). What is reserved counts as used, as
-//     llm has counted the request as Begun. The process that reads the end of the response corrects
-//     that, and observes the end (settleResponse).
+//     llm has counted the request as Begun. With a store and a limit, the process that reads the
+//     end of the response corrects that, and observes the end (settleResponse).
 //   - Another process has read its end, and has observed it. What is reserved counts as used.
 func (s *Server) settle(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,

@@ -76,7 +76,9 @@ func (s *Server) await(
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
-	c.Tool = task.Tool // the call of the task has taken the quota, and is the one that is observed
+	// The call of the task has taken the quota, and is the one that is observed. If another process
+	// runs it, c stands for it: see settleResponse.
+	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
 	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.forClient.Load().Within, resultTime))
 	if state.Works() {

@@ -125,7 +125,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	switch {
 	case m.Method == "":
 		return nil // a response; the server sends no requests
-	case m.ID.Exists():
+	case m.ID.Exists(): // a request: see below
 	case m.Method == "notifications/cancelled":
 		return c.cancel(m.Params)
 	default:

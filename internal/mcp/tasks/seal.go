@@ -45,9 +45,9 @@ func seal(o answer.Origin, secret string, by []byte) string {
 	return encoding.EncodeToString(sealed)
 }
 
-// open returns the origin in an id that was sealed with one of the secrets for its owner, and false
-// for any other id.
-func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
+// unseal returns the origin in an id that was sealed with one of the secrets for its owner, and
+// false for any other id.
+func unseal(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
 		return o, false

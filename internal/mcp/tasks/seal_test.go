@@ -32,7 +32,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("id %q is not random", id)
 	}
 
-	got, ok := open(id, both, alice)
+	got, ok := unseal(id, both, alice)
 	if got != task || !ok {
 		t.Errorf("opened %t, %+v, want %+v", ok, got, task)
 	}
@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 		{"line break", id + "\n", alice},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := open(tt.id, both, tt.owner)
+			got, ok := unseal(tt.id, both, tt.owner)
 			if ok {
 				t.Errorf("opened %+v", got)
 			}

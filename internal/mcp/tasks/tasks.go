@@ -93,8 +93,9 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the detached tasks that run here, and does not wait for them: what they have reserved
-// counts as used. A response in the background of the API goes on; any other is lost.
+// Close ends the detached tasks that run here, and does not wait for them: if the process ends
+// first, what they have reserved counts as used. A response in the background of the API goes on;
+// any other is lost.
 func (s *Tasks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +274,7 @@ func (s *Tasks) open(id, person string) *Task {
 	if s.o.API == nil {
 		return nil
 	}
-	origin, ok := open(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
+	origin, ok := unseal(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
 	if !ok {
 		return nil
 	}

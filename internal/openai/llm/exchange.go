@@ -98,7 +98,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 	defer cancel()
 	err := x.waitForTurn(waits)
 	if err != nil {
-		return nil, x.client.failed(waits, err, x.attempt-1), 0
+		return nil, x.client.failed(waits, err, x.attempt-1), 0 // its cause may be ErrWaiting
 	}
 	if ctx.Err() != nil { // as its turn came
 		x.ticket.Undecided()
@@ -199,8 +199,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a
 	// 5xx it must not. But only 504 and above count as cost: the API answers 500 to 503 itself,
 	// without tokens.
-	mayHaveBegun := !answered || failure.Status >= http.StatusInternalServerError
-	if mayHaveBegun {
+	mayBeTaken := !answered || failure.Status >= http.StatusInternalServerError
+	if mayBeTaken {
 		x.call.WaitUntil = time.Time{}
 	}
 	if answered && failure.Status < http.StatusGatewayTimeout {

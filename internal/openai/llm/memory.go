@@ -30,7 +30,7 @@ type memory struct {
 	parameters expire.Map[refusedParam, evidence]
 
 	// found is when a GET last found a background response of a model. A server without one may
-	// have no GET.
+	// have no GET. nil is no entry.
 	found expire.Map[string, *time.Time]
 }
 

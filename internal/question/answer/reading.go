@@ -159,15 +159,15 @@ func (r *reading) addSteps(search call.Item) {
 
 // document is the text of the answer. The names of at most limit sources without a URL count as
 // links.
-func (r *reading) document(limit int) (text string, doc *cite.Document) {
+func (r *reading) document(limit int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range r.found {
 		if c.URL != "" && !c.IsPage() && len(names) < limit {
 			names = append(names, c.URL)
 		}
 	}
-	text = strings.Join(r.content.texts, "\n\n")
-	return text, cite.NewDocument(text, names...)
+	whole = strings.Join(r.content.texts, "\n\n")
+	return whole, cite.NewDocument(whole, names...)
 }
 
 // sources returns what the answer can cite, each source once: first the pages of the list that ends
@@ -175,7 +175,7 @@ func (r *reading) document(limit int) (text string, doc *cite.Document) {
 // that any message cites count (a commentary may cite what the answer rests on), or else, after a
 // search, those that the text links to. The pages that the searches found count if there are no
 // others. Sources without a URL are always among them. Pages of blocked domains are not.
-func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
+func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 	hidden := cite.NewHosts(r.blocked)
 	var list []cite.Citation
 	// The index in list by PageKey. A source without URL and name has none.
@@ -201,7 +201,7 @@ func (r *reading) sources(text string, doc *cite.Document) []cite.Citation {
 	}
 	cited := add(r.content.cites) || add(r.citedAny)
 	if r.searched && !cited {
-		add(cite.Linked(text, cut))
+		add(cite.Linked(whole, cut))
 	}
 	if len(list) == 0 {
 		add(r.found)

@@ -177,6 +177,12 @@ func (s share) bucket() int64 { return int64(s) % 16 }
 // thousandth, so that no reply names this bucket as the fullest.
 const onceParts = 10_000
 
+// The parts that the changes of a bucket of once use: a refusal tells which of them was first.
+const (
+	byFirst    = 1
+	byGiveBack = 9 // of a call that may have been taken
+)
+
 // once returns a bucket that refuses the second change: it must be full. The r is no hexadecimal
 // digit, so that take.lua keeps no index of it.
 func once(of unit, kind, name string) bucketChange {
@@ -185,7 +191,7 @@ func once(of unit, kind, name string) bucketChange {
 		key:    kind + ":r" + idOf(name),
 		limit:  onceParts,
 		need:   onceParts,
-		use:    1,
+		use:    byFirst,
 		minute: noMinute,
 	}
 }

@@ -240,9 +240,9 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 // its start. The minute of the changes is negative: so many minutes after the start.
 func (s *Store) giveBack(name string, changes []bucketChange) {
 	start := startOf(name)
-	start.use = 9 // that of the call has used 1
-	once := once(started, "back", name)
-	s.keep(kept{append([]bucketChange{once}, changes...), &start})
+	start.use = byGiveBack
+	back := once(started, "back", name)
+	s.keep(kept{append([]bucketChange{back}, changes...), &start})
 }
 
 // keep keeps a change for applyKept.
@@ -272,7 +272,7 @@ func (s *Store) applyKept() {
 		}
 
 		r, o := s.apply([]bucketChange{*k.start})
-		if r.refused == 1 && r.used == 1 { // it has taken the call, in the minute of the reply
+		if r.refused == 1 && r.used == byFirst { // it has taken the call, in the minute of the reply
 			changes := slices.Clone(k.changes)
 			for i := range changes {
 				changes[i].minute = r.minute - changes[i].minute

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-const maxBytes = 64 << 20 // of all requests at a time; of one person a quarter
+const maxBytes = 64 << 20 // of all requests at a time; a quarter of one person, if people have a bound
 
 // Busy is why a request is refused that may be sent again later.
 type Busy struct {

@@ -159,6 +159,8 @@ func (a Access) requireToken(
 			return
 		}
 
+		res.instance.listener.authenticated(r.RemoteAddr)
+
 		// The token is good. Only the SDK's own check can pass its token info on to the tools.
 		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 			extra := map[string]any{server.PersonKey: person}

@@ -29,9 +29,9 @@ const (
 	overdueTime  = 100 * time.Millisecond // of each
 )
 
-// listener bounds its unauthenticated connections: those none of whose requests has reached admit,
-// for which a valid token is needed where there are tokens. A further connection waits until a
-// request of one of these reaches admit, or until one is closed: each has tokenTime then.
+// listener bounds its unauthenticated connections: those without a request that had a valid token,
+// or without tokens, without one that has reached instance.admit. A further connection waits until
+// one of these has had such a request, or is closed: each has tokenTime then.
 type listener struct {
 	net.Listener
 

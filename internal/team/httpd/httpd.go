@@ -85,7 +85,7 @@ type instance struct {
 	listener *listener
 	ctx      context.Context // done when the server shuts down
 	untilEnd context.Context // done when the calls in flight are cancelled
-	draining atomic.Bool     // the notice time is over: idle connections are closed, and People refuses calls
+	draining atomic.Bool     // the notice time is over: connections that become idle are closed, People refuses calls
 	running  running         // calls that a notification can cancel
 }
 
