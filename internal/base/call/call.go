@@ -58,12 +58,12 @@ type Used struct {
 	RootsErr   error             // llm: the RootsError of the last request; openai-go does not pass it on
 
 	// Ahead is how many calls are before this one: llm sets it while the call waits, and people
-	// when its wait for a slot ends.
+	// when its wait ends without a slot.
 	Ahead int
 
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none
 	NearLimit  string // budget: what is used of a quota that is nearly used up; "": none is
-	Unreserved bool   // budget: there is a store, and it has reserved nothing for the call
+	Unreserved bool   // budget: no store has reserved anything for the call
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.
@@ -87,14 +87,13 @@ func (c *Call) Send(ev Event) {
 	}
 }
 
-// The context of a call ends with one of these causes. All but ErrLeftToAPI cancel its response at
-// the API, if that runs in the background.
+// The context of a call ends with one of these causes, among others. All but ErrLeftToAPI cancel its
+// response at the API, if that runs in the background.
 //
 //	context.Canceled      its client has left, or cancels it
 //	server.ErrCancelled   its client cancels it over HTTP, also before a late answer has an id
 //	answer.TimeoutError   the time limit of calls
 //	answer.ErrShutdown    the process ends
-//	ErrWaiting            it still waits at its WaitUntil: the API has begun nothing
 //	ErrLeftToAPI          the process ends, and the call was detached
 
 // ErrWaiting is the cause of the end of a call at its WaitUntil.

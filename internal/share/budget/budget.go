@@ -131,7 +131,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	r, o := b.Store.apply(inStore)
 	taken.stored = o == storeDone
 	taken.storeUntil = r.minute
-	c.Unreserved = b.Store != nil && !taken.stored
+	c.Unreserved = !taken.stored
 	if o == storeUnsure { // what it may have taken is given back, and the call is as one without the store
 		b.Store.giveBack(name, b.changes(taken.person, change{
 			use:     amount{calls: -1},

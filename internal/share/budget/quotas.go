@@ -177,10 +177,10 @@ func (s share) bucket() int64 { return int64(s) % 16 }
 // thousandth, so that no reply names this bucket as the fullest.
 const onceParts = 10_000
 
-// The parts that the changes of a bucket of once use: a refusal tells which of them was first.
+// What is used of the bucket of a start tells who was first, for an hour: in that one part refills.
 const (
-	byFirst    = 1
-	byGiveBack = 9 // of a call that may have been taken
+	byCall     = 2
+	byGiveBack = 1 // of a call that may have been taken
 )
 
 // once returns a bucket that refuses the second change: it must be full. The r is no hexadecimal
@@ -191,7 +191,7 @@ func once(of unit, kind, name string) bucketChange {
 		key:    kind + ":r" + idOf(name),
 		limit:  onceParts,
 		need:   onceParts,
-		use:    byFirst,
+		use:    1,
 		minute: noMinute,
 	}
 }
@@ -200,9 +200,13 @@ func once(of unit, kind, name string) bucketChange {
 // for 25 hours at most.
 func endOf(response string) bucketChange { return once(settled, "end", response) }
 
-// startOf returns a bucket that remembers for an hour that the store has taken a call, by a random
+// startOf returns a bucket that remembers for two hours that the store has taken a call, by a random
 // name.
-func startOf(call string) bucketChange { return once(started, "call", call) }
+func startOf(call string) bucketChange {
+	start := once(started, "call", call)
+	start.use = byCall
+	return start
+}
 
 // name is that of a person in the store.
 func (b *Budget) name(p call.Person) string {

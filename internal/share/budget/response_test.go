@@ -95,6 +95,9 @@ func TestSettleResponse(t *testing.T) {
 					var err string
 					taken, err = takeCall(replicas[0].Budget, c)
 					compare.Equal(t, "error", err, "")
+				case "alone": // a process without a store has taken it
+					_, err := takeCall(New(ofResponses), c)
+					compare.Equal(t, "error", err, "")
 				case "ends":
 					taken.Response = response
 					count(taken.Settle(reading(n), true))

@@ -272,7 +272,7 @@ func (s *Store) applyKept() {
 		}
 
 		r, o := s.apply([]bucketChange{*k.start})
-		if r.refused == 1 && r.used == byFirst { // it has taken the call, in the minute of the reply
+		if r.refused == 1 && r.used == byCall { // it has taken the call, in the minute of the reply
 			changes := slices.Clone(k.changes)
 			for i := range changes {
 				changes[i].minute = r.minute - changes[i].minute

@@ -366,7 +366,7 @@ func TestStored(t *testing.T) {
 		of + "hour:" + id("token:alice"): `^(1|0.99\S*) \d{16} 4 =alice$`,
 		of + "hour:" + id("token:bob"):   `^(1|0.99\S*) \d{16} 4$`,
 		of + "end:r" + id("resp_1"):      `^1 \d{16} 10000$`,
-		of + "call:r":                    `^1 \d{16} 10000$`, // of each call
+		of + "call:r":                    `^2 \d{16} 10000$`, // of each call
 		of + "probe":                     `^1 \d{16} 3600$`,
 		of + "day:":                      "^$", // indexes
 		of + "hour:":                     "^$",
