@@ -71,6 +71,13 @@ func TestPolicyWarning(t *testing.T) {
 		}
 		r.warned(t, warning, want)
 		compare.Equal(t, "fails", r.Store.Failing(), 0)
+		for began := time.Now(); time.Since(began) < 10*time.Second; { // until the account has asked
+			refusals, _ := redis.Values(server.Do("ACL", "LOG"))
+			if len(refusals) > 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 		server.Do("ACL", "SETUSER", "mcp", "+info")
 	}
 }
