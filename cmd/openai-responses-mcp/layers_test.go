@@ -63,8 +63,8 @@ var layers = []layer{
 	{"plain", "", session("responses: {stream: false}\n")},
 	{"streamed", "", session("responses: {stream: true}\n")},
 	{"background", "", session(inBackground)},
-	{"late", "1100ms", session("server: {answer_within_ms: 1000}\n")},
-	{"late, in the background", "1100ms", session("server: {answer_within_ms: 1000}\n" + inBackground)},
+	{"late", "2500ms", session("server: {answer_within_ms: 1000}\n")},
+	{"late, in the background", "2500ms", session("server: {answer_within_ms: 1000}\n" + inBackground)},
 }
 
 // session begins a session on stdio with a configuration.
@@ -126,7 +126,7 @@ func today() string {
 // One case of each kind of answer and error is the same through all layers. Only over HTTP an error
 // has words for people who cannot change the settings.
 func TestLayers(t *testing.T) {
-	compare.SkipShort(t, "waits 4 s")
+	compare.SkipShort(t, "waits 7 s")
 	t.Parallel()
 	rows := append(compare.Rows[layersRow](t, "layers"), longAnswer(t))
 	for _, l := range layers {
