@@ -278,20 +278,29 @@ func TestLateInTime(t *testing.T) {
 	}
 }
 
+// elsewhere returns a server whose calls are not late. It has waited for the late answer to a query
+// in vain, for resultTime, and answers with the id that is returned.
+func (p *peer) elsewhere(a *api, query string) (other *peer, next string) {
+	p.Helper()
+	_, working := p.ask(query)
+	id := working.Get("id").Str
+
+	other = newPeer(p.T, a.overHTTP)
+	began := time.Now()
+	_, second := other.await(id)
+	next = id + ".2"
+	other.want(second, `"status":"working","id":"`+next+`"`)
+	compare.Equal(p, "wait", time.Since(began), resultTime)
+	return other, next
+}
+
 // A server whose calls are not late answers for the ids of others, and does not list the tool. The
 // id is that of the last retry.
 func TestLateElsewhere(t *testing.T) {
 	a := &api{tool: "answer"}
 	inSession(t, func(p *peer) {
-		_, working := p.ask("retried")
-		id := working.Get("id").Str
-
-		other := newPeer(p.T, a.overHTTP)
-		began := time.Now()
-		_, second := other.await(id)
-		other.want(second, `"status":"working","id":"`+id+`.2"`)
-		compare.Equal(p, "wait", time.Since(began).Round(time.Second), resultTime)
-		over, _ := other.await(id + ".2")
+		other, next := p.elsewhere(a, "retried")
+		over, _ := other.await(next)
 		other.want(over, `\"answer\":\"`)
 
 		list := other.request("tools/list", withTasks, `"x":1`)
@@ -303,14 +312,7 @@ func TestLateElsewhere(t *testing.T) {
 func TestLateSilent(t *testing.T) {
 	a := &api{tool: "answer"}
 	inSession(t, func(p *peer) {
-		_, working := p.ask("silent")
-		id := working.Get("id").Str
-
-		other := newPeer(p.T, a.overHTTP)
-		began := time.Now()
-		_, second := other.await(id)
-		other.want(second, `"status":"working","id":"`+id+`.2"`)
-		compare.Equal(p, "wait", time.Since(began), resultTime)
+		p.elsewhere(a, "silent")
 		time.Sleep(10 * time.Second) // until the request to the API has ended, too
 	}, a.overHTTP, late)
 }
