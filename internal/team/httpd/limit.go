@@ -23,7 +23,9 @@ const (
 func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)
-		s.listener.authenticated(r.RemoteAddr)                    // also of an anonymous client
+		if !s.Access.Authenticates() { // else requireToken has done it
+			s.listener.authenticated(r.RemoteAddr)
+		}
 		_ = res.control.SetReadDeadline(time.Now().Add(readTime)) // of the body
 		b := &body{
 			Reader: http.MaxBytesReader(w, r.Body, maxBody),
