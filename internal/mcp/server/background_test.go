@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
 const (
@@ -288,7 +287,11 @@ func TestRestart(t *testing.T) {
 				}
 				return answer, err
 			}
-			store, end := anyStore(t)
+			store := budget.NewStore(nil, slog.New(slog.DiscardHandler))
+			_, err := store.SetURL("redis://store")
+			if err != nil {
+				t.Fatal(err)
+			}
 			restarted := func(o *Options) {
 				o.LongCalls.API.Fetch = fetch
 				o.Budget = budget.New(budget.Options{
@@ -297,6 +300,7 @@ func TestRestart(t *testing.T) {
 				})
 			}
 			inSession(t, func(p *peer) {
+				store.Dial = redistest.Passing(p.T, 0)
 				id := p.start(tt.Query)
 				time.Sleep(time.Second)
 				p.server.Close()
@@ -324,40 +328,8 @@ func TestRestart(t *testing.T) {
 				}
 				compare.Equal(p, "ends", cmp.Or(strings.Join(ends, " "), "nothing"), tt.Outcome)
 				compare.Equal(p, "observed where it began", len(*p.calls), 0)
-				end()
 			}, a.overHTTP)
 		})
-	}
-}
-
-// anyStore returns a store in which no limit is reached and no response was settled. end ends its
-// connections.
-func anyStore(t *testing.T) (store *budget.Store, end func()) {
-	store = budget.NewStore(nil, slog.New(slog.DiscardHandler))
-	var conns []net.Conn
-	store.Dial = func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		conns = append(conns, server)
-		go func() {
-			command := make([]byte, 1<<16)
-			for {
-				_, err := server.Read(command)
-				if err != nil {
-					return
-				}
-				_, _ = io.WriteString(server, "*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
-			}
-		}()
-		return client, nil
-	}
-	_, err := store.SetURL("redis://store")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store, func() {
-		for _, conn := range conns {
-			_ = conn.Close()
-		}
 	}
 }
 

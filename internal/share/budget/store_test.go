@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -138,34 +137,12 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// passing returns what connects to a store in which no limit is reached. A use takes a time, and a
-// connection ends after half a minute without one.
-func passing(t *testing.T, takes time.Duration) func(context.Context, string, string) (net.Conn, error) {
-	return func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		t.Cleanup(func() { _ = server.Close() })
-		go func() {
-			defer server.Close()
-			for command := make([]byte, 1<<16); ; {
-				_ = server.SetReadDeadline(time.Now().Add(time.Minute / 2))
-				_, err := server.Read(command)
-				if err != nil {
-					return
-				}
-				time.Sleep(takes)
-				_, _ = io.WriteString(server, "*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
-			}
-		}()
-		return client, nil
-	}
-}
-
 // A store does not fail because many calls wait for each other.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 2 * useTime / 5
 		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
-		r.Store.Dial = passing(t, takes)
+		r.Store.Dial = redistest.Passing(t, takes)
 
 		var all sync.WaitGroup
 		began := time.Now()
@@ -182,7 +159,7 @@ func TestAtOnce(t *testing.T) {
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
-		r.Store.Dial = passing(t, 0)
+		r.Store.Dial = redistest.Passing(t, 0)
 		r.calls("alice", 1)
 		time.Sleep(40 * time.Second)
 		r.calls("alice", 1)
