@@ -47,7 +47,7 @@
 //	which requests get 429                 people   Registry.TakeRequest, Registry.TakeBytes
 //	which calls a quota refuses            budget   Budget.Take
 //	what a call gives back at its end      budget   Taken.Settle
-//	which tools and arguments are listed   server   tools, schema
+//	which tools and arguments are listed   server   tools, inputSchema
 //	which arguments are valid              answer   Parse, Argument.Set
 //	why a call waits for other calls       people   Registry.Acquire
 //	whether a failure is a result          server   Server.failure

@@ -25,14 +25,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// PersonKey is the key of the call.Person in the Extra of an auth.TokenInfo.
+// PersonKey is the key under which package httpd stores the call.Person in auth.TokenInfo.Extra.
 const PersonKey = "person"
 
-// newCall returns the call of a request for a tool.
+// newCall returns a new call.Call with what a request and its headers tell about the caller. tool
+// may be "": handleTask sets it once it knows the task.
 func newCall(req mcp.Request, tool string) *call.Call {
-	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // there is none over stdio
+	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
-		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
+		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // a proxy may set it
 		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
@@ -45,20 +46,21 @@ func newCall(req mcp.Request, tool string) *call.Call {
 	return c
 }
 
-// traceparentGrammar is that of https://www.w3.org/TR/trace-context.
+// traceparentGrammar matches a traceparent of version 00 (https://www.w3.org/TR/trace-context).
 var traceparentGrammar = text.Regexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// clientInfo returns the name and version of a client, and "" for a client of 2025-06-18 over HTTP,
-// which tells them only in initialize: another server may have answered that.
+// clientInfo returns the client of a request as name/version, or "" if it is not known. Over HTTP,
+// clients of 2025-06-18 name themselves only in initialize, which another server may have answered.
 func clientInfo(req mcp.Request) string {
-	info := implementation(req)
+	info := clientImplementation(req)
 	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
 }
 
-// implementation returns what the client of a request says about itself, at best.
-func implementation(req mcp.Request) mcp.Implementation {
+// clientImplementation returns how the client of a request describes itself, or the zero value if
+// that is not known.
+func clientImplementation(req mcp.Request) mcp.Implementation {
 	params, _ := req.GetParams().(*mcp.InitializeParams)
-	if params != nil && params.ClientInfo != nil { // the session has it after the result
+	if params != nil && params.ClientInfo != nil { // the session has it only after initialize
 		return *params.ClientInfo
 	}
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
@@ -68,7 +70,8 @@ func implementation(req mcp.Request) mcp.Implementation {
 	return *info
 }
 
-// personOf returns the person whose token a request has; nil: an anonymous caller.
+// personOf returns the person that the token of a request belongs to. Without a token (nil) the
+// caller is anonymous.
 func personOf(token *auth.TokenInfo) call.Person {
 	if token == nil {
 		return call.Person{Name: call.Anonymous}
@@ -77,15 +80,15 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers a call, which ends with ctx, that of its request, or with session, which over HTTP
-// ends with the request or after the drain.
+// call answers tools/call. A call that is not detached ends when ctx or session is done: ctx is the
+// context of its request; session is, over HTTP, done with the request or after the drain.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
 	known := slices.ContainsFunc(s.forClient.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.LongCalls.API != nil {
-		known = true // another server may have sealed the id
+		known = true // not listed here, but another server may have sealed the id
 	}
 	if !known {
 		return nil, unknownTool(name)
@@ -105,7 +108,7 @@ func (s *Server) call(
 
 	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
 	s.logCall(name, args, q.Query)
-	var taken *budget.Taken // settle corrects it
+	var taken *budget.Taken // settle corrects it at the end of the call
 	if err == nil && s.options.ObserveStart != nil {
 		s.options.ObserveStart(c)
 	}
@@ -127,24 +130,27 @@ func (s *Server) call(
 
 	if s.options.LongCalls.Shared { // the session ends with the request
 		context.AfterFunc(session, func() {
-			if errors.Is(context.Cause(session), ErrCancelled) { // by package httpd, before the client had the id
+			// Package httpd has cancelled the session before the client had the id of the task.
+			if errors.Is(context.Cause(session), ErrCancelled) {
 				s.tasks.Cancel(context.WithoutCancel(session), task, c)
 			}
 		})
 	}
 	if task.Polled {
-		return created(task), nil
+		return createdResult(task), nil
 	}
 	return s.workingResult(req, task.ID), nil
 }
 
-// logCall writes to the debug log what a call asks, without its words.
+// logCall logs a call at debug level: the names of its arguments and the length of its question,
+// but none of their text.
 func (s *Server) logCall(name string, args gjson.Result, query string) {
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
 
-// runInSlot waits for a slot, and runs the call of a task. A panic fails this call only.
+// runInSlot waits for a slot, asks the question of a call, and settles what the call has used. A
+// panic becomes the error of this call. t is the task of the call.
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
@@ -162,26 +168,29 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// settle notes what the call of a task has used when it ends, as far as the API has said it, and
-// observes the end. The call is given back if it has sent nothing, or ends with ErrWaiting. A
-// response in the background has two more ends:
-//   - When this process ends, the API goes on (ErrLeftToAPI). What is reserved counts as used, as
-//     llm has counted the request as Begun. With a store and a limit, the process that reads the
-//     end of the response corrects that, and observes the end (settleResponse).
-//   - Another process has read its end, and has observed it. What is reserved counts as used.
+// settle is called when the call of a task has ended. It replaces what the quotas have reserved for
+// the call with what the call has used, as far as the API has reported it, and observes the end. A
+// call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
+// background has two more ends:
+//   - This process ends, and the response goes on at the API (ErrLeftToAPI). What is reserved
+//     counts as used, because llm has counted the request in Begun. With a store and a limit, the
+//     process that reads the end of the response corrects that, and observes the end
+//     (settleResponse).
+//   - Another process has already read the end of the response, and has observed it. What is
+//     reserved counts as used: that process has noted the difference.
 func (s *Server) settle(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
-	free := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
+	givesBack := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	response := s.tasks.StopSealing(t)
+	sealedResponse := s.tasks.StopSealing(t)
 	if leftToAPI {
-		taken.Left = response != ""
+		taken.Left = sealedResponse != ""
 	} else {
-		taken.Response = response // another process may have settled it
+		taken.Response = sealedResponse // another process may have settled it
 	}
-	first := taken.Settle(c, !free)
+	first := taken.Settle(c, !givesBack) // false: another process has settled it
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}
@@ -190,7 +199,7 @@ func (s *Server) settle(
 	}
 }
 
-// recoverCall, when deferred, turns a panic into the error of a call.
+// recoverCall must be deferred. It logs a panic, and sets *err to an internal error.
 func (s *Server) recoverCall(tool string, err *error) {
 	p := recover()
 	if p == nil {
@@ -201,17 +210,17 @@ func (s *Server) recoverCall(tool string, err *error) {
 	*err = call.KindInternal.Errorf("internal error")
 }
 
-// isWatched reports whether the client of a request asks for messages about its call.
+// isWatched reports whether the client of a request asks for progress notifications.
 func isWatched(req *mcp.CallToolRequest) bool {
 	switch req.Params.GetProgressToken().(type) {
-	case string, float64: // as the protocol has it
+	case string, float64: // the types that the protocol allows
 		return true
 	}
 	return false
 }
 
-// watch sends messages about a call to the client of a request, if the client asks for them. No
-// message is sent after stop returns.
+// watch starts to send progress notifications about a call to the client of a request, if the
+// client asks for them. None is sent after stop returns.
 func watch(
 	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress,
 ) (stop func()) {
@@ -221,8 +230,8 @@ func watch(
 
 	ctx, cancel := context.WithCancel(ctx)
 	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
-	var messages sync.WaitGroup
-	messages.Go(func() {
+	var sender sync.WaitGroup
+	sender.Go(func() {
 		progress.Watch(ctx, func(message string) error {
 			p.Progress++
 			p.Message = message
@@ -231,28 +240,24 @@ func watch(
 	})
 	return func() {
 		cancel()
-		messages.Wait()
+		sender.Wait()
 	}
 }
 
-// outcomes has the outcomes of calls that have no answer, but did not fail.
-var outcomes = map[call.Kind]string{
-	call.KindCanceled:  OutcomeCancelled,
-	call.KindArguments: OutcomeInvalid,
-	call.KindLimited:   OutcomeLimited,
-}
-
-// settleResponse notes and observes the end of a response, as that of its call, if it is the first
-// to do so: the process that ran the call may have ended. It notes nothing of an error that says
-// nothing of the cost: the process that ran the call may know more, and otherwise what was reserved
-// counts.
+// settleResponse is called when this process has read the end of a response whose call another
+// process runs, or ran (tasks.Options.EndedElsewhere). It notes what the response has used, and
+// observes its end as the end of the call, unless another process has done so before. c is the call
+// of the request that read the end.
+//
+// An error without a usage is not noted: the process that ran the call may know more. If it does
+// not, what it has reserved counts.
 func (s *Server) settleResponse(
-	c *call.Call, from answer.Origin, a *answer.Answer, err error,
+	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
 	ended := *c
 	ended.Attempts = 1
-	ended.Unreserved = from.Unreserved
-	took := time.Since(from.Created)
+	ended.Unreserved = origin.Unreserved
+	took := time.Since(origin.Created)
 	if a != nil {
 		took = a.Meta.Elapsed
 		ended.Time = took
@@ -261,15 +266,22 @@ func (s *Server) settleResponse(
 		if a == nil {
 			return
 		}
-		ended.Unreported = 1
+		ended.Unreported = 1 // with Begun: it counts as what its tool reserves
 		ended.Begun = 1
 	}
-	if s.options.Budget.SettleResponse(&ended, from.Response) {
+	if s.options.Budget.SettleResponse(&ended, origin.Response) {
 		s.observe(&ended, took, a, err)
 	}
 }
 
-// observe reports how a call ended.
+// outcomes are the outcomes of errors, by kind. Errors of other kinds are OutcomeError.
+var outcomes = map[call.Kind]string{
+	call.KindCanceled:  OutcomeCancelled,
+	call.KindArguments: OutcomeInvalid,
+	call.KindLimited:   OutcomeLimited,
+}
+
+// observe passes the end of a call to Options.Observe.
 func (s *Server) observe(c *call.Call, took time.Duration, a *answer.Answer, err error) {
 	if s.options.Observe == nil {
 		return

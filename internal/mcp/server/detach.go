@@ -12,38 +12,43 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// LongCalls says which calls go on without their requests, and where. The zero value is none.
-// Tasks.Detach (package tasks) lets them go.
+// LongCalls says which calls may be detached from their requests (tasks.Tasks.Detach), and where
+// they go on: in this process, or at the API. The zero value detaches none.
 //
 //	                Polled: tools with call.Tool.Pollable   Within: late answers of all tools
-//	stdio           here, at once                       here, after Within
-//	stdio with API  here, once the API has named the    here, after Within
-//	                response, or after 2 s
-//	HTTP            no call                             no call
-//	HTTP with API   at the API, once it has named the   at the API, after Within; a GET looks for
-//	                response and a GET finds it         the response after half of that, or later
+//	stdio           this process, at once                   this process, after Within
+//	stdio with API  this process, once the API has named    this process, after Within
+//	                the response, or after 2 s
+//	HTTP            no call                                 no call
+//	HTTP with API   the API, once it has named the          the API, after Within; a GET looks for the
+//	                response and a GET finds it             response after half of that, or later
 //
-// A call goes on at the API only once the API has named its response. So with Shared, at the end of
-// Within, a call that still waits for other calls ends with the status waiting (call.ErrWaiting),
-// also a call that its client would poll. A call that is sent and whose response has no name yet
-// waits beyond Within: its answer would be lost.
+// A call can go on at the API only once the API has named its response. So with Shared, a call that
+// still waits for a slot or for the rate limit at the end of Within ends with the status waiting
+// (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose response has
+// no name yet, is detached later than Within: without the name its answer would be lost.
 //
-// With API means that a tool runs in its background, and that there is a secret for ids. Where the
-// table has no call, Polled is false and Within is 0 (service.LongCalls).
+// "With API" means that a tool runs in the background of the API, and that there is a secret for
+// ids. Where the table says "no call", service.Service.LongCalls sets Polled to false and Within
+// to 0.
 type LongCalls struct {
 	Polled bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
-	// Within is how long a call and answer_result wait for an answer. 0: a call waits for its end,
-	// and answer_result for 20 s (resultTime).
+	// Within is how long a call waits for its answer before it is detached, and how long
+	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTime).
 	Within time.Duration
 
-	API    *tasks.API      // that runs responses in its background; nil: none
-	Shared bool            // requests may reach another process, so only what the API runs goes on
-	EOF    <-chan struct{} // closed when no request can follow; then late calls and answer_result wait for answers
+	API    *tasks.API // runs responses in the background; nil: none
+	Shared bool       // later requests may reach another process, so calls go on only at the API
+
+	// EOF is closed when no request can follow. Late calls and answer_result then wait for the end
+	// of the call.
+	EOF <-chan struct{}
 }
 
-// ask answers a question, or returns the task that goes on with it: one of the three results is not
-// nil.
+// ask runs a call until it has an answer, has failed or is detached. Exactly one of the three
+// results is not nil: the task if the call goes on without its request, else the answer or the
+// error.
 func (s *Server) ask(
 	ctx context.Context,
 	req *mcp.CallToolRequest,
@@ -51,20 +56,20 @@ func (s *Server) ask(
 	q answer.Question,
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
-	long := s.options.LongCalls
+	longCalls := s.options.LongCalls
 	within := s.forClient.Load().Within // LongCalls.Within, unless the client needs another
-	if long.Shared && within > 0 {
+	if longCalls.Shared && within > 0 {
 		c.WaitUntil = time.Now().Add(within)
 	}
 
 	t := s.tasks.Prepare(c, q.ExcludeDomains, s.isPolled(req.Params), isWatched(req), within)
 	if !t.Polled {
-		defer watch(ctx, req, t.Progress)() // before the result is sent
+		defer watch(ctx, req, t.Progress)() // ends before the result is sent
 	}
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
-	if s.tasks.Detach(t, long.Shared) { // false at once for a plain call, which has ended
+	if s.tasks.Detach(t, longCalls.Shared) { // false at once if Run has already waited for the end
 		return t, nil, nil
 	}
 	a, err := t.Result()

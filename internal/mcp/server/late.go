@@ -15,10 +15,10 @@ import (
 
 const (
 	answerResult = "answer_result" // the tool that returns late answers
-	maxResults   = 1_000_000       // working results of a call
+	maxResults   = 1_000_000       // working results of a task (nextID)
 
-	// resultTime is how long answer_result waits on a server without Within, which has no late
-	// answers itself: its clients may have ids of servers with other settings.
+	// resultTime is how long answer_result waits where Within is 0. Such a server has no late
+	// answers of its own, but its clients may have ids of servers with other settings.
 	resultTime = 20 * time.Second
 )
 
@@ -26,8 +26,8 @@ const lateInstructions = "\nA result with status working is not the answer yet: 
 	"answer_result with its id, as often as it takes. With status waiting the question was not " +
 	"asked yet: call the same tool again with the same arguments."
 
-// lateSchema describes answers, working and waiting results.
-const lateSchema = `{
+// lateOutputSchema describes answers, and the results with status working or waiting.
+const lateOutputSchema = `{
 	"type": "object",
 	"properties": {` + answerProperties + `,
 		"status": {"type": "string"},
@@ -37,35 +37,35 @@ const lateSchema = `{
 	}
 }`
 
-// workingResult is the result of a call that goes on. No part of the result is of the API, whose
-// texts are in part written by web pages.
+// workingResult returns the result of a call that goes on as a late answer. It contains no text of
+// the API, which web pages may have written.
 func (s *Server) workingResult(req mcp.Request, id string) *result {
-	return s.object(req, struct {
+	return s.jsonResult(req, struct {
 		Status  string `json:"status"`
 		ID      string `json:"id"`
 		Message string `json:"message"`
-	}{working, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
+	}{statusWorking, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
 		"returns the answer. Do not ask the question again, and do not answer without it."}, nil)
 }
 
-// waiting is the status of a call with call.ErrWaiting.
-const waiting = "waiting"
+// statusWaiting is the status of a call that has ended with call.ErrWaiting.
+const statusWaiting = "waiting"
 
-// waitingResult is the result of a call with call.ErrWaiting. The message has the time, because
-// clients end loops of calls with the same result.
+// waitingResult returns the result of a call that has ended with call.ErrWaiting. The time makes
+// each message different: clients stop a loop of calls that all have the same result.
 func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were " +
 		"ahead. Call the same tool again now, with the same arguments, to wait on. Do not answer " +
 		"without it."
-	return s.object(req, struct {
+	return s.jsonResult(req, struct {
 		Status  string `json:"status"`
 		Ahead   int    `json:"ahead"`
 		Message string `json:"message"`
-	}{waiting, ahead, fmt.Sprintf(format, time.Now().Format(time.TimeOnly), ahead)}, nil)
+	}{statusWaiting, ahead, fmt.Sprintf(format, time.Now().Format(time.TimeOnly), ahead)}, nil)
 }
 
-// await waits for the answer of the late call with an id, and returns what the call would have
-// returned.
+// await answers answer_result. It waits for the end of the task with an id, and returns what the
+// call of the task would have returned, or a working result if the task has not ended in time.
 func (s *Server) await(
 	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, id string,
 ) (mcp.Result, error) {
@@ -76,8 +76,8 @@ func (s *Server) await(
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
-	// The call of the task has taken the quota, and is the one that is observed. If another process
-	// runs it, c stands for it: see settleResponse.
+	// The call of the task has taken the quota, and its end is observed, not the end of c. If
+	// another process runs the call of the task, settleResponse observes c in its place.
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
 	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.forClient.Load().Within, resultTime))
@@ -87,9 +87,10 @@ func (s *Server) await(
 	return s.result(req, task.Tool, state.Answer, state.Err)
 }
 
-// nextID returns the id of the task that a client names, and the id that the client gets next. The
-// first result of the task with the id X has X, the second one X.2, the third one X.3: clients end
-// loops of calls that are all the same. An id that no result has had is that of no task, "".
+// nextID returns the id of the task that the client means by given, and the id that the next
+// working result gives the client. The working results of the task X have the ids X, X.2, X.3 and
+// so on: clients stop a loop of calls that are all the same. Both are "", the id of no task, if no
+// result can have had the id given.
 func nextID(given string) (id, next string) {
 	id, number, numbered := strings.Cut(given, ".")
 	n := 1

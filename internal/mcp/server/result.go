@@ -21,16 +21,17 @@ type result struct {
 	Content    []content       `json:"content"`
 	Structured json.RawMessage `json:"structuredContent,omitempty"`
 	IsError    bool            `json:"isError,omitempty"`
-	Type       string          `json:"resultType,omitempty"` // for clients that know it
+	Type       string          `json:"resultType,omitempty"` // only for clients that know it
 }
 
-// content is a text of a result.
+// content is a block of text in a result.
 type content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// newResult returns a result with a text for the client of a request.
+// newResult returns a result with one text for the client of a request. The names of meta get the
+// prefix of this server; with Settings.NoMeta meta is left out.
 func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *result {
 	r := &result{Content: []content{{"text", body}}}
 	r.Meta = mcp.Meta{}
@@ -40,14 +41,14 @@ func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *r
 	for name, value := range meta {
 		r.Meta[version.Name+"/"+name] = value
 	}
-	if knowsTypes(req) {
+	if knowsResultType(req) {
 		r.Type = "complete"
 	}
 	return r
 }
 
-// object returns a result whose text is the JSON object v.
-func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
+// jsonResult returns a result whose text is v, encoded as a JSON object.
+func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result {
 	body, _ := jsonx.Marshal(v) // strings and numbers are always valid JSON
 	r := s.newResult(req, string(body), meta)
 	if s.options.Settings.Structured {
@@ -56,17 +57,18 @@ func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
 	return r
 }
 
-// knowsTypes reports whether the client of a request knows types of results: it is stateless, or
-// has asked for a later version than that of its session.
-func knowsTypes(req mcp.Request) bool {
+// knowsResultType reports whether the client of a request knows the member resultType: the request
+// follows the version Stateless, or the client has asked for such a version in initialize and got
+// an older one.
+func knowsResultType(req mcp.Request) bool {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	p := session.InitializeParams()
-	later := p != nil && p.ProtocolVersion >= Stateless
-	return later || isStateless(req.GetParams().GetMeta())
+	asked := p != nil && p.ProtocolVersion >= Stateless
+	return asked || isStateless(req.GetParams().GetMeta())
 }
 
-// result returns the result of a call of a tool, which has an answer or an error, for the client of
-// a request.
+// result returns what the client of a request gets for a call that has ended with an answer or an
+// error. tool is the tool of that call.
 func (s *Server) result(
 	req mcp.Request, tool string, a *answer.Answer, err error,
 ) (mcp.Result, error) {
@@ -76,7 +78,7 @@ func (s *Server) result(
 	return s.success(req, a), nil
 }
 
-// usage is how a result shows tokens.
+// usage is a call.Usage as _meta of a result shows it.
 type usage struct {
 	Input      int64 `json:"input_tokens"`
 	Cached     int64 `json:"cached_tokens"`
@@ -84,14 +86,15 @@ type usage struct {
 	Output     int64 `json:"output_tokens"`
 	Reasoning  int64 `json:"reasoning_tokens"`
 	Total      int64 `json:"total_tokens"`
-	Searches   int64 `json:"-"` // in _meta as searches
+	Searches   int64 `json:"-"` // _meta has searches beside usage
 }
 
-// maxStep bounds a query or a URL in _meta, in characters.
+// maxStep bounds each search query and each URL in _meta, in characters.
 const maxStep = 200
 
-// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call,
-// what it searched and the sources whose date is that of access are in _meta.
+// success returns the result of an answer (spec §3.2): one JSON object in content[0].text. Its
+// _meta has the figures of the call, what it searched and opened, and the URLs of the citations
+// whose date is the date of access.
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	clean := s.options.Redactor.Line
 	m := a.Meta
@@ -131,16 +134,16 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 		for _, step := range steps {
 			list = append(list, s.options.Redactor.Truncate(step, maxStep))
 		}
-		if list != nil { // some clients show _meta to the model
+		if list != nil { // no empty list: some clients show _meta to the model
 			meta[name] = list
 		}
 	}
-	return s.object(req, a, meta)
+	return s.jsonResult(req, a, meta)
 }
 
-// failure reports why a call has no answer with the code of spec appendix B: as an error of the
-// protocol, or as a result, whose _meta has the data. The data (spec §8.2) holds neither content
-// nor instructions nor the key.
+// failure returns why a call has no answer, with the code of spec appendix B: as a JSON-RPC error
+// with data, or as a result with isError, whose _meta contains the data. The data (spec §8.2) never
+// contains the content, the instructions or the key.
 func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, error) {
 	const code = -32001
 	data := map[string]any{}
@@ -178,7 +181,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	}
 }
 
-// details returns what an error of the API says besides its message.
+// details returns what an error of the API says besides its message, without empty members.
 func details(e *call.Error, clean func(string) string) map[string]any {
 	data := map[string]any{
 		"name":       e.Name(),
@@ -186,7 +189,7 @@ func details(e *call.Error, clean func(string) string) map[string]any {
 		"request_id": clean(e.RequestID),
 		"status":     e.Status,
 	}
-	if e.Status == 0 { // not of an HTTP response
+	if e.Status == 0 { // no HTTP response has the error
 		data["status"] = clean(e.Code)
 	}
 	maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })

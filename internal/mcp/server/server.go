@@ -1,5 +1,5 @@
-// Package server is the MCP server: tools in front of one function that answers questions
-// (spec §3).
+// Package server is the MCP server: it offers tools that answer questions (spec §3). One function,
+// Options.Ask, answers the questions of all of them.
 //
 //	server.go    Server, and which methods and tools it has
 //	tools.go     how tools/list shows the tools of package call and the arguments of package answer
@@ -7,7 +7,7 @@
 //	detach.go    which calls go on without their requests
 //	result.go    the result and the errors of a call, as clients see them
 //	tasks.go     the methods of tasks, which clients poll
-//	late.go      the tool answer_result, which returns answers that take long
+//	late.go      the tool answer_result, which waits for late answers
 package server
 
 import (
@@ -38,60 +38,63 @@ type Options struct {
 	// Ask answers the question of a call (answer.Answerer.Ask). It returns soon after ctx is done.
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
-	Explain func(tool string, err error) string // an error of Ask in one line for people
+	Explain func(tool string, err error) string // puts an error of Ask into one line for people
 
-	ObserveStart func(*call.Call) // before each call takes its quota, concurrently; or nil
-	Observe      func(Ended)      // at the end of each call, concurrently; or nil
+	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
+	Observe      func(Ended)      // called at the end of each call, concurrently; may be nil
 
 	Settings  Settings
 	LongCalls LongCalls
 
-	// Needs returns what the client of a name needs (clientInfo of MCP); nil: the clients differ.
+	// Needs returns what the client with a name needs (the name in clientInfo of MCP). It is nil
+	// where one server has different clients.
 	Needs func(client string) Needs
 
-	People   *people.Registry // bounds the calls that run; nil: 256, without a bound for a person
-	Budget   *budget.Budget   // bounds the calls and tokens of a time; nil: it does not
+	People   *people.Registry // bounds the calls that run at once; nil: 256 of all people together
+	Budget   *budget.Budget   // the quotas of people; nil: none
 	Redactor *redact.Redactor // removes secrets from errors
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
 
-// Settings are those of the configuration.
+// Settings are the settings of the configuration that the server uses.
 type Settings struct {
 	Profiles   map[string]answer.Profile // by tool; the schemas show their defaults
-	Timeout    time.Duration             // of a call, the wait for others included
+	Timeout    time.Duration             // of a call, its wait for a slot included
 	Structured bool                      // add structuredContent; some clients then drop content
 	NoMeta     bool                      // leave out _meta; some clients show it to models
 	Debug      bool                      // add status, type, name and request_id to errors (spec §8.2)
 
-	// ProtocolVersion is what initialize answers, for any request; "" is 2025-06-18.
+	// ProtocolVersion is the version that initialize answers, whichever the client asks for. "" is
+	// 2025-06-18.
 	ProtocolVersion string
 
-	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
-	// the protocol version of the request decides.
+	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. With any
+	// other value, the protocol version of the request decides.
 	ToolErrors string
 }
 
-// Needs is what a client needs in place of the configuration. A zero value changes nothing.
+// Needs are the settings that a client needs in place of the configured ones. A zero field changes
+// nothing.
 type Needs struct {
-	Within     time.Duration // of LongCalls
-	ToolErrors string        // of Settings
+	Within     time.Duration // in place of LongCalls.Within
+	ToolErrors string        // in place of Settings.ToolErrors
 }
 
 // Ended says how a call of a tool ended.
 type Ended struct {
 	*call.Call
-	Outcome  string // one of those below
+	Outcome  string // one of the constants below
 	Duration time.Duration
-	Retries  int   // requests that failed before others
-	Err      error // why there is no answer, of a kind that call.KindOf returns; or nil
+	Retries  int   // attempts that failed and were followed by another one
+	Err      error // why there is no answer, or nil; call.KindOf returns its kind
 }
 
 // The outcomes of calls, for logs and metrics.
 const (
 	OutcomeOK        = "ok"
 	OutcomeError     = "error"
-	OutcomeInvalid   = "invalid" // arguments
-	OutcomeLimited   = "limited" // by a quota
+	OutcomeInvalid   = "invalid" // the arguments are not valid
+	OutcomeLimited   = "limited" // a quota is used up
 	OutcomeWaiting   = "waiting" // the question was not asked
 	OutcomeCancelled = "cancelled"
 )
@@ -101,16 +104,16 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// forClient is what the configuration says, until over stdio the first request that names its
-	// client replaces it: see adaptTo.
-	forClient atomic.Pointer[forClient]
-	adapt     sync.Once
-	adapted   atomic.Bool
+	// forClient has the configured settings. Over stdio, the first request that names its client
+	// replaces them with what that client needs: see adaptTo.
+	forClient atomic.Pointer[clientSettings]
+	adaptOnce sync.Once
+	adapted   atomic.Bool // adaptOnce is done
 }
 
-// forClient is what depends on the client.
-type forClient struct {
-	Needs        // of the client, or the configuration
+// clientSettings are the settings that depend on the client, and what follows from them.
+type clientSettings struct {
+	Needs        // complete: a zero field has got the configured value
 	tools        []*mcp.Tool
 	instructions string
 }
@@ -133,43 +136,45 @@ func New(o Options) *Server {
 	return s
 }
 
-// setNeeds sets what depends on the client.
+// setNeeds sets the settings for a client with some needs.
 func (s *Server) setNeeds(n Needs) {
 	n.Within = cmp.Or(n.Within, s.options.LongCalls.Within)
 	n.ToolErrors = cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors)
-	s.forClient.Store(&forClient{
+	s.forClient.Store(&clientSettings{
 		Needs:        n,
 		tools:        tools(s.options.Settings, n.Within),
 		instructions: instructionsFor(n.Within),
 	})
 }
 
-// adaptTo sets what the client of a request needs, if the request is the first one that names it.
+// adaptTo sets what the client of a request needs, if the request is the first one that names its
+// client. It does nothing if Options.Needs is nil.
 func (s *Server) adaptTo(req mcp.Request) {
 	if s.options.Needs == nil || s.adapted.Load() {
 		return
 	}
-	name := implementation(req).Name
+	name := clientImplementation(req).Name
 	if name != "" {
-		s.adapt.Do(func() {
+		s.adaptOnce.Do(func() {
 			s.setNeeds(s.options.Needs(name))
 			s.adapted.Store(true)
 		})
 	}
 }
 
-// Close ends the detached calls that run here. Responses in the background of the API go on.
+// Close ends the detached calls that run in this process. Responses in the background go on at the
+// API.
 func (s *Server) Close() {
 	s.tasks.Close()
 }
 
-// ErrCancelled is the cause of a session that ends because its client has cancelled its call: the
-// call does not go on as a late answer either.
+// ErrCancelled is the cause with which package httpd ends the session of a call that its client has
+// cancelled. Such a call does not go on as a late answer either.
 var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 
-// MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
-// cause: over stdio with the process, over HTTP with the request. All servers that MCP returns
-// share the limit of calls and the tasks.
+// MCP returns a server of the SDK with the tools. When session is done, its calls that are not
+// detached end with the cause of session: over stdio with the process, over HTTP with the request.
+// All servers that MCP returns share the limit of calls and the tasks.
 func (s *Server) MCP(session context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(session, slog.LevelDebug) {
@@ -180,12 +185,13 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	m := mcp.NewServer(program(), &mcp.ServerOptions{
 		Logger:       log,
 		Capabilities: serverCapabilities,
-		// initialize agrees on the second one for any request (spec §2.3). The first is for
-		// stateless clients, which do not initialize.
+		// initialize answers the second version, whichever the client asks for (spec §2.3). The
+		// first is for stateless clients, which do not initialize a session.
 		SupportedProtocolVersions: []string{Stateless, s.ProtocolVersion()},
 	})
 
-	// The SDK does not know the tools: AddTool takes two thirds of what a request allocates.
+	// The tools are not added to m, because receive answers tools/list and tools/call: AddTool
+	// would take two thirds of the memory that a request allocates.
 	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return s.receive(session, next)
@@ -193,23 +199,24 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	return m
 }
 
-// ProtocolVersion is the version that initialize answers, for any request.
+// ProtocolVersion returns the version that initialize answers, whichever the client asks for.
 func (s *Server) ProtocolVersion() string {
 	return s.options.Settings.ProtocolVersion
 }
 
-// Stateless is the protocol version from which on requests describe their client. Before it clients
-// initialize a session, for which legacy is agreed on unless the configuration has an older one.
+// Stateless is the first protocol version in which each request describes its client. Clients of an
+// earlier version initialize a session; it has the version legacy, unless Settings.ProtocolVersion
+// is an even older one.
 const (
 	Stateless = "2026-07-28"
 	legacy    = "2025-06-18"
 )
 
-// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK
-// copies them.
+// serverCapabilities are exactly {"tools":{}}; by default the SDK adds logging and listChanged. The
+// SDK copies the value, so all servers share this one.
 var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 
-// program is what clients show of this server.
+// program returns how this server describes itself to clients.
 func program() *mcp.Implementation {
 	return &mcp.Implementation{
 		Name:    version.Name,
@@ -217,15 +224,15 @@ func program() *mcp.Implementation {
 	}
 }
 
-// isStateless reports whether a request follows the version Stateless. The SDK has refused later
-// ones.
+// isStateless reports whether a request follows the version Stateless. The SDK has already refused
+// later versions.
 func isStateless(meta mcp.Meta) bool {
 	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
 	return v >= Stateless
 }
 
-// Methods are the requests that a server answers. Some clients ask for the lists of prompts and
-// resources without looking at the capabilities.
+// Methods are the requests that a server answers. They include the lists of prompts and resources,
+// which some clients ask for without looking at the capabilities.
 var Methods = rpc.Methods{
 	"initialize":               rpc.Required[mcp.InitializeParams],
 	"ping":                     rpc.Optional[mcp.PingParams],
@@ -240,7 +247,8 @@ var Methods = rpc.Methods{
 	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
 }
 
-// receive returns what answers the requests of Methods, and notifications. next is the SDK.
+// receive returns the handler of all requests and notifications. It passes to next, the SDK's own
+// handler, what it does not answer itself.
 func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -250,7 +258,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			res, err := next(ctx, method, req)
 			first := !initialized.Swap(true)
 			if err != nil && first {
-				return s.initialize(), nil
+				return s.initializeResult(), nil
 			}
 			if r, ok := res.(*mcp.InitializeResult); ok && err == nil {
 				r.Instructions = s.forClient.Load().instructions
@@ -272,7 +280,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			res, err := next(ctx, method, req)
 			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
 				list.Tools = s.forClient.Load().tools
-				list.TTLMs = 3_600_000 // an hour: they change only when the server restarts
+				list.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
 			}
 			return res, err
 
@@ -286,10 +294,11 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 	}
 }
 
-// initialize answers the first initialize of a session where the SDK refuses it, because the client
-// has sent server/discover. It has given up waiting for that answer, and falls back
+// initializeResult returns the result of the first initialize of a session if the SDK refuses it
+// because the client has sent server/discover before. Such a client has given up waiting for the
+// answer to server/discover, and falls back to initialize
 // (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
-func (s *Server) initialize() *mcp.InitializeResult {
+func (s *Server) initializeResult() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
 		ProtocolVersion: s.ProtocolVersion(),
 		Capabilities:    serverCapabilities,
@@ -298,8 +307,9 @@ func (s *Server) initialize() *mcp.InitializeResult {
 	}
 }
 
-// unknownTool is the error of spec appendix B. The SDK replaces the text of a *jsonrpc.Error with
-// that code, but not that of an error that can be converted to one.
+// unknownTool is the error for a tool of that name, which does not exist (spec appendix B). It
+// converts to a *jsonrpc.Error but is none: the SDK would replace the message of a *jsonrpc.Error
+// with this code.
 type unknownTool string
 
 func (name unknownTool) Error() string {

@@ -15,18 +15,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 )
 
-// tasksExtension lets a server answer tools/call with a task, which the client polls (SEP-2663,
-// https://github.com/modelcontextprotocol/ext-tasks).
+// tasksExtension is the name of the extension in which a server answers tools/call with a task that
+// the client polls (SEP-2663, https://github.com/modelcontextprotocol/ext-tasks).
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// taskParams are the params of all methods about tasks.
+// taskParams are the params of all taskMethods.
 type taskParams struct {
 	mcp.ParamsBase
 	ID string `json:"taskId"`
 }
 
-// taskResult is the result of a method of tasks, and of a call that its client polls: the task as
-// the client sees it, or an acknowledgement, which has a Type alone.
+// taskResult is the result of a method of tasks, and of a call that its client polls. It shows the
+// task to the client, or is an acknowledgement, for which only Type is set.
 type taskResult struct {
 	mcp.ResultBase
 	Type         string         `json:"resultType"`
@@ -34,33 +34,36 @@ type taskResult struct {
 	Status       string         `json:"status,omitempty"`
 	Message      string         `json:"statusMessage,omitempty"`
 	Updated      time.Time      `json:"lastUpdatedAt,omitzero"`
-	Result       mcp.Result     `json:"result,omitempty"` // of the call, if completed
-	Error        *jsonrpc.Error `json:"error,omitempty"`  // of the call, if failed
+	Result       mcp.Result     `json:"result,omitempty"` // of tools/call, if completed
+	Error        *jsonrpc.Error `json:"error,omitempty"`  // of tools/call, if failed
 	Created      time.Time      `json:"createdAt,omitzero"`
-	TTL          int64          `json:"ttlMs,omitempty"` // from Created
+	TTL          int64          `json:"ttlMs,omitempty"` // counted from Created
 	PollInterval int64          `json:"pollIntervalMs,omitempty"`
 }
 
-// The status of a task until it ends, and that of a cancelled one. A task never asks for input.
+// Values of a status. statusWorking is also the status of a late answer that is not ready. A task
+// never has the status input_required.
 const (
-	working   = "working"
-	cancelled = "cancelled"
+	statusWorking   = "working"
+	statusCancelled = "cancelled"
+	statusCompleted = "completed"
+	statusFailed    = "failed"
 )
 
 // taskMethods are the methods that handleTask answers.
 var taskMethods = []string{"tasks/get", "tasks/cancel", "tasks/update"}
 
-// addTaskMethods lets m decode their requests.
+// addTaskMethods registers taskMethods with m, so that the SDK decodes their requests.
 func addTaskMethods(m *mcp.Server) {
 	for _, method := range taskMethods {
 		err := mcp.AddReceivingCustomMethod[*taskParams, *taskResult](m, method, nil)
 		if err != nil {
-			panic(err) // the SDK has the method
+			panic(err) // the SDK has a method of this name
 		}
 	}
 }
 
-// declaresTasks reports whether the client of a request takes tasks.
+// declaresTasks reports whether the client of a request declares tasksExtension.
 func declaresTasks(meta mcp.Meta) bool {
 	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := capabilities["extensions"].(map[string]any)
@@ -68,27 +71,28 @@ func declaresTasks(meta mcp.Meta) bool {
 	return isStateless(meta) && ok
 }
 
-// isPolled reports whether the client of a call polls it as a task.
+// isPolled reports whether the client of a call polls it as a task: the client declares that it
+// can, and the server and the tool allow it.
 func (s *Server) isPolled(p *mcp.CallToolParamsRaw) bool {
-	named := func(t call.Tool) bool { return t.Pollable && t.Name == p.Name }
-	can := slices.ContainsFunc(call.Tools, named)
-	return s.options.LongCalls.Polled && can && declaresTasks(p.Meta)
+	isPollable := func(t call.Tool) bool { return t.Pollable && t.Name == p.Name }
+	pollable := slices.ContainsFunc(call.Tools, isPollable)
+	return s.options.LongCalls.Polled && pollable && declaresTasks(p.Meta)
 }
 
-// created returns a task as it began.
-func created(t *tasks.Task) *taskResult {
-	v := view(t)
+// createdResult returns the result of a call that its client polls from now on.
+func createdResult(t *tasks.Task) *taskResult {
+	v := newTaskResult(t)
 	v.Type = "task"
 	v.Updated = t.Created
 	return v
 }
 
-// view returns a task that works as its client sees it.
-func view(t *tasks.Task) *taskResult {
+// newTaskResult returns a task that works, as its client sees it.
+func newTaskResult(t *tasks.Task) *taskResult {
 	return &taskResult{
 		Type:         "complete",
 		ID:           t.ID,
-		Status:       working,
+		Status:       statusWorking,
 		Created:      t.Created,
 		TTL:          t.TTL.Milliseconds(),
 		PollInterval: t.Poll.Milliseconds(),
@@ -100,8 +104,8 @@ func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request,
 ) (mcp.Result, error) {
 	p := req.GetParams().(*taskParams)
-	served := s.options.LongCalls.Polled || s.options.LongCalls.API != nil
-	if p == nil || !isStateless(p.Meta) || !served {
+	hasTasks := s.options.LongCalls.Polled || s.options.LongCalls.API != nil
+	if p == nil || !isStateless(p.Meta) || !hasTasks {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}
 	if !declaresTasks(p.Meta) {
@@ -125,30 +129,30 @@ func (s *Server) handleTask(
 	c.Tool = t.Tool
 	switch method {
 	case "tasks/get":
-		return s.state(req, t, s.tasks.Look(ctx, t, c)), nil
+		return s.stateResult(req, t, s.tasks.Look(ctx, t, c)), nil
 	case "tasks/cancel":
 		s.tasks.Cancel(ctx, t, c)
 	}
-	return &taskResult{Type: "complete"}, nil // tasks/update has no effect: a task asks for nothing
+	return &taskResult{Type: "complete"}, nil // tasks/update has no effect: no task asks for input
 }
 
-// state returns a task in a state.
-func (s *Server) state(req mcp.Request, t *tasks.Task, state tasks.State) *taskResult {
-	v := view(t)
+// stateResult returns a task in a state, as its client sees it.
+func (s *Server) stateResult(req mcp.Request, t *tasks.Task, state tasks.State) *taskResult {
+	v := newTaskResult(t)
 	v.Updated = state.Updated
 	v.Message = state.Message
 	switch {
 	case state.Works():
 	case call.KindOf(state.Err) == call.KindCanceled:
-		v.Status = cancelled
+		v.Status = statusCancelled
 	default:
-		v.Status = "completed"
+		v.Status = statusCompleted
 		res, err := s.result(req, t.Tool, state.Answer, state.Err)
 		v.Result = res
 		if err != nil {
-			v.Status = "failed"
+			v.Status = statusFailed
 			v.Message = err.Error()
-			v.Error, _ = errors.AsType[*jsonrpc.Error](err) // as failure returns them
+			v.Error, _ = errors.AsType[*jsonrpc.Error](err) // failure returns no other error
 		}
 	}
 	return v

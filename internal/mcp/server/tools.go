@@ -23,14 +23,14 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 	"says accessed, published_at is that date), used_search whether the web was searched. Name the " +
 	"sources."
 
-// uses says what each tool is for. The slowest is the last.
+// uses returns a phrase for each tool that says what the tool is for. The slowest tool is the last.
 func uses() []string {
 	all := call.OfTools(func(t call.Tool) string { return t.Name + " for " + t.For })
 	slices.Reverse(all[1:])
 	return all
 }
 
-// instructionsFor are those of a server with LongCalls.Within.
+// instructionsFor returns the instructions of a server; within is its LongCalls.Within.
 func instructionsFor(within time.Duration) string {
 	if within > 0 {
 		return instructions + lateInstructions
@@ -38,14 +38,15 @@ func instructionsFor(within time.Duration) string {
 	return instructions
 }
 
-// tools returns the tools as tools/list shows them, in the order of their names.
+// tools returns the tools as tools/list shows them, in the order of their names. answer_result is
+// among them if calls can be late (within > 0).
 func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
 	for _, t := range call.Tools {
 		all = append(all, &mcp.Tool{
 			Name:        t.Name,
 			Title:       t.Title,
 			Description: t.Description,
-			InputSchema: schema(t.Name, s.Profiles[t.Name].Defaults),
+			InputSchema: inputSchema(t.Name, s.Profiles[t.Name].Defaults),
 		})
 	}
 	output := outputSchema
@@ -55,9 +56,9 @@ func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
 			Title: "Wait for an answer",
 			Description: "Wait for the answer of a call that returned status working and an id, and " +
 				"return it. If it is not ready, the result has status working and the next id.",
-			InputSchema: json.RawMessage(resultSchema),
+			InputSchema: json.RawMessage(answerResultInput),
 		})
-		output = lateSchema
+		output = lateOutputSchema
 	}
 
 	for _, t := range all {
@@ -72,8 +73,8 @@ func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
 	return all
 }
 
-// schema returns the schema of the arguments of a tool.
-func schema(tool string, d answer.Defaults) json.RawMessage {
+// inputSchema returns the schema of the arguments of a tool, which shows the defaults d.
+func inputSchema(tool string, d answer.Defaults) json.RawMessage {
 	var properties []string
 	for _, a := range answer.Arguments {
 		if a.ListedBy(tool) {
@@ -84,11 +85,12 @@ func schema(tool string, d answer.Defaults) json.RawMessage {
 		strings.Join(properties, ","))
 }
 
-// resultSchema is the schema of the arguments of answer_result.
-const resultSchema = `{"type":"object","properties":{"id":{"type":"string",` +
+// answerResultInput is the schema of the arguments of answer_result.
+const answerResultInput = `{"type":"object","properties":{"id":{"type":"string",` +
 	`"description":"The id of the last result, unchanged."}},"required":["id"]}`
 
-// The schemas of results. The SDK sends them without the blanks between values.
+// The schema of answers, and the members that lateOutputSchema shares with it. The SDK sends
+// schemas without the white space between values.
 const (
 	answerProperties = `
 			"answer": {"type": "string"},
