@@ -33,7 +33,7 @@ const PersonKey = "person"
 func newCall(req mcp.Request, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
-		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // a proxy may set it
+		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // set by a proxy
 		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 

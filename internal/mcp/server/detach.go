@@ -20,8 +20,8 @@ import (
 //	stdio with API  this process, once the API has named    this process, after Within
 //	                the response, or after 2 s
 //	HTTP            no call                                 no call
-//	HTTP with API   the API, once it has named the          the API, after Within; a GET looks for the
-//	                response and a GET finds it             response after half of that, or later
+//	HTTP with API   the API, once it has named the          the API, after Within; a GET looks for
+//	                response and a GET finds it             the response after half of it, or later
 //
 // A call can go on at the API only once the API has named its response. So with Shared, a call that
 // still waits for a slot or for the rate limit at the end of Within ends with the status waiting

@@ -62,7 +62,7 @@ type Settings struct {
 	Timeout    time.Duration             // of a call, its wait for a slot included
 	Structured bool                      // add structuredContent; some clients then drop content
 	NoMeta     bool                      // leave out _meta; some clients show it to models
-	Debug      bool                      // add status, type, name and request_id to errors (spec §8.2)
+	Debug      bool                      // add status, type, name, request_id to errors (spec §8.2)
 
 	// ProtocolVersion is the version that initialize answers, whichever the client asks for. "" is
 	// 2025-06-18.

@@ -10,93 +10,94 @@ import (
 )
 
 const (
-	askTime   = 10 * time.Second // for the API to answer
-	shareTime = time.Second      // for which all requests about a task share what the API said
-	waitAPI   = 2 * time.Second  // between two looks at the API while a request waits
+	askTimeout  = 10 * time.Second // of each request to the API
+	shareTime   = time.Second      // how long all requests about a task share a reply of the API
+	askInterval = 2 * time.Second  // between two requests to the API while a client waits
 )
 
-// remote is what the API said about the response of a task that another process runs, or ran.
+// remote is what the API has replied about a task whose call another process runs, or ran.
 type remote struct {
-	// turn holds a value while a request uses the fields below, and asks the API. Unlike for a
-	// Mutex, a request can stop waiting for it.
+	// turn holds a value while a request uses the fields below, and asks the API. Unlike with a
+	// sync.Mutex, a request can stop waiting for its turn.
 	turn    chan struct{}
-	lastAsk time.Time // of the API
-	message string    // about the task then; "": the response runs
+	lastAsk time.Time // when the API was last asked
+	message string    // about the task at lastAsk; "": the response runs
 }
 
-// askAPI asks the API how a task is, and returns a message about it. With cancels it cancels the
-// response before; otherwise requests share what the API says. A request that ends meanwhile learns
-// nothing, and the API is asked all the same: each request to it takes askTime at most.
-func (s *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
-	request := ctx.Done()
-	if cancels { // also for a client that leaves
-		request = nil
+// askAPI asks the API about a task, ends the task if its response has ended, and returns a message
+// about a task that works. With cancels it first cancels the response; otherwise it may return what
+// an earlier request got less than shareTime ago. If ctx ends first and cancels is false, askAPI
+// returns "" at once. The API is asked all the same; each request to it takes askTimeout at most.
+func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+	done := ctx.Done()
+	if cancels { // the response is cancelled even if the client leaves
+		done = nil
 	}
 	select {
 	case t.remote.turn <- struct{}{}:
-	case <-request:
+	case <-done:
 		return ""
 	}
 
-	own := *c // the request may end before
-	said := make(chan string, 1)
+	callCopy := *c // the goroutine may outlive the request of c
+	replies := make(chan string, 1)
 	go func() {
 		defer func() { <-t.remote.turn }()
-		said <- s.askInTurn(context.WithoutCancel(ctx), t, &own, cancels)
+		replies <- ts.askInTurn(context.WithoutCancel(ctx), t, &callCopy, cancels)
 	}()
 	select {
-	case message := <-said:
+	case message := <-replies:
 		return message
-	case <-request:
+	case <-done:
 		return ""
 	}
 }
 
-// askInTurn is askAPI for the request that has the turn.
+// askInTurn does the work of askAPI. Its caller has the turn.
 //
-// A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
-// complete answer is not lost because the API is busy.
-func (s *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+// A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
+// otherwise a complete answer would be lost because the API is busy.
+func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	r := t.remote
-	fresh := time.Since(r.lastAsk) < shareTime && !cancels
-	if fresh || t.hasEnded() {
+	isFresh := time.Since(r.lastAsk) < shareTime && !cancels
+	if isFresh || t.hasEnded() {
 		return r.message
 	}
 
 	origin := *t.origin.Load()
 	if cancels {
-		s.cancelResponse(ctx, c, origin)
+		ts.cancelResponse(ctx, c, origin)
 	}
-	a, err := s.fetchAnswer(ctx, c, origin)
+	a, err := ts.fetchAnswer(ctx, c, origin)
 	r.lastAsk = time.Now()
 	r.message = ""
 
-	overdue := time.Since(t.Created) >= s.o.Timeout
+	overdue := time.Since(t.Created) >= ts.options.Timeout
 	switch {
-	case !errors.Is(err, answer.ErrRunning): // ErrUnknown is an ErrRunning, too
-		s.o.EndedElsewhere(c, origin, a, err)
-		s.end(t, a, err)
+	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrUnknown wraps ErrRunning
+		ts.options.EndedElsewhere(c, origin, a, err)
+		ts.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
-		s.cancelResponse(ctx, c, origin)
-		s.end(t, nil, answer.TimeoutError(s.o.Timeout)) // even if the response goes on
+		ts.cancelResponse(ctx, c, origin)
+		ts.end(t, nil, answer.TimeoutError(ts.options.Timeout)) // even if the cancellation failed
 	}
 	return r.message
 }
 
-func (s *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	_ = s.o.API.Cancel(ctx, c, origin.Response) // the next GET tells how it ended
+	_ = ts.options.API.Cancel(ctx, c, origin.Response) // the next GET tells whether it worked
 }
 
 // fetchAnswer asks the API for the answer of a response.
-func (s *Tasks) fetchAnswer(
+func (ts *Tasks) fetchAnswer(
 	ctx context.Context, c *call.Call, origin answer.Origin,
 ) (a *answer.Answer, err error) {
-	defer s.o.Recover(c.Tool, &err)
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer ts.options.Recover(c.Tool, &err)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return s.o.API.Fetch(ctx, c, origin)
+	return ts.options.API.Fetch(ctx, c, origin)
 }

@@ -15,19 +15,19 @@ import (
 
 const (
 	minGap      = 300 * time.Millisecond // between two messages
-	maxGap      = 5 * time.Second        // clients end calls that are silent for 60 s
+	maxGap      = 5 * time.Second        // of silence: clients end silent calls after 60 s
 	maxProgress = 200                    // characters of a message
 )
 
-// Progress turns the events of a call into messages. If stages change faster than messages may be
-// sent, only the last stage is sent, but every search and page is: the API names a search when it
-// is over, just before the next stage.
+// Progress turns the events of a call into messages about its stage. If stages change faster than
+// messages may be sent, stages are left out, but no search and no page: the API names a search only
+// when it is over, just before the next stage.
 type Progress struct {
-	mu      sync.Mutex
-	current string   // the current stage
-	named   []string // searches and pages
-	begin   int      // of this attempt, in named
-	written int      // characters of the answer
+	mu           sync.Mutex
+	current      string   // the message about the current stage
+	steps        []string // the messages about searches and pages
+	attemptStart int      // how many of steps were before this attempt
+	written      int      // characters of the answer in this attempt
 }
 
 // NewProgress returns the progress of a call that begins.
@@ -35,8 +35,8 @@ func NewProgress() *Progress {
 	return &Progress{current: "thinking"}
 }
 
-// Watch sends the messages from now on: each when it is new, and the last one again after maxGap,
-// until ctx is done or sending fails.
+// Watch sends the messages from now on, until ctx is done or sending fails. It repeats the last
+// message if there is no new one for maxGap.
 func (p *Progress) Watch(ctx context.Context, send func(message string) error) {
 	seen := p.count()
 	sent := ""
@@ -59,40 +59,41 @@ func (p *Progress) Watch(ctx context.Context, send func(message string) error) {
 	}
 }
 
-// count returns how many searches and pages there were.
+// count returns how many searches and pages there were so far.
 func (p *Progress) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.named)
+	return len(p.steps)
 }
 
-// next returns the message after the searches and pages that were seen, and counts it.
+// next returns the message about the first search or page after those seen, and counts it as seen.
+// If there is none, it returns the message about the current stage.
 func (p *Progress) next(seen *int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := max(*seen, p.begin)
-	if i == len(p.named) {
+	i := max(*seen, p.attemptStart)
+	if i == len(p.steps) {
 		return p.current
 	}
 	*seen = i + 1
-	return p.named[i]
+	return p.steps[i]
 }
 
-// Last returns the last message.
+// Last returns the message about the current stage.
 func (p *Progress) Last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.current
 }
 
-// Add takes an event of the call.
+// Add updates the progress with an event of the call.
 func (p *Progress) Add(ev call.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stage, object := answer.Stage(ev)
 	if object != "" {
 		stage = text.Truncate(stage+": "+object, maxProgress)
-		p.named = append(p.named, stage)
+		p.steps = append(p.steps, stage)
 	}
 	p.current = cmp.Or(stage, p.current)
 
@@ -104,11 +105,11 @@ func (p *Progress) Add(ev call.Event) {
 		}
 	case call.Retrying:
 		p.written = 0
-		p.begin = len(p.named)
+		p.attemptStart = len(p.steps)
 	}
 }
 
-// grouped returns a number with commas, such as 1,234.
+// grouped returns a number with commas between its thousands, such as 1,234.
 func grouped(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -13,56 +13,58 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// purpose keeps the key apart from other uses of its secret.
+// purpose makes the derived key differ from keys that other uses derive from the same secret.
 const purpose = "openai-responses-mcp task id"
 
-// maxExcluded bounds the excluded domains in an id, in bytes: models copy it.
+// maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
 const maxExcluded = 1000
 
-// unreserved is a bit of the milliseconds in an id, which they do not need.
-const unreserved = 1 << 63
+// unreservedBit says in an id that the call is Unreserved. It is a bit of the time in milliseconds,
+// which does not need it.
+const unreservedBit = 1 << 63
 
 var encoding = base64.RawURLEncoding
 
-// owner returns what a sealed id is bound to: who can open it ("" over stdio and for anonymous
-// callers), and the base URL of the API. The URL has no NUL, so no two owners are the same.
-func owner(person, baseURL string) []byte {
+// ownerOf returns what a sealed id is bound to: the ID of the person who can open it ("" over stdio
+// and for anonymous callers), and the base URL of the API. The URL has no NUL, so two different
+// pairs never have the same owner.
+func ownerOf(person, baseURL string) []byte {
 	return []byte(person + "\x00" + baseURL)
 }
 
-// seal returns the id of a response. With a name of OpenAI the id has 145 characters, and more only
-// for excluded domains: models copy ids. Only a server with the same secret and the same API can
-// read the id.
-func seal(o answer.Origin, secret string, by []byte) string {
-	begin := uint64(o.Created.UnixMilli())
+// seal returns an id that has the origin of a response in it, encrypted. For a response of OpenAI
+// the id has 145 characters, and more only with excluded domains: it is short because models copy
+// ids. Only unseal with the same secret and the same owner can read it.
+func seal(o answer.Origin, secret string, owner []byte) string {
+	created := uint64(o.Created.UnixMilli())
 	if o.Unreserved {
-		begin |= unreserved
+		created |= unreservedBit
 	}
-	plain := binary.BigEndian.AppendUint64(nil, begin)
-	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
-	plain = append(plain, words...)
-	sealed := newAEAD(secret).Seal(nil, nil, plain, by)
+	plain := binary.BigEndian.AppendUint64(nil, created)
+	fields := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
+	plain = append(plain, fields...)
+	sealed := newAEAD(secret).Seal(nil, nil, plain, owner)
 	return encoding.EncodeToString(sealed)
 }
 
 // unseal returns the origin in an id that was sealed with one of the secrets for its owner, and
 // false for any other id.
-func unseal(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
+func unseal(id string, secrets []string, owner []byte) (o answer.Origin, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
 		return o, false
 	}
 
 	for _, secret := range secrets {
-		plain, err := newAEAD(secret).Open(nil, nil, sealed, by)
+		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner)
 		if err == nil {
-			begin := binary.BigEndian.Uint64(plain)
-			o.Unreserved = begin&unreserved != 0
-			o.Created = time.UnixMilli(int64(begin &^ unreserved)).UTC()
-			words := strings.Split(string(plain[8:])+"\x00", "\x00")
-			o.Tool = words[0]
-			o.Response = words[1]
-			o.Excluded = words[2]
+			created := binary.BigEndian.Uint64(plain)
+			o.Unreserved = created&unreservedBit != 0
+			o.Created = time.UnixMilli(int64(created &^ unreservedBit)).UTC()
+			fields := strings.Split(string(plain[8:])+"\x00", "\x00")
+			o.Tool = fields[0]
+			o.Response = fields[1]
+			o.Excluded = fields[2]
 			return o, true
 		}
 	}
@@ -70,7 +72,7 @@ func unseal(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 }
 
 // newAEAD returns AES-256-GCM with a key derived from secret, and with a random nonce before the
-// ciphertext. Errors are about sizes alone, which are fixed.
+// ciphertext. The errors it ignores are only about sizes, which are fixed here.
 func newAEAD(secret string) cipher.AEAD {
 	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
 	block, _ := aes.NewCipher(key)

@@ -21,7 +21,7 @@ var (
 		Response: "resp_1",
 		Excluded: "a.example b.example",
 	}
-	alice = owner("token:alice", baseURL)
+	alice = ownerOf("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}
 )
 
@@ -47,9 +47,9 @@ func TestRefused(t *testing.T) {
 		id    string
 		owner []byte
 	}{
-		{"anonymous", id, owner("", baseURL)},
-		{"another API", id, owner("token:alice", "")},
-		{"NUL in the person", id, owner(string(alice), "")},
+		{"anonymous", id, ownerOf("", baseURL)},
+		{"another API", id, ownerOf("token:alice", "")},
+		{"NUL in the person", id, ownerOf(string(alice), "")},
 		{"longer", id + "AAAA", alice},
 		{"shorter", id[4:], alice},
 		{"empty", "", alice},

@@ -21,10 +21,10 @@
 //
 // If the first process had ended after 25 s, the second one would return the answer all the same.
 //
-//	tasks.go     Tasks: which tasks there are, and for how long
-//	here.go      a call that runs in this process, and Detach, its way out
+//	tasks.go     Tasks: which tasks this process knows, and for how long
+//	here.go      a call that runs in this process, and Detach, which separates it from its request
 //	api.go       a response that the API runs for a call of another process
-//	progress.go  messages about a call
+//	progress.go  messages about the progress of a call
 //	seal.go      sealed ids
 package tasks
 
@@ -41,65 +41,65 @@ import (
 )
 
 const (
-	maxTasks = 1000     // that are kept, unless more of them work
-	maxBytes = 64 << 20 // of the answers of tasks that have ended, unless the last has more
+	maxTasks = 1000     // known tasks; beyond it the ended ones are forgotten
+	maxBytes = 64 << 20 // of all answers; only the last one is kept if it alone has more
 )
 
 // Options configures Tasks.
 type Options struct {
-	Timeout time.Duration // of a call
+	Timeout time.Duration // the time limit of a call
 
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
-	// EndedElsewhere gets the end of a response whose call another process runs, or ran: once for
-	// each Task. c is the call of the request that reads it, with what the response has used, and
-	// from is the origin. The error is that of Fetch.
-	EndedElsewhere func(c *call.Call, from answer.Origin, a *answer.Answer, err error)
+	// EndedElsewhere is called, once for each Task, when this process has read the end of a
+	// response whose call another process runs, or ran. c is the call of the request that read the
+	// end, and has what the response has used. a and err are the results of Fetch.
+	EndedElsewhere func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
 
-	// Recover is deferred around Fetch: it turns a panic into an error.
+	// Recover is deferred around Fetch, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// EOF, if set, is closed when no request can follow the present ones, which then wait for the
+	// EOF, if set, is closed when no more requests can come. Requests in flight then wait for the
 	// end of their tasks, unless these are polled.
 	EOF <-chan struct{}
 }
 
-// API is what tasks need of an API that runs responses in the background.
+// API is how tasks reach an API that runs responses in the background.
 type API struct {
-	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error of package answer
-	// that says why there is none. Cancel (llm.Client.Cancel) cancels a response. Neither waits for
-	// other calls.
+	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error that says why
+	// there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel) cancels a response.
+	// Neither waits for a slot or for the rate limit.
 	Fetch  func(ctx context.Context, c *call.Call, origin answer.Origin) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, response string) error
 
 	Secrets func() []string // at least one: ids are sealed with the first, and opened with any
-	BaseURL string
-	Keep    time.Duration // for which the API has an answer after the time limit
+	BaseURL string          // of the API, without which a sealed id cannot be opened
+	Keep    time.Duration   // how long the API keeps an answer after the time limit of its call
 }
 
-// Tasks are the tasks that this process knows.
+// Tasks are the detached tasks that this process knows.
 type Tasks struct {
-	o     Options
-	mu    sync.Mutex       // guards known
-	known map[string]*Task // by ID
+	options Options
+	mu      sync.Mutex       // guards known
+	known   map[string]*Task // by ID
 }
 
-// New returns Tasks without any.
+// New returns Tasks that know no task.
 func New(o Options) *Tasks {
 	return &Tasks{
-		o:     o,
-		known: map[string]*Task{},
+		options: o,
+		known:   map[string]*Task{},
 	}
 }
 
-// Close ends the detached tasks that run here, and does not wait for them: if the process ends
-// first, what they have reserved counts as used. A response in the background of the API goes on;
-// any other is lost.
-func (s *Tasks) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.known {
+// Close ends the detached tasks that run in this process, and does not wait for them: if the
+// process ends first, what they have reserved counts as used. Responses in the background go on at
+// the API; any other response is lost.
+func (ts *Tasks) Close() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.known {
 		if t.remote == nil {
 			t.stop(call.ErrLeftToAPI)
 		}
@@ -108,53 +108,54 @@ func (s *Tasks) Close() {
 
 // Task is a call, from its start until its answer is forgotten.
 type Task struct {
-	ID       string // set by addLocked, before clients know the task
+	ID       string // set by addLocked, before clients know the task; "" until then
 	Tool     string
 	Polled   bool // its client polls it from the start on, also if it is not late
 	Created  time.Time
 	Progress *Progress
 
-	// TTL is for how long after Created the task can be found: the time limit of a call, and then
-	// API.Keep with a sealed id, or keepHere.
+	// TTL is how long after Created the task can be found: the time limit of a call plus API.Keep
+	// if ID is sealed, else plus keepHere.
 	TTL time.Duration
 
-	// Poll is the time between two requests of a client: pollAPI if they may reach another process,
-	// or pollHere.
+	// Poll is how long a client waits before it asks again: pollAPI if its requests may reach
+	// another process, else pollHere.
 	Poll time.Duration
 
-	person    string
-	origin    atomic.Pointer[answer.Origin] // of the response in the background; nil: not named yet
-	hasOrigin chan struct{}                 // closed when origin is first set; a retry replaces origin
+	person    string                        // the ID of the person who made the call
+	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
+	originSet chan struct{}                 // closed when origin is set; a retry replaces origin
 
-	// Of a call that runs in this process and can be detached.
+	// The state of a call that runs in this process. All but the first is set only if the call can
+	// be detached.
 	detachable bool
-	within     time.Duration           // after which it can be detached; 0 and not polled: never
-	probe      call.Call               // the call as it began, for a GET while run changes the call
-	ctx        context.Context         // until the call has ended
+	within     time.Duration           // the call can be detached after it; not used if Polled
+	probe      call.Call               // a copy of the call at its start, for the GET of isGone
+	ctx        context.Context         // done when the call has ended
 	stop       context.CancelCauseFunc // ends the call
-	leave      func() bool             // frees the call from its request, unless that has ended
+	leave      func() bool             // detaches the call from its request; false: that has ended
 
-	remote *remote // of a call of another process, else nil
+	remote *remote // nil: the call runs in this process
 
 	// Guarded by the mutex of Tasks.
-	sealedResponse string // the response in ID; "": none
-	sealsNoMore    bool   // the call has ended, see StopSealing
+	sealedResponse string // the response in ID; "": ID is not sealed
+	sealingStopped bool   // the call has ended: see StopSealing
 
 	done  chan struct{} // closed when the task has ended
-	final State         // readable from then on
-	size  int           // bytes of the answer
+	final State         // the state of an ended task; only read after done is closed
+	size  int           // bytes of the answer in final
 }
 
 const (
 	keepHere = time.Hour       // for clients that ask for the answer late
-	pollHere = 2 * time.Second // a request costs nothing
-	pollAPI  = 5 * time.Second // each request asks the API
+	pollHere = 2 * time.Second // a request of the client costs nothing
+	pollAPI  = 5 * time.Second // a request of the client makes one to the API
 )
 
-// State is how a task is: it works, or has an answer or an error.
+// State is the state of a task. A task without an answer and without an error still works.
 type State struct {
-	Updated time.Time
-	Message string // while it works, may be ""
+	Updated time.Time // the end of the task, or when a working task was looked at
+	Message string    // the progress of a working task; may be ""
 	Answer  *answer.Answer
 	Err     error
 }
@@ -171,12 +172,12 @@ func newTask(tool, person string, created time.Time) *Task {
 		Created:   created,
 		Progress:  NewProgress(),
 		person:    person,
-		hasOrigin: make(chan struct{}),
+		originSet: make(chan struct{}),
 		done:      make(chan struct{}),
 	}
 }
 
-// now is the time in the precision that clients can parse.
+// now returns the time with the precision that clients can parse, milliseconds.
 func now() time.Time {
 	return time.Now().UTC().Truncate(time.Millisecond)
 }
@@ -190,16 +191,16 @@ func (t *Task) hasEnded() bool {
 	}
 }
 
-func (t *Task) isOver() bool {
+func (t *Task) isExpired() bool {
 	return time.Since(t.Created) > t.TTL
 }
 
-// Look returns the state of a task. c is the call of the request that looks; a task that runs here
-// needs none.
-func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
+// Look returns the state of a task. If another process runs the call, Look asks the API for it: c
+// is the call of the request that looks. For a task that runs in this process c may be nil.
+func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Last()
 	if t.remote != nil {
-		message = s.askAPI(ctx, t, c, false)
+		message = ts.askAPI(ctx, t, c, false)
 	}
 	if t.hasEnded() {
 		return t.final
@@ -210,30 +211,31 @@ func (s *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	}
 }
 
-// Wait waits until a task has ended, or for a time, and returns its state. After EOF it waits for
-// the end. c is that of Look.
-func (s *Tasks) Wait(
-	ctx context.Context, t *Task, c *call.Call, most time.Duration,
+// Wait waits until a task has ended, ctx is done or a time limit is over, and returns the state of
+// the task. If Options.EOF is closed when the limit is over, Wait goes on until the end of the
+// task: the client cannot ask again. c is as for Look.
+func (ts *Tasks) Wait(
+	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	over := time.AfterFunc(most, func() {
+	timer := time.AfterFunc(limit, func() {
 		select {
-		case <-s.o.EOF: // no request can follow
+		case <-ts.options.EOF: // no request can follow
 		default:
 			stop()
 		}
 	})
-	defer over.Stop()
+	defer timer.Stop()
 	for {
-		state := s.Look(ctx, t, c)
+		state := ts.Look(ctx, t, c)
 		if !state.Works() {
 			return state
 		}
 
-		var askAgain <-chan time.Time // nil: t.done tells
+		var askAgain <-chan time.Time // nil if the call runs here: t.done tells its end
 		if t.remote != nil {
-			askAgain = time.After(waitAPI)
+			askAgain = time.After(askInterval)
 		}
 		select {
 		case <-t.done:
@@ -244,37 +246,39 @@ func (s *Tasks) Wait(
 	}
 }
 
-// Cancel ends a task unless it has ended.
-func (s *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
+// Cancel cancels a task, unless it has ended. If another process runs the call, Cancel cancels the
+// response at the API; c is the call of the request that cancels.
+func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if t.remote != nil {
-		s.askAPI(ctx, t, c, true)
+		ts.askAPI(ctx, t, c, true)
 		return
 	}
-	s.end(t, nil, context.Canceled)
+	ts.end(t, nil, context.Canceled)
 	t.stop(context.Canceled)
 }
 
-// Find returns the task of a person with an id, or nil if there is none or its time is over.
-func (s *Tasks) Find(id, person string) *Task {
-	s.mu.Lock()
-	t := s.known[id]
-	s.mu.Unlock()
+// Find returns the task with an id. It returns nil if there is no such task, if the task is that of
+// another person, or if its TTL has expired.
+func (ts *Tasks) Find(id, person string) *Task {
+	ts.mu.Lock()
+	t := ts.known[id]
+	ts.mu.Unlock()
 	if t == nil {
-		t = s.open(id, person)
+		t = ts.open(id, person)
 	}
-	if t == nil || t.person != person || t.isOver() {
+	if t == nil || t.person != person || t.isExpired() {
 		return nil
 	}
 	return t
 }
 
-// open makes a task of another process known, and returns it. It returns nil if the id is not a
-// sealed one of the person.
-func (s *Tasks) open(id, person string) *Task {
-	if s.o.API == nil {
+// open opens a sealed id, and returns the task in it, whose call another process runs, or ran. From
+// then on this process knows the task. open returns nil if the id was not sealed for the person.
+func (ts *Tasks) open(id, person string) *Task {
+	if ts.options.API == nil {
 		return nil
 	}
-	origin, ok := unseal(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
+	origin, ok := unseal(id, ts.options.API.Secrets(), ownerOf(person, ts.options.API.BaseURL))
 	if !ok {
 		return nil
 	}
@@ -282,28 +286,28 @@ func (s *Tasks) open(id, person string) *Task {
 	t.origin.Store(&origin)
 	t.remote = &remote{turn: make(chan struct{}, 1)}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known := s.known[id]; known != nil { // another request was faster
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if known := ts.known[id]; known != nil { // another request was faster
 		return known
 	}
-	s.addLocked(t, id, s.o.API.Keep, pollAPI)
+	ts.addLocked(t, id, ts.options.API.Keep, pollAPI)
 	return t
 }
 
-// addLocked makes a task known, until keep after the time limit.
-func (s *Tasks) addLocked(t *Task, id string, keep, poll time.Duration) {
+// addLocked makes a task known under an id, until keep after the time limit of its call.
+func (ts *Tasks) addLocked(t *Task, id string, keep, poll time.Duration) {
 	t.ID = id
-	t.TTL = s.o.Timeout + keep
+	t.TTL = ts.options.Timeout + keep
 	t.Poll = poll
-	s.known[id] = t
-	s.forgetLocked()
+	ts.known[id] = t
+	ts.forgetLocked()
 }
 
-// end ends a task, unless it has ended.
-func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// end ends a task with an answer or an error, unless it has already ended.
+func (ts *Tasks) end(t *Task, a *answer.Answer, err error) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
 	if t.hasEnded() {
 		return
 	}
@@ -315,18 +319,18 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	t.size = size(a)
 	close(t.done)
 	if t.ID != "" {
-		s.forgetLocked()
+		ts.forgetLocked()
 	}
 }
 
-// forgetLocked forgets the tasks whose time is over. If too many tasks are left, or if their
-// answers are too large, the tasks that ended first are forgotten, too.
-func (s *Tasks) forgetLocked() {
-	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
+// forgetLocked forgets the expired tasks. If too many tasks are left, or if their answers are too
+// large, it also forgets the tasks that ended first, but never the one that ended last.
+func (ts *Tasks) forgetLocked() {
+	maps.DeleteFunc(ts.known, func(_ string, t *Task) bool { return t.isExpired() })
 
 	var ended []*Task
 	bytes := 0
-	for _, t := range s.known {
+	for _, t := range ts.known {
 		if t.hasEnded() {
 			ended = append(ended, t)
 			bytes += t.size
@@ -334,14 +338,14 @@ func (s *Tasks) forgetLocked() {
 	}
 	slices.SortFunc(ended, func(a, b *Task) int { return a.final.Updated.Compare(b.final.Updated) })
 
-	for len(ended) > 1 && (len(s.known) > maxTasks || bytes > maxBytes) {
-		delete(s.known, ended[0].ID)
+	for len(ended) > 1 && (len(ts.known) > maxTasks || bytes > maxBytes) {
+		delete(ts.known, ended[0].ID)
 		bytes -= ended[0].size
 		ended = ended[1:]
 	}
 }
 
-// size returns the bytes of an answer, which may be nil.
+// size returns how many bytes the texts of an answer have, which may be nil.
 func size(a *answer.Answer) int {
 	if a == nil {
 		return 0
