@@ -22,42 +22,43 @@ import (
 
 // conn is one session. It implements [mcp.Connection].
 //
-// pending counts what the session waits for: the input until it ends, and each request from begin
-// on until its response is written or it is cancelled. Each calls done at its end, and the last
+// pending counts what the session waits for: the end of the input, and each request from begin on
+// until its response is written or it is cancelled. done counts each of them down, and the last
 // done ends the session.
 type conn struct {
 	ctx     context.Context // done when the session has ended
 	end     context.CancelCauseFunc
-	in      chan jsonrpc.Message // for the SDK
-	eof     chan struct{}        // of the Transport, may be nil
+	in      chan jsonrpc.Message // the messages that Read returns to the SDK
+	eof     chan struct{}        // closed at the end of the input; may be nil
 	out     io.Writer
 	methods rpc.Methods
 	log     *slog.Logger
-	lines   atomic.Bool // answer in lines
+	inLines atomic.Bool // write messages as lines, not framed
 	pending atomic.Int32
 
-	writing sync.Mutex // held during a write
+	writeMu sync.Mutex // held during a write
 
-	mu       sync.Mutex         // guards the fields below; not held during a write
-	requests map[string]request // in flight, by the key of their id
-	last     int                // the number of the last request
+	mu         sync.Mutex         // guards the fields below; not held during a write
+	requests   map[string]request // in flight, by the rpc.Key of their id
+	lastNumber int                // the number of the last request
 }
 
-// request is a request in flight. The SDK rounds large numbers, so it gets a name of ours in place
-// of the id and of the progress token: for the third request, with the id 7, "3 7". By its number a
-// request differs from an earlier one with the same id, which the client has cancelled.
+// request is a request in flight. The SDK rounds large numbers, so it gets our own name of the
+// request in place of its id and of its progress token: "3 7" for the third request, which has the
+// id 7. The number tells a request from a cancelled earlier one with the same id.
 type request struct {
 	name   string
 	id     gjson.Result // as the client sent it
-	token  string       // JSON as the client sent it; "" for no progress
+	token  string       // the progress token as the client sent it, in JSON; "": none
 	method string
 }
 
-// scan reads the input to its end. It ends after the session if a Read blocks in the operating
-// system.
+// scan reads the input to its end, and passes on its messages. If a Read blocks in the operating
+// system, scan outlives the session.
 //
-// A disconnect is not a cancellation (spec §6.1), but the SDK cancels requests at the end of its
-// input. So the SDK learns of the end when all requests are answered.
+// At the end of its input the SDK cancels the requests in flight, but a disconnect is not a
+// cancellation (spec §6.1). So Read tells the SDK about the end only when all requests are
+// answered.
 func (c *conn) scan(r *Reader) {
 	defer c.done()
 	if c.eof != nil {
@@ -83,15 +84,15 @@ func (c *conn) scan(r *Reader) {
 	}
 }
 
-// done counts a request, or the input, as finished.
+// done counts a request, or the input, as finished. The last one ends the session.
 func (c *conn) done() {
 	if c.pending.Add(-1) == 0 {
 		c.end(io.EOF)
 	}
 }
 
-// Read returns the next request or notification for the SDK. The SDK passes the context of Connect,
-// and c.ctx ends with that.
+// Read waits for the next request or notification, for the SDK. It ignores the context, which is
+// that of Connect: c.ctx is done when that is.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	select {
 	case m := <-c.in:
@@ -101,16 +102,17 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// receive returns the message for the SDK, or nil. It answers anything else itself, because an
-// error of Read would end the session.
+// receive returns the message in f for the SDK, or nil if there is none for it. Input that is not a
+// message is answered here, because an error of conn.Read would end the session. err is the error
+// of Reader.Read.
 func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(rpc.NotJSON(err.Error()))
 	}
-	// Responses are framed until the client sends an object or array on a line. A lone scalar does
-	// not count.
+	// Messages are framed until the client sends an object or array on a line. A scalar on a line
+	// does not count.
 	if !f.Framed && opensValue(rune(f.Body[0])) {
-		c.lines.Store(true)
+		c.inLines.Store(true)
 	}
 	m, refusal := c.methods.Read(f.Body)
 	if m == nil {
@@ -125,7 +127,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	switch {
 	case m.Method == "":
 		return nil // a response; the server sends no requests
-	case m.ID.Exists(): // a request: see below
+	case m.ID.Exists(): // a request, which is handled below
 	case m.Method == "notifications/cancelled":
 		return c.cancel(m.Params)
 	default:
@@ -133,12 +135,12 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 
 	if !c.begin(r, m.ID) {
-		// A response with that id would look like that of the first request.
+		// An error with that id would look like the response to the request in flight.
 		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
 	if refusal != nil {
-		// Write waits while the client reads nothing. The next message, perhaps a cancellation,
-		// does not wait for that.
+		// In a goroutine, because Write blocks while the client reads nothing: the next message,
+		// perhaps a cancellation, must not wait for that.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: refusal,
@@ -149,8 +151,8 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	return r
 }
 
-// begin registers a request and gives r the id and the progress token for the SDK. It returns false
-// if the id is in flight.
+// begin registers a request with an id, and sets in r the id and the progress token for the SDK. It
+// returns false if a request with that id is in flight.
 func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,9 +160,9 @@ func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 		return false
 	}
 
-	c.last++
+	c.lastNumber++
 	req := request{
-		name:   fmt.Sprintf("%d %s", c.last, rpc.Key(id)),
+		name:   fmt.Sprintf("%d %s", c.lastNumber, rpc.Key(id)),
 		id:     id,
 		method: r.Method,
 	}
@@ -176,9 +178,9 @@ func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	return true
 }
 
-// cancel forgets a request, so that nothing is written for it (see Write) and its id may be used
-// again. It returns the cancellation for the SDK. Ids that are not in flight are ignored;
-// initialize cannot be cancelled (spec §6.1).
+// cancel forgets the request that a notifications/cancelled names, so that nothing is written for
+// it (see Write) and its id may be used again. It returns the notification for the SDK, or nil if
+// no such request is in flight, or if it is an initialize, which cannot be cancelled (spec §6.1).
 func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,8 +204,8 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 // Write writes a response or a progress notification; the server sends nothing else. It writes
 // nothing for a request that was cancelled, even if that happened while Write waited for its turn.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
 
 	switch m := m.(type) {
 	case *jsonrpc.Response:
@@ -234,25 +236,25 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// find returns the request in flight with a name. With last, the request ends and its id is free.
-func (c *conn) find(name string, last bool) (request, bool) {
+// find returns the request in flight with a name. With ends, the request ends and its id is free.
+func (c *conn) find(name string, ends bool) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, id, _ := strings.Cut(name, " ") // after the number
-	req := c.requests[id]
+	_, key, _ := strings.Cut(name, " ") // the key of the id follows the number
+	req := c.requests[key]
 	ok := req.name == name && name != ""
-	if ok && last {
-		delete(c.requests, id)
+	if ok && ends {
+		delete(c.requests, key)
 	}
 	return req, ok
 }
 
-// refuse answers input that does not reach the SDK. It returns nil, since there is no message for
-// the SDK. While the client reads nothing no more is read of it: garbage could not be bounded
-// otherwise. A failed write ends the session by itself.
+// refuse answers input with an error whose id is null. It returns nil: there is no message for the
+// SDK. It blocks while the client reads nothing, so that no more input is read: otherwise the
+// errors about garbage would pile up without a bound. A failed write ends the session by itself.
 func (c *conn) refuse(err *jsonrpc.Error) jsonrpc.Message {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
 	_ = c.writeLocked(outgoing{
 		ID:    json.RawMessage("null"),
 		Error: err,
@@ -260,7 +262,8 @@ func (c *conn) refuse(err *jsonrpc.Error) jsonrpc.Message {
 	return nil
 }
 
-// writeLocked writes one message.
+// writeLocked writes one message, framed or as a line. A failed write ends the session. The caller
+// holds writeMu.
 func (c *conn) writeLocked(m outgoing) error {
 	m.Version = "2.0"
 	body, err := jsonx.Marshal(m)
@@ -268,12 +271,12 @@ func (c *conn) writeLocked(m outgoing) error {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
 
-	framed := !c.lines.Load()
+	framed := !c.inLines.Load()
 	msg := "send line"
 	if framed {
 		msg = "send framed"
 		if string(m.ID) == "null" {
-			body = append(body, '\n') // for a client of lines whose first line was not JSON
+			body = append(body, '\n') // for a client that reads lines, and whose first was not JSON
 		}
 	}
 	c.log.Debug(msg, "bytes", len(body), "json", string(body))
@@ -286,7 +289,7 @@ func (c *conn) writeLocked(m outgoing) error {
 	return nil
 }
 
-// Close ends the session. It may be called more than once.
+// Close ends the session. It may be called more than once, and always returns nil.
 func (c *conn) Close() error {
 	c.end(io.EOF)
 	return nil
@@ -307,18 +310,18 @@ type outgoing struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// clientError returns the error of a method for the client.
+// clientError returns an error of the SDK or the server as the response to a request shows it.
 func clientError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if ok && e.Code != 0 {
-		return e // without the text that the SDK adds
+		return e // without the text that the SDK has wrapped around it
 	}
 
-	// A request before initialize, or a second initialize. Tasks are of the stateless protocol, and
-	// this request is not.
+	// The SDK refuses a request before initialize, or a second initialize. Methods of tasks belong
+	// to the stateless protocol only: for a request of another version they do not exist.
 	if strings.HasPrefix(method, "tasks/") {
 		return rpc.NoMethod()
 	}

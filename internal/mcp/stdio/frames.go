@@ -15,11 +15,11 @@ import (
 const (
 	maxMessage    = 64 << 20 // bytes of one message
 	maxLine       = 64 << 10 // bytes of a header, or of a line that is not an object
-	maxLengthLine = 64       // bytes of the longest line that resync takes for a Content-Length header
+	maxLengthLine = 64       // bytes of the longest Content-Length header that resync finds
 )
 
-// parseError says why a part of the input is not a message. Reading continues after that part. The
-// text is sent to the client.
+// parseError says why a part of the input is not a message. The next Read continues after that
+// part. The client gets the text.
 type parseError string
 
 func (e parseError) Error() string {
@@ -28,10 +28,10 @@ func (e parseError) Error() string {
 
 const errNotJSON parseError = "not JSON"
 
-// Frame is one JSON value of the input. The JSON is valid; what it means is not checked.
+// Frame is one JSON value of the input. The JSON is valid, but need not be a message of JSON-RPC.
 type Frame struct {
 	Body   []byte
-	Framed bool // it follows a header; otherwise it is on a line of its own
+	Framed bool // Body follows a header; otherwise it is on a line of its own
 }
 
 // Reader splits a byte stream into messages. Each is either framed by a Content-Length header or on
@@ -40,13 +40,13 @@ type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger
 
-	// After a parse error the next Read skips skip bytes, or the rest of the line. The error is
-	// returned before, because more input may arrive late.
+	// After a parse error, the next Read skips this many bytes, or the rest of the line. The error
+	// is returned before that, because the rest may arrive late.
 	skip      int
 	skipsLine bool
 }
 
-// unknownLength is the length of a body that ends with its line.
+// unknownLength stands for the length of a body without a valid Content-Length.
 const unknownLength = -1
 
 // NewReader returns a Reader of in.
@@ -57,23 +57,24 @@ func NewReader(in io.Reader) *Reader {
 	}
 }
 
-// Read waits for the next message. Its error is that of the input, io.EOF at its end, or says that
-// a part of the input is not a message. In that case the next Read returns what follows that part.
+// Read waits for the next value. The error is io.EOF at the end of the input, another error of the
+// input, or says that a part of the input is not a message. After the last kind of error, the next
+// Read returns what follows that part.
 func (r *Reader) Read() (Frame, error) {
 	r.resync()
-	first, err := r.start()
+	first, err := r.skipSpace()
 	if err != nil {
 		return Frame{}, err
 	}
 
 	if opensValue(first) {
-		body, err := r.value(maxMessage, unknownLength, true)
+		body, err := r.readValue(maxMessage, unknownLength, true)
 		return Frame{Body: body}, err
 	}
 
-	line := r.line(maxLine)
+	line := r.peekLine(maxLine)
 	if firstHeader.Match(line) {
-		return r.framed()
+		return r.readFramed()
 	}
 	if !json.Valid(line) {
 		r.skipsLine = true
@@ -91,21 +92,21 @@ func opensValue(first rune) bool {
 
 var (
 	headerLine = regexp.MustCompile(`^[\w-]+:[^{\n]*\n$`)
-	// firstHeader does not match a line of a log, such as "warning: x", which has neither \r\n nor
-	// a hyphen in its name.
+	// firstHeader matches a header line that ends with \r\n or has a hyphen in its name. So it does
+	// not match a line of a log, such as "warning: x".
 	firstHeader = regexp.MustCompile(`^([\w-]+:[^{\n]*\r|\w*-[\w-]*:[^{\n]*)\n$`)
-	// lengthLine never matches inside JSON: its strings have no line ends.
+	// lengthLine never matches inside JSON, whose strings have no line ends.
 	lengthLine = regexp.MustCompile(`(?i)^content-length:[ \t]*\d+[ \t]*\r?\n$`)
 )
 
-// framed reads headers and the value after them. The value ends where its JSON ends, even if the
-// length differs: clients declare wrong lengths. If the body is not JSON, a valid length says where
-// it ends.
-func (r *Reader) framed() (Frame, error) {
+// readFramed reads headers and the value after them. The value ends where its JSON ends, even if
+// the declared length differs: some clients declare wrong lengths. If the body is not JSON, a valid
+// length says where it ends.
+func (r *Reader) readFramed() (Frame, error) {
 	size := 0
 	declared := false
-	length := unknownLength // unless the last one is valid
-	line := r.line(maxLine)
+	length := unknownLength // the last Content-Length, if it is valid
+	line := r.peekLine(maxLine)
 	for headerLine.Match(line) {
 		name, value, _ := strings.Cut(string(line), ":")
 		if strings.EqualFold(name, "Content-Length") {
@@ -119,22 +120,22 @@ func (r *Reader) framed() (Frame, error) {
 
 		size += len(line)
 		r.discard(len(line))
-		line = r.line(maxLine)
+		line = r.peekLine(maxLine)
 	}
 
 	r.log.Debug("header", "headerEnd", size)
 
-	// Some clients omit the empty line after a length.
+	// Some clients omit the empty line after a Content-Length, so it is required only without one.
 	if !declared && len(bytes.TrimSpace(line)) > 0 {
 		return Frame{}, parseError("header without a body") // line may be a message
 	}
 
 	limit := maxMessage
-	first, _ := r.start() // the value reports the error
+	first, _ := r.skipSpace() // readValue reports the error
 	if !opensValue(first) && length > 0 {
-		limit = length // only the length shows where a number ends
+		limit = length // only the length says where a scalar such as a number ends
 	}
-	body, err := r.value(limit, length, false)
+	body, err := r.readValue(limit, length, false)
 	return Frame{
 		Body:   body,
 		Framed: true,
@@ -146,10 +147,10 @@ func (r *Reader) discard(n int) {
 	_, _ = r.in.Discard(n)
 }
 
-// value reads one JSON value of at most limit bytes. If inLine is set, the value ends with its line
-// at the latest. If it is not JSON, the input continues length bytes after its start, or after its
-// line if length is unknownLength.
-func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
+// readValue reads one JSON value of at most limit bytes. If inLine is set, the value ends with its
+// line at the latest. If the value is not JSON, the next Read continues length bytes after its
+// start, or after its line if length is unknownLength.
+func (r *Reader) readValue(limit, length int, inLine bool) ([]byte, error) {
 	in := &peekReader{
 		in:     r.in,
 		inLine: inLine,
@@ -174,17 +175,17 @@ func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 	return nil, errNotJSON
 }
 
-// peekReader reads what is in the buffer without consuming it: what follows a value, or is not
-// JSON, may be the next message. Only a value that is larger than the buffer is consumed, up to its
-// last part.
+// peekReader reads from in without consuming it, because what follows a value, or is not JSON, may
+// be the next message. It consumes only the first parts of a value that is larger than the buffer.
 type peekReader struct {
 	in        *bufio.Reader
 	inLine    bool // stop before a line feed
-	seen      int  // bytes read that are still in the buffer
-	discarded int  // bytes read that are not
+	seen      int  // bytes returned by Read that are still in the buffer of in
+	discarded int  // bytes returned by Read that are no longer there
 }
 
-// Read is called when the decoder has seen all that was read.
+// Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
+// discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
 	if r.seen == maxLine { // the buffer is full
 		n, _ := r.in.Discard(maxLine / 2)
@@ -206,8 +207,9 @@ func (r *peekReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// start skips white space and byte order marks and returns the first character of the next message.
-func (r *Reader) start() (rune, error) {
+// skipSpace consumes white space and byte order marks, and returns the character that follows them,
+// which it does not consume.
+func (r *Reader) skipSpace() (rune, error) {
 	for {
 		first, _, err := r.in.ReadRune()
 		if err != nil {
@@ -219,9 +221,10 @@ func (r *Reader) start() (rune, error) {
 	}
 }
 
-// line returns the next line with its end, or what is left of the input, without consuming it. It
-// is cut after limit bytes. A line that begins with { or [ is returned at once.
-func (r *Reader) line(limit int) []byte {
+// peekLine returns the next line with its end, or what is left of the input, without consuming it.
+// It returns at most limit bytes. Of a line that begins with { or [ it returns only that character,
+// without waiting for more.
+func (r *Reader) peekLine(limit int) []byte {
 	for n := 1; ; n++ {
 		b, err := r.in.Peek(n)
 		if err != nil || n == limit {
@@ -233,11 +236,12 @@ func (r *Reader) line(limit int) []byte {
 	}
 }
 
-// resync skips input that is not a message, but not past a Content-Length header.
+// resync skips the input that the last parseError was about, but stops before a Content-Length
+// header.
 func (r *Reader) resync() {
 	for ; r.skip > 0 || r.skipsLine; r.skip-- {
 		first, _ := r.in.Peek(1)
-		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.line(maxLengthLine))
+		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.peekLine(maxLengthLine))
 		if header {
 			break
 		}
@@ -251,8 +255,8 @@ func (r *Reader) resync() {
 	r.skipsLine = false
 }
 
-// Write writes a message in one call of w.Write, with a Content-Length header or followed by a line
-// feed.
+// Write writes a message with one call of w.Write: framed by a Content-Length header, or followed
+// by a line feed.
 func Write(w io.Writer, body []byte, framed bool) error {
 	message := fmt.Appendf(nil, "%s\n", body)
 	if framed {

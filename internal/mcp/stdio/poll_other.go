@@ -6,10 +6,11 @@ import "io"
 
 const pollIn, pollOut = 1, 2
 
-// poll is not available: the first failing write shows that stdout has no reader.
-func poll(any, int16) (got int16, ok bool) {
+// poll always returns false, because poll(2) is not available: only a failing write shows that
+// stdout has no reader.
+func poll(any, int16) (occurred int16, ok bool) {
 	return 0, false
 }
 
-// Unread is not available: it reports false.
+// Unread always returns false: it is not available on this system.
 func Unread(io.Reader) bool { return false }

@@ -22,22 +22,22 @@ func withFile(f any, do func(fd int)) bool {
 	return err == nil && conn.Control(func(fd uintptr) { do(int(fd)) }) == nil
 }
 
-// poll waits up to a second for events on f (poll(2)) and returns those that occurred. ok is
-// false if f is not an open file.
-func poll(f any, events int16) (got int16, ok bool) {
+// poll waits up to a second for events on f with poll(2), and returns the events that occurred. ok
+// is false if f is not an open file.
+func poll(f any, events int16) (occurred int16, ok bool) {
 	ok = withFile(f, func(fd int) {
 		p := []unix.PollFd{{
 			Fd:     int32(fd),
 			Events: events,
 		}}
 		if _, err := unix.Poll(p, 1000); err == nil { // else a signal arrived
-			got = p[0].Revents
+			occurred = p[0].Revents
 		}
 	})
-	return got, ok
+	return occurred, ok
 }
 
-// FIONREAD of ioctl(2), which x/sys does not have for all systems.
+// Values of FIONREAD for ioctl(2), which x/sys does not define for all systems.
 const (
 	fionreadLinux = 0x541b
 	fionreadBSD   = 0x4004667f
@@ -50,7 +50,7 @@ func Unread(r io.Reader) bool {
 		request = fionreadLinux
 	}
 
-	n := 0 // bytes: poll(2) also reports the end
+	n := 0 // bytes that can be read; poll(2) would not tell them from the end of the input
 	withFile(r, func(fd int) { n, _ = unix.IoctlGetInt(fd, request) })
 	return n > 0
 }

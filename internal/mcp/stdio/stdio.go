@@ -6,8 +6,8 @@
 //
 //	stdio.go   Transport
 //	frames.go  bytes to messages: lines and Content-Length
-//	conn.go    messages to requests for the SDK, and its responses back: ids,
-//	           cancellation, errors, the end of the session
+//	conn.go    messages to requests for the SDK, and its responses back to
+//	           messages: ids, cancellation, errors, the end of the session
 //	poll_*.go  whether a pipe still has a reader
 package stdio
 
@@ -25,7 +25,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 )
 
-// ErrGone is the cause of a session's end when stdout has no reader left.
+// ErrGone is the cause with which a session ends when stdout has no reader left.
 var ErrGone = errors.New("stdout has no reader")
 
 // Transport serves one MCP session over In and Out. It implements [mcp.Transport].
@@ -34,16 +34,17 @@ type Transport struct {
 	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as
 	// soon as Out has no reader.
 	Out io.Writer
-	// Lines makes all answers lines (MCP_LINE_MODE=1), not only those after the first line.
+	// Lines makes all messages to the client lines (MCP_LINE_MODE=1). Without it they are framed
+	// until the client sends a message on a line.
 	Lines   bool
-	Methods rpc.Methods   // of the server
-	EOF     chan struct{} // if not nil, is closed when In has ended
-	Log     *slog.Logger  // gets the stages at debug level (transports.md)
+	Methods rpc.Methods   // the requests that the server answers
+	EOF     chan struct{} // closed when In has ended; may be nil
+	Log     *slog.Logger  // gets the steps of each message at debug level (transports.md)
 
-	received atomic.Bool // something was read from In
+	received atomic.Bool // at least one byte was read from In
 }
 
-// Silent reports whether nothing was read from In.
+// Silent reports whether nothing was read from In so far.
 func (t *Transport) Silent() bool {
 	return !t.received.Load()
 }
@@ -62,8 +63,8 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		log:      t.Log,
 		requests: map[string]request{},
 	}
-	c.lines.Store(t.Lines)
-	c.pending.Store(1) // the input
+	c.inLines.Store(t.Lines)
+	c.pending.Store(1) // for the input
 
 	r := NewReader(retrying{t})
 	r.log = t.Log
@@ -76,20 +77,21 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// WaitGone waits until w has no reader left and then returns true. It returns false within a second
-// of the end of ctx, and at once if it cannot know: w is not an open file, or the system is not
-// Unix.
+// WaitGone waits until w has no reader left and then returns true. When ctx is done, it returns
+// false within a second. It returns false at once if it cannot tell: w is not an open file, or the
+// system is not Unix.
 func WaitGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
-		got, ok := poll(w, 0)
-		if !ok || got != 0 { // poll(2) always reports a missing reader
+		occurred, ok := poll(w, 0)
+		if !ok || occurred != 0 { // poll(2) reports a missing reader, even if not asked for it
 			return ok
 		}
 	}
 	return false
 }
 
-// retrying reads and writes the streams of a Transport, whose descriptors may be non-blocking.
+// retrying reads from In and writes to Out of a Transport, even if their descriptors are
+// non-blocking.
 type retrying struct{ *Transport }
 
 func (r retrying) Read(p []byte) (int, error) {
@@ -105,9 +107,10 @@ func (r retrying) Write(p []byte) (int, error) {
 	return retry(r.Out, pollOut, func(done int) (int, error) { return r.Out.Write(p[done:]) })
 }
 
-// retry repeats do while it fails with EAGAIN, which happens when another process that has the
-// descriptor of f makes it non-blocking. Before each retry it waits for event. do gets the sum of
-// the numbers that it has returned, and so does the caller.
+// retry repeats do while it fails with EAGAIN, which happens when another process that shares the
+// descriptor of f makes it non-blocking. Before each retry it waits for event. do returns how many
+// bytes it has transferred, and gets how many earlier tries have transferred. retry returns the
+// bytes of all tries.
 func retry(f any, event int16, do func(done int) (int, error)) (int, error) {
 	done := 0
 	for {
