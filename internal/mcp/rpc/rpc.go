@@ -1,6 +1,6 @@
-// Package rpc checks the messages of clients before the SDK decodes them, the same on all
-// transports: the SDK would run an array of calls as one request, and repeat params that it cannot
-// decode in its errors.
+// Package rpc checks the messages of clients before the SDK decodes them, in the same way for all
+// transports. Without the check, the SDK would run an array of calls as one request, and its errors
+// would repeat params that it cannot decode.
 package rpc
 
 import (
@@ -18,28 +18,28 @@ import (
 // Message is a message of a client: a request, a notification, which has no ID, or a response,
 // which has no method.
 type Message struct {
-	ID     gjson.Result // a string or a number as it was sent
+	ID     gjson.Result // a string or a number as the client sent it
 	Method string
-	Params json.RawMessage // nil: none
+	Params json.RawMessage // nil if the message has none
 }
 
-// Key makes ids comparable: strings by their value, numbers by their digits. It is "" if id cannot
-// be an id.
+// Key returns a string that is the same for equal ids: strings are equal by their value, numbers by
+// their digits. It returns "" if id is neither.
 func Key(id gjson.Result) string {
 	switch id.Type {
 	case gjson.String:
-		return strconv.Quote(id.Str) // without bytes that are not UTF-8
+		return strconv.Quote(id.Str) // escapes bytes that are not UTF-8
 	case gjson.Number:
 		return id.Raw
 	}
 	return ""
 }
 
-// Methods are the requests that a server answers, each with the check of its params: Optional or
-// Required.
+// Methods are the requests that a server answers. Each has a check of its params, Optional or
+// Required, which returns the error for the client, or nil.
 type Methods map[string]func(params []byte) *jsonrpc.Error
 
-// Optional is the check of params that decode to a T, or are missing.
+// Optional checks that params decode to a T, or are missing.
 func Optional[T any](params []byte) *jsonrpc.Error {
 	if params != nil && json.Unmarshal(params, new(T)) != nil {
 		return invalidParams("invalid params")
@@ -47,7 +47,7 @@ func Optional[T any](params []byte) *jsonrpc.Error {
 	return nil
 }
 
-// Required is the check of params that decode to a T.
+// Required checks that there are params, and that they decode to a T.
 func Required[T any](params []byte) *jsonrpc.Error {
 	if params == nil || string(params) == "null" {
 		return Invalid(`missing required "params"`)
@@ -55,8 +55,9 @@ func Required[T any](params []byte) *jsonrpc.Error {
 	return Optional[T](params)
 }
 
-// Read returns the message in data. The client gets an error: as the response to the request if
-// there is a message, else with the id null.
+// Read returns the message in data, which is nil if data is not a message. An error is for the
+// client. With a message, which then is a request, the error is its response: the method is not one
+// of methods, or the params are invalid. Without a message, the error is sent with the id null.
 func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, NotJSON("not JSON")
@@ -78,11 +79,11 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 		m.Params = json.RawMessage(params.Raw)
 	}
 	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
-	responds := object.Get("result").Exists() || object.Get("error").Exists()
+	isResponse := object.Get("result").Exists() || object.Get("error").Exists()
 	switch {
-	case !unambiguous(object) || object.Get("jsonrpc").Str != "2.0",
+	case !isUnambiguous(object) || object.Get("jsonrpc").Str != "2.0",
 		m.ID.Exists() && !validID,
-		m.Method == "" && !(validID && responds):
+		m.Method == "" && !(validID && isResponse):
 		return nil, Invalid("not a JSON-RPC 2.0 request")
 	case m.Method == "" || !validID:
 		return m, nil
@@ -92,40 +93,43 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 	switch {
 	case check == nil:
 		return m, NoMethod()
-	case repeats(params):
+	case repeatsMember(params):
 		return m, invalidParams("invalid params: a member twice")
 	}
 	return m, check(m.Params)
 }
 
-// members are those of a message.
-var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+// messageMembers are the members of a JSON-RPC message.
+var messageMembers = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// unambiguous reports whether an object is the same message to every decoder: some ignore the case
-// of the names of members, and of two with one name some take the first, some the last.
-func unambiguous(object gjson.Result) bool {
+// isUnambiguous reports whether every decoder reads an object as the same message. Decoders differ
+// if a name has another case, which some ignore, or if a member is there twice: some take the
+// first, some the last.
+func isUnambiguous(object gjson.Result) bool {
 	seen := map[int]bool{}
 	ok := true
 	object.ForEach(func(key, _ gjson.Result) bool {
-		i := slices.IndexFunc(members, func(name string) bool {
+		i := slices.IndexFunc(messageMembers, func(name string) bool {
 			return strings.EqualFold(name, key.Str)
 		})
 		known := i >= 0
-		ok = !known || (members[i] == key.Str && !seen[i])
+		ok = !known || (messageMembers[i] == key.Str && !seen[i])
 		seen[i] = true
 		return ok
 	})
 	return ok
 }
 
-// repeats reports whether params have a member twice that is read here and by the SDK, or their
-// _meta any: the first counts here, the last there.
-func repeats(params gjson.Result) bool {
+// repeatsMember reports whether params have a member twice that this program reads as well as the
+// SDK, or whether their _meta has any member twice: this program would take the first, the SDK the
+// last.
+func repeatsMember(params gjson.Result) bool {
 	meta := params.Get("_meta")
 	return hasTwice(params, "name", "arguments", "_meta") || hasTwice(meta)
 }
 
-// hasTwice reports whether an object has one of these members twice; without names, any.
+// hasTwice reports whether an object has one of the named members twice, or any member if there are
+// no names.
 func hasTwice(object gjson.Result, names ...string) bool {
 	twice := false
 	seen := map[string]bool{}
@@ -154,7 +158,7 @@ func Invalid(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }
 
-// NoMethod is the error for requests that the server does not answer.
+// NoMethod is the error for a request whose method the server does not know.
 func NoMethod() *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
 }
