@@ -14,11 +14,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// The API writes a response as a list of items, and a stream tells of each item several times: that
-// the item begins, each piece of its text, the item as a whole, and the whole response at the end.
-// The accumulator passes each piece of text on once, as soon as any event has it. For this it
-// numbers the items, and keeps for each text the block that the call sees, with what was sent of
-// it:
+// A response is a list of items. A stream reports each item several times: its start, each piece of
+// its text, the complete item, and at the end the whole response. The accumulator sends each piece
+// of text to the call once, as soon as any event contains it. To do so, it numbers the items, and
+// keeps for each text the block that the call gets and the text that was sent. The columns item,
+// block and sent show this state after the event:
 //
 //	event                                    item  block  sent       the call gets
 //	output_item.added   index 0, rs_1        1     0                 BlockStart 0 thinking
@@ -29,83 +29,86 @@ import (
 //	output_text.delta   "is"                 2     1      "Paris"    BlockDelta 1 "is"
 //	output_item.done    "Paris."             2     1      "Paris."   BlockDelta 1 "."
 //	                                                                 BlockStop 1
-//	completed           rs_1, msg_1                                  (both items were complete)
+//	completed           rs_1, msg_1                                  (nothing: both were complete)
 //
-// If the connection breaks before output_item.done, the block stops after "Paris". If the last
-// event has no output, the response gets the items 1 and 2.
+// If the connection breaks before output_item.done, the block stops after "Paris". If the response
+// in the last event has no output, addStreamed gives it the items 1 and 2.
 
-// itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The numbers
-// of the API do not serve: some servers give an item another id in each event, or all items the
-// output_index 0.
+// itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The ids and
+// indexes of the API cannot serve as keys: some servers give an item a different id in each event,
+// or give all items the output_index 0.
 type itemNumber int
 
 const unknownItem itemNumber = 0
 
-// accumulator turns the events of one stream into events of a call and, at the end of the stream,
-// into the response. Unknown events and items have no blocks; the response keeps the items.
+// accumulator reads one response, from an object or from a stream: it turns the events of the
+// stream into events of a call, and returns the response at the end. In the background the stream
+// may take several connections. Events and items of unknown types start no blocks, but the response
+// keeps the items.
 //
-// While the stream is read, the numbers in byIndex, byID, items, done, blocks and texts are at most
-// last. At its end, completeOutput gives higher numbers to items that only the final output has. A
-// block is in blocks and in order from its start on, also after its stop.
+// While a stream is read, no item number is higher than lastItem. At the end, completeOutput gives
+// higher numbers to items that only the final output contains. A block stays in blocks and in order
+// after it has stopped.
 type accumulator struct {
 	call *call.Call
-	log  func(rawJSON) // writes what came back to the debug log
+	log  func(rawJSON) // writes what was received to the debug log
 
-	event streamEvent // the current one
+	event streamEvent // the current event, decoded into the same memory each time
 
-	last    itemNumber
-	byIndex map[float64]itemNumber // the current item of each output_index
-	byID    map[string]itemNumber
-	items   map[itemNumber]call.Item // as the last event with the item says
-	done    map[itemNumber]string    // the texts of the items that are complete
-	blocks  map[blockKey]*block
-	order   []*block
-	texts   map[itemNumber][]*block // of messages
+	lastItem   itemNumber             // of the item that began last; 0 before the first
+	byIndex    map[float64]itemNumber // the item that is being streamed at each output_index
+	byID       map[string]itemNumber
+	items      map[itemNumber]call.Item // as the latest output_item event describes them
+	doneTexts  map[itemNumber]string    // of the complete items
+	blocks     map[blockKey]*block
+	order      []*block                // all blocks, in the order in which they started
+	textBlocks map[itemNumber][]*block // the blocks of each message
 
-	background background     // whether the response runs without its connection
-	final      *call.Response // the response after its end, also if it failed; nil: it has not ended
+	background background     // what is known of a response that runs without its connection
+	final      *call.Response // the response once it has ended, also if it failed; nil before
 
-	size        int // bytes of the events so far
-	elements    int // of the complete items
-	annotations int // in events of their own
+	size        int // bytes of all events so far
+	elements    int // elements of the complete items (elementsOf)
+	annotations int // annotations that came in events of their own
 
-	created call.Response // as its first event says
+	created call.Response // as response.created describes it
 
-	// Of the connection.
-	failure  *call.Error // without a kind, with the best message so far; nil: none
+	// The current connection. getOnce sets these fields again for each GET.
+	failure  *call.Error // the most telling failure so far that names no kind; nil: none
 	giveUp   func()      // ends the connection
-	giveUpAt time.Time   // when the connection is given up, after failure or "[DONE]"; zero: never
+	giveUpAt time.Time   // when silenceLimit calls giveUp (endSoon sets it); zero: never
 }
 
-// newAccumulator returns an accumulator that writes what came back to the debug log.
+// newAccumulator returns an accumulator for a response of c that has read nothing yet.
 func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
 	return &accumulator{
 		call: c,
 		log: func(from rawJSON) {
 			cl.logBody(ctx, "openai(client): response", from)
 		},
-		byIndex: map[float64]itemNumber{},
-		byID:    map[string]itemNumber{},
-		items:   map[itemNumber]call.Item{},
-		done:    map[itemNumber]string{},
-		blocks:  map[blockKey]*block{},
-		texts:   map[itemNumber][]*block{},
+		byIndex:    map[float64]itemNumber{},
+		byID:       map[string]itemNumber{},
+		items:      map[itemNumber]call.Item{},
+		doneTexts:  map[itemNumber]string{},
+		blocks:     map[blockKey]*block{},
+		textBlocks: map[itemNumber][]*block{},
 	}
 }
 
-// detailTime is how long a stream may go on after a failure that names no kind, and after "[DONE]".
+// detailTime is how long a stream may go on after a failure that names no kind, or after "[DONE]".
 const detailTime = 2 * time.Second
 
-// read reads a stream up to the event that ends it; docs/spec.md has a table of the ends. Events
-// without a JSON object are skipped: some servers send them to keep a stream open.
+// read reads a stream up to the event that ends the response. docs/spec.md has a table of all ways
+// in which a stream may end. Events whose data is not a JSON object are skipped: some servers send
+// them to keep a stream open.
 //
-// Some servers end a stream without such an event. Then the response is what was streamed, if every
-// item is complete and the last one is an answer. A response that runs in the background is
-// fetched.
+// Some servers close a stream without an event that ends the response. Then the response is what
+// was streamed, if every item is complete and the last one is an answer. For a response that runs
+// in the background read returns an error, and exchange.follow fetches the response.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
-	var buf bytes.Buffer // of each event
+	var buf bytes.Buffer // holds the data of one event
 	var err error
-	for ctx.Err() == nil { // the buffer may hold more events
+	for ctx.Err() == nil { // stream may still have events in its buffer
 		var data []byte
 		data, err = readEvent(stream, &buf)
 		if data == nil {
@@ -118,7 +121,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 		switch {
 		case len(data) > maxEvent:
 			return nil, call.TooLarge("an event of the answer is larger than 8 MiB")
-		case a.size > maxBody: // over several connections
+		case a.size > maxBody: // size counts all connections of the response
 			return nil, call.TooLarge(tooLong)
 		case !isObject(data):
 			continue
@@ -131,26 +134,27 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	}
 
 	err = cmp.Or(err, ctx.Err())
-	over := err == nil || !a.giveUpAt.IsZero() // the latter after "[DONE]", or a failure
+	streamEnded := err == nil || !a.giveUpAt.IsZero() // after endSoon any error is the end
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
-	case over && !a.running() && a.isAnswered():
+	case streamEnded && !a.running() && a.isAnswered():
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
 }
 
-// handleEvent handles one event. An event that ends the stream has a response or an error.
+// handleEvent handles one event. If the event ends the response, handleEvent returns the response
+// or an error; otherwise it returns nil for both.
 func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev := &a.event
 	err := ev.decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading an event: %w", err)
 	}
-	a.background.note(ev)
+	a.background.advance(ev)
 	switch {
-	case a.background.skips(ev):
+	case a.background.alreadyRead(ev):
 		return nil, nil
 	case ev.isError():
 		return nil, a.fail(responseError(data, streamFailed, a.call))
@@ -173,47 +177,50 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev.readHalves(data)
 	a.emitEvent(ev)
 
-	elements := max(len(a.order), len(a.byID), int(a.last), a.elements, a.annotations)
+	elements := max(len(a.order), len(a.byID), int(a.lastItem), a.elements, a.annotations)
 	if elements > maxElements {
 		return nil, call.TooLarge(tooMany)
 	}
 	return nil, nil
 }
 
-// Messages of failures that say nothing.
+// Messages for failures that the API does not explain.
 const (
 	streamFailed   = "the stream ended with an error"
 	responseFailed = "the response failed"
 )
 
-// fail returns a failure of the response that names its kind. Any other failure, a KindFailed, is
-// kept until the connection is given up, because the next event may say more: Azure sends
-// response.failed without details, and then the error.
+// fail returns a failure that names its kind or is about the size of the response. Any other
+// failure is of KindFailed: fail returns nil, keeps the failure, and gives the stream another
+// detailTime, because the next event may say more. Azure sends response.failed without details, and
+// then the error.
 func (a *accumulator) fail(e *call.Error) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
 	}
 	a.endSoon()
-	silent := []string{streamFailed, responseFailed}
-	if a.failure == nil || slices.Contains(silent, a.failure.Message) {
+	unexplained := []string{streamFailed, responseFailed}
+	if a.failure == nil || slices.Contains(unexplained, a.failure.Message) {
 		a.failure = e
 	}
 	return nil
 }
 
-// endSoon gives up the connection after detailTime.
+// endSoon makes silenceLimit give up the connection in detailTime. Later calls change nothing.
 func (a *accumulator) endSoon() {
 	if a.giveUpAt.IsZero() {
 		a.giveUpAt = time.Now().Add(detailTime)
 	}
 }
 
-// running reports whether the response runs in the background.
+// running reports whether the API has named a response in the background that has not ended, as far
+// as is known.
 func (a *accumulator) running() bool {
 	return a.background.id != "" && a.final == nil
 }
 
-// setID notes the id of a response that runs in the background, as the API itself says.
+// setID records the id of the response and sends a Created event, once, if the response runs in the
+// background: the request asked for it, and the API confirms it.
 func (a *accumulator) setID(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID
@@ -221,16 +228,16 @@ func (a *accumulator) setID(r *call.Response) {
 	}
 }
 
-// finishPlain makes the response of an answer that is not a stream.
+// finishPlain reads the response from a body that is an object, not a stream.
 func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	r := &call.Response{}
 	err := call.Decode(data, r)
 	_, malformed := errors.AsType[*json.SyntaxError](err)
-	cut := malformed && err.Error() == "unexpected end of JSON input"
-	noState := a.running() && !slices.Contains(backgroundStates, r.Status)
+	truncated := malformed && err.Error() == "unexpected end of JSON input"
+	unknownState := a.running() && !slices.Contains(backgroundStates, r.Status)
 
 	switch {
-	case !isObject(data), malformed && !cut, err == nil && noState:
+	case !isObject(data), malformed && !truncated, err == nil && unknownState:
 		return nil, notResponse(data)
 	case err != nil:
 		return nil, err
@@ -238,11 +245,11 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	return a.finish(r, rawJSON{data: data})
 }
 
-// finish checks a response, and emits what was not streamed of it. A response that runs in the
-// background is returned as it is.
+// finish completes the output of r with what was streamed, checks r, and sends the events that were
+// not streamed. If r still runs in the background, finish returns it as it is.
 func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, error) {
-	other := a.background.id != "" && r.ID != "" && r.ID != a.background.id // than the one in the background
-	if other {
+	isOther := a.background.id != "" && r.ID != "" && r.ID != a.background.id
+	if isOther { // not the response in the background
 		return nil, notResponse(from.json())
 	}
 	if r.Running() {
@@ -267,16 +274,15 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 
 // isAnswered reports whether every item that began is complete, and the last one is an answer.
 func (a *accumulator) isAnswered() bool {
-	return isAnswer(a.item(a.last)) && len(a.done) == int(a.last)
+	return isAnswer(a.streamedItem(a.lastItem)) && len(a.doneTexts) == int(a.lastItem)
 }
 
-// finishStreamed returns the response of a stream without an event that ends it. Its usage is not
-// known.
+// finishStreamed returns the response of a stream that no event has ended. Its usage is unknown.
 func (a *accumulator) finishStreamed() (*call.Response, error) {
 	r := a.created
 	r.Streamed = true
 	r.Status = "completed"
-	if a.items[a.last].Status == "incomplete" {
+	if a.items[a.lastItem].Status == "incomplete" {
 		r.Status = "incomplete"
 	}
 	return a.finish(&r, rawJSON{})

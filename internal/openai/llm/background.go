@@ -20,51 +20,52 @@ import (
 // the pacer.
 
 const (
-	cancelTime = 3 * time.Second // for the request that cancels a response
-	usageTime  = time.Second     // for a GET that tells what a cancelled response has used
+	cancelTime = 3 * time.Second // the limit of cancelEarly, for both of its requests
+	usageTime  = time.Second     // the limit of the GET that asks what a cancelled response has used
 
-	// shutdownTime is for the request that cancels a response when the process ends, within half a
-	// second over stdio: the call must still be settled.
+	// shutdownTime replaces cancelTime when the process ends. Over stdio that takes half a second,
+	// in which the call must still be settled.
 	shutdownTime = 400 * time.Millisecond
 
-	objectTime   = 30 * time.Second // for a GET of a response
-	maxSilence   = time.Minute      // of a stream, which is given up and resumed then
-	lostWait     = 2 * time.Second  // until a second GET has to confirm that a response is lost
-	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
+	objectTime   = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
+	maxSilence   = time.Minute      // after which a silent connection is given up and resumed
+	lostWait     = 2 * time.Second  // before the second GET, which confirms that a response is lost
+	maxFetchWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
 )
 
-// background is what is known of a response that the API may run in the background.
+// background is what is known about a response that the API may run in the background.
 type background struct {
-	requested bool     // by the request: background: true
-	strict404 bool     // only a 404 with an error object says that the response is lost
+	requested bool     // the request has background: true
+	strict404 bool     // only a 404 with an error object means that the response is lost
 	model     string   // the model of the request
-	include   []string // the include of the request
-	id        string   // "": the API has not named it as a background response
+	include   []string // the include of the request, sent with each GET, too
+	id        string   // "" until the API names the response as one in the background
 
-	next float64 // sequence number of the event after those that were read
-	skip float64 // next at the start of the connection: earlier events are skipped
+	nextEvent float64 // sequence number that follows those of all events so far
+	resumedAt float64 // nextEvent when the connection began: earlier events were read before
 }
 
-// progressed reports whether the connection brought an event that earlier ones did not.
+// progressed reports whether the current connection brought an event that no earlier one brought.
 func (b *background) progressed() bool {
-	return b.next > b.skip
+	return b.nextEvent > b.resumedAt
 }
 
-// note notes the number of an event.
-func (b *background) note(ev *streamEvent) {
-	b.next = max(b.next, ev.Sequence+1)
+// advance records that ev has come.
+func (b *background) advance(ev *streamEvent) {
+	b.nextEvent = max(b.nextEvent, ev.Sequence+1)
 }
 
-// skips reports whether an event was read from an earlier connection.
-func (b *background) skips(ev *streamEvent) bool {
-	return ev.Sequence < b.skip
+// alreadyRead reports whether ev was read from an earlier connection.
+func (b *background) alreadyRead(ev *streamEvent) bool {
+	return ev.Sequence < b.resumedAt
 }
 
-// Get returns a background response as it is now. A response that has failed or was cancelled is
-// not an error: see Response.Failure. model and include are those of the request. Get makes one
-// request, and a second one if the first says that the API does not have the response. Every error
-// is a *call.Error, which does not tell how the response is, unless its Lost says that the API does
-// not have the response any more.
+// Get returns a background response in its current state. A response that has failed or was
+// cancelled is not an error: see Response.Failure. model and include are those of the request that
+// began the response. Get makes one GET, and a second one if the API does not find the response.
+//
+// Every error is a *call.Error. If its Lost is set, the API does not have the response any more;
+// any other error leaves open how the response is.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -87,8 +88,8 @@ func (cl *Client) Get(
 	return r, nil
 }
 
-// Cancel cancels a background response. Every error is a *call.Error. That the response has ended
-// already is not an error.
+// Cancel cancels a background response. It is not an error if the response has already ended. Every
+// error is a *call.Error.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	resp, err := cl.cancel(ctx, c, id)
 	if resp == nil {
@@ -97,7 +98,8 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	return resp.Body.Close()
 }
 
-// cancel is Cancel, and returns the answer of the API, or nil if the response has ended already.
+// cancel makes the request of Cancel. It returns the HTTP response, whose body the caller closes,
+// or nil if the response has already ended.
 func (cl *Client) cancel(
 	ctx context.Context, c *call.Call, id string,
 ) (resp *http.Response, err error) {
@@ -105,39 +107,41 @@ func (cl *Client) cancel(
 	if err == nil {
 		return resp, nil
 	}
-	failure := cl.failed(ctx, err, 1)
+	failure := cl.attemptError(ctx, err, 1)
 	if failure.Status == http.StatusBadRequest { // Cannot cancel a completed response.
 		return nil, nil
 	}
 	return nil, failure
 }
 
-// cancelEarly cancels the response of a call that ends early, and counts what the response has used
-// if the API says so: in its answer, or in that to a GET. Both requests go on after ctx has ended.
-// There is no GET when the process ends: over HTTP the errors of its calls must still be sent.
+// cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
+// call.ErrLeftToAPI. It adds to the call what the response has used, if the API reports that in the
+// HTTP response to the cancellation, or to a GET after it. Both requests go on after ctx has ended.
+// When the process ends there is no GET, because over HTTP the errors of its calls must still be
+// sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeftToAPI) {
 		return
 	}
 	endsProcess := call.KindOf(context.Cause(ctx)) == call.KindShutdown
-	most := cancelTime
+	limit := cancelTime
 	if endsProcess {
-		most = shutdownTime
+		limit = shutdownTime
 	}
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 
 	c := *acc.call
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{RequestID: c.RequestID}
-	resp, err := cl.cancel(own, &c, acc.background.id)
-	known := err == nil && cl.readUsage(own, resp, &c, acc.background.id)
-	if err == nil && !known && !endsProcess {
-		once, cancel := context.WithTimeout(own, usageTime)
+	resp, err := cl.cancel(requestCtx, &c, acc.background.id)
+	isReported := err == nil && cl.readUsage(requestCtx, resp, &c, acc.background.id)
+	if err == nil && !isReported && !endsProcess {
+		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
 		defer cancel()
-		get := cl.newAccumulator(once, &c)
+		get := cl.newAccumulator(getCtx, &c)
 		get.background = acc.background
-		_, _ = cl.getOnce(once, get, false) // logged
+		_, _ = cl.getOnce(getCtx, get, false) // adds the usage to c; an error is logged
 	}
 
 	acc.call.RequestID = c.RequestID
@@ -147,8 +151,9 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	}
 }
 
-// readUsage counts what a response has used, as the answer to its cancel says, which may be nil. It
-// reports whether the answer says so: the response may go on for a moment.
+// readUsage sets in c what a response has used. It reads that from resp, the HTTP response to the
+// cancellation, which may be nil. It reports whether the usage was there: it is missing if the
+// response goes on for a moment.
 func (cl *Client) readUsage(
 	ctx context.Context, resp *http.Response, c *call.Call, id string,
 ) bool {
@@ -156,7 +161,7 @@ func (cl *Client) readUsage(
 		return false
 	}
 	defer resp.Body.Close()
-	data, _ := io.ReadAll(resp.Body) // half an answer says nothing
+	data, _ := io.ReadAll(resp.Body) // half a body is not JSON
 	cl.logBody(ctx, "openai(client): response", rawJSON{data: data})
 
 	var r call.Response
@@ -165,23 +170,23 @@ func (cl *Client) readUsage(
 		return false
 	}
 	c.Usage = r.Tokens
-	c.Searches = searches(&r)
+	c.Searches = countSearches(&r)
 	return true
 }
 
-// follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
-// the API has said that it runs.
+// follow waits until a response in the background ends. broken is the error that ended the last
+// connection, or nil if the API has answered that the response runs.
 //
-// As often as the connection breaks, follow reads on after the last event. Where the API refuses
-// that, a connection brings nothing new, or none has broken, follow asks for the state of the
-// response. A refusal says nothing about the response: the key may be new, or a firewall may have
-// answered.
+// After each broken connection follow resumes the stream after the last event. If the API refuses
+// that, if a connection brought nothing new, or if broken is nil, follow polls the state of the
+// response from then on. A refused GET tells nothing about the response: the key may be new, or a
+// firewall may have answered.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
-	stream := broken != nil // whether the last connection was a stream, which can go on
+	stream := broken != nil // whether to resume the stream; else follow polls
 	if stream {
-		failure = x.client.failed(ctx, broken, 1)
+		failure = x.client.attemptError(ctx, broken, 1)
 	}
 
 	for {
@@ -216,14 +221,15 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	}
 }
 
-// canWait reports whether a GET waits as long as the API asks, or polls on: the response may end
-// before, and a longer wait would end with the deadline of ctx and cancel the response.
+// canWait reports whether the next GET waits for retryAfter, as the API asks. A longer wait than
+// maxFetchWait is ignored, because the response may end earlier, and so is a wait beyond the
+// deadline of ctx, which would cancel the response.
 func canWait(ctx context.Context, retryAfter time.Duration) bool {
 	return retryAfter > 0 && retryAfter <= maxFetchWait && isInTime(ctx, retryAfter)
 }
 
-// canResume reports whether the API may stream the rest of a response whose connection broke: the
-// connection brought events, or was not accepted.
+// canResume reports whether to ask again for the rest of a stream. broken is the temporary error
+// that ended the connection, after new events (progress), or before the API accepted it.
 func canResume(broken *call.Error, progress bool) bool {
 	if broken == nil || !retryable(broken) {
 		return false
@@ -231,9 +237,10 @@ func canResume(broken *call.Error, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// get asks for a response: for an object, or for the stream after the last event. A response that
-// has failed is returned with its error. A response is lost only if a second GET finds nothing
-// either: the API may not see a new response at once, and a proxy may have restarted.
+// get asks for the response of acc: for an object, or for the stream after the last event. If the
+// response has failed, get returns both the response and its error. The response counts as lost
+// only if a second GET does not find it either: the API may not see a new response at once, and a
+// proxy may have restarted.
 func (cl *Client) get(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
 	r, failure := cl.getOnce(ctx, acc, stream)
 	if failure == nil || !failure.Lost {
@@ -243,6 +250,7 @@ func (cl *Client) get(ctx context.Context, acc *accumulator, stream bool) (*call
 	return cl.getOnce(ctx, acc, false)
 }
 
+// getOnce makes one GET of get. If it did not find the response, the error has Lost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
@@ -254,7 +262,7 @@ func (cl *Client) getOnce(
 	defer limit.Stop()
 
 	acc.giveUp = giveUp
-	acc.background.skip = acc.background.next
+	acc.background.resumedAt = acc.background.nextEvent
 	acc.failure = nil
 	acc.giveUpAt = time.Time{}
 	var resp *http.Response
@@ -263,17 +271,17 @@ func (cl *Client) getOnce(
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
-			option.WithQuery("starting_after", fmt.Sprint(acc.background.next-1)))
+			option.WithQuery("starting_after", fmt.Sprint(acc.background.nextEvent-1)))
 	}
 	for _, element := range acc.background.include {
-		if element != encryptedReasoning { // the API refuses to repeat it
+		if element != encryptedReasoning { // the API refuses it in a GET
 			options = append(options, option.WithQueryAdd("include[]", element))
 		}
 	}
 
 	_, err := cl.api.Get(ctx, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
-		limit.Stop() // from its header on a stream may be long, but not silent
+		limit.Stop() // after its header a stream may take long: silenceLimit bounds its silence
 	}
 	var r *call.Response
 	if err == nil {
@@ -282,43 +290,43 @@ func (cl *Client) getOnce(
 	ended := !acc.running()
 	found := err == nil || acc.background.progressed() || ended
 	if found {
-		cl.memory.setFound(acc.background.model)
+		cl.memory.noteGET(acc.background.model)
 	}
 	if err == nil {
 		return r, nil
 	}
 
 	if acc.running() {
-		strict := acc.background.strict404 || cl.memory.hasGET(acc.background.model)
+		strict := acc.background.strict404 || cl.memory.getWorks(acc.background.model)
 		err = lostError(err, strict)
 	}
-	return acc.final, cl.failed(parent, errors.Join(err, acc.call.RootsErr), 1)
+	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1)
 }
 
-// silenceLimit reads the body of an HTTP response, and gives up a connection that is silent for too
-// long.
+// silenceLimit is the body of an HTTP response. A Read that waits for too long gives up the
+// connection: until acc.giveUpAt, or for maxSilence while the response runs in the background.
 type silenceLimit struct {
 	io.ReadCloser
-	of *accumulator
+	acc *accumulator
 }
 
 func (l silenceLimit) Read(p []byte) (int, error) {
-	silence := time.Duration(0) // without a limit
+	silence := time.Duration(0) // 0: no limit
 	switch {
-	case !l.of.giveUpAt.IsZero():
-		silence = max(1, time.Until(l.of.giveUpAt))
-	case l.of.running():
+	case !l.acc.giveUpAt.IsZero():
+		silence = max(1, time.Until(l.acc.giveUpAt))
+	case l.acc.running():
 		silence = maxSilence
 	}
 	if silence > 0 {
-		defer time.AfterFunc(silence, l.of.giveUp).Stop()
+		defer time.AfterFunc(silence, l.acc.giveUp).Stop()
 	}
 	return l.ReadCloser.Read(p)
 }
 
-// lostError returns the error of a GET. If the API says that it does not have the response, the
-// request can be made again as after a failure of the server; and also, unless strict, if the API
-// seems to have no GET.
+// lostError returns err, the error of a GET, or a copy with Lost and KindServer if the API says
+// that it does not have the response. The request can then be made again, as after a failure of the
+// server. Unless strict, that also holds if the API seems to have no GET /responses/{id}.
 func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {

@@ -10,40 +10,43 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
+// blockKey identifies a block of a response. Only a message has several blocks of a kind: one for
+// each of its texts.
 type blockKey struct {
 	item    itemNumber
 	kind    string
-	content float64 // content_index of a text, else 0
+	content float64 // content_index of the text; 0 for other kinds
 }
 
-// block is a block of the call.
+// block is a block of the call that has started.
 type block struct {
 	call.BlockStart
 	open  bool
-	sent  strings.Builder // all deltas
-	whole string          // replaces sent once an event has the complete text
-	half  rune            // of a character that the next delta ends, 0 for none
+	sent  strings.Builder // the text that was sent as deltas
+	whole string          // the complete text, which replaces sent once an event contains it
+	half  rune            // first half of a character that the next delta completes; 0: none
 
-	annotations []json.RawMessage
+	annotations []json.RawMessage // those that came in events of their own
 }
 
-// blockText is what an event or an item says of a block.
-type blockText struct {
-	call.BlockStart // without the index
-	content         float64
-	text            string // the whole text once the block is complete
+// blockUpdate is what one event or item tells about a block.
+type blockUpdate struct {
+	call.BlockStart         // without the index
+	content         float64 // as in blockKey
+	text            string  // the whole text, if the block is complete
 	search          call.Search
 }
 
-// blocksOf returns the blocks of an item. A message has a block for each text, and its first part
-// has the number first. Items of other known types have one block.
-func blocksOf(i call.Item, first float64) []blockText {
-	var b blockText
+// blocksOf returns the blocks of an item: one for each text of a message, one for an item of
+// another known type, and none for unknown types. first is the content_index of a message's first
+// part.
+func blocksOf(i call.Item, first float64) []blockUpdate {
+	var b blockUpdate
 	b.ID = i.ID
 
 	switch {
 	case i.Type == "message":
-		var all []blockText
+		var all []blockUpdate
 		for n, part := range i.Content {
 			if part.IsText() || part.Type == "refusal" {
 				b.Kind = call.BlockText
@@ -56,7 +59,7 @@ func blocksOf(i call.Item, first float64) []blockText {
 
 	case i.Type == "reasoning":
 		b.Kind = call.BlockThinking
-		b.text = thoughts(i)
+		b.text = reasoningText(i)
 
 	case i.Type == "function_call", i.Type == "custom_tool_call":
 		b.Kind = call.BlockToolUse
@@ -76,23 +79,23 @@ func blocksOf(i call.Item, first float64) []blockText {
 	default:
 		return nil
 	}
-	return []blockText{b}
+	return []blockUpdate{b}
 }
 
-// emitEvent passes on to the sink what an event says.
+// emitEvent records what an event tells about items and blocks, and sends to the sink what is new.
 func (a *accumulator) emitEvent(ev *streamEvent) {
 	complete := strings.HasSuffix(ev.Type, ".done")
 
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
-		number := a.itemOf(ev)
+		number := a.itemNumberOf(ev)
 		if ev.Item.Type != "" {
 			a.items[number] = ev.Item
 		}
 		a.emitItem(number, ev.Item, 0, complete)
 		if complete {
 			a.log(rawJSON{data: ev.Item.Raw})
-			a.done[number] = textOf(a.items[number])
+			a.doneTexts[number] = textOf(a.items[number])
 			a.elements += elementsOf(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
@@ -103,35 +106,35 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 			ID:      ev.ItemID,
 			Content: []call.Part{ev.Part},
 		}
-		a.emitItem(a.itemOf(ev), message, ev.ContentIndex, complete)
+		a.emitItem(a.itemNumberOf(ev), message, ev.ContentIndex, complete)
 
 	default:
 		a.emitDelta(ev)
 	}
 }
 
-// emitDelta adds the text of a delta to its block.
+// emitDelta adds the text or the annotation of an event to its block, and starts a new block.
 func (a *accumulator) emitDelta(ev *streamEvent) {
-	var said blockText
-	said.ID = ev.ItemID
+	var update blockUpdate
+	update.ID = ev.ItemID
 
 	switch ev.Type {
 	case "response.output_text.delta", "response.refusal.delta",
 		"response.output_text.done", "response.refusal.done",
 		"response.output_text.annotation.added":
-		said.Kind = call.BlockText
-		said.content = ev.ContentIndex
+		update.Kind = call.BlockText
+		update.content = ev.ContentIndex
 
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		said.Kind = call.BlockThinking
+		update.Kind = call.BlockThinking
 
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		said.Kind = call.BlockToolUse
+		update.Kind = call.BlockToolUse
 
 	default:
 		return
 	}
-	b := a.openBlock(a.itemOf(ev), said)
+	b := a.openBlock(a.itemNumberOf(ev), update)
 	if b == nil {
 		return
 	}
@@ -139,7 +142,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		b.annotations = append(b.annotations, ev.Annotation)
 		a.annotations++
 	}
-	// A ".done" event has the whole text and no delta, any other a delta and no text.
+	// A ".done" event contains the whole text and no delta; all others have a delta and no text.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
@@ -150,10 +153,10 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	a.addDelta(b, b.join(ev))
 }
 
-// join returns the delta of an event, with the half of a character that the block has kept. If the
-// delta ends with a half, the block keeps it for the next delta.
+// join returns the delta of an event, completed with the half of a character that b.half holds. If
+// the delta ends with a half, b.half holds that half for the next delta.
 func (b *block) join(ev *streamEvent) string {
-	const missing = "\ufffd"
+	const replacement = "\ufffd"
 	delta := ev.Delta
 	if delta == "" {
 		return ""
@@ -161,44 +164,44 @@ func (b *block) join(ev *streamEvent) string {
 
 	switch {
 	case b.half != 0 && ev.First != 0:
-		delta = string(utf16.DecodeRune(b.half, ev.First)) + strings.TrimPrefix(delta, missing)
+		delta = string(utf16.DecodeRune(b.half, ev.First)) + strings.TrimPrefix(delta, replacement)
 	case b.half != 0:
-		delta = missing + delta
+		delta = replacement + delta
 	}
 	b.half = ev.Last
 	if b.half != 0 {
-		delta = strings.TrimSuffix(delta, missing)
+		delta = strings.TrimSuffix(delta, replacement)
 	}
 	return delta
 }
 
-// itemOf returns the number of the item that an event is about. The item may be new.
-func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
+// itemNumberOf returns the number of the item that an event is about. A new item gets a number.
+func (a *accumulator) itemNumberOf(ev *streamEvent) itemNumber {
 	number := a.byIndex[ev.OutputIndex]
 	if number == unknownItem && ev.Type != "response.output_item.added" {
 		number = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
-		said := a.done[number]
-		another := ev.Item.Type != "" && said != "" && said != textOf(ev.Item)
-		if another { // with the same id
+		doneText := a.doneTexts[number]
+		isOther := ev.Item.Type != "" && doneText != "" && doneText != textOf(ev.Item)
+		if isOther { // another item with the same id
 			number = unknownItem
 		}
 	}
 	if number == unknownItem {
-		a.last++
-		number = a.last
+		a.lastItem++
+		number = a.lastItem
 		a.byIndex[ev.OutputIndex] = number
 	}
 	return number
 }
 
-// emitItem starts the new blocks of an item, and completes all its blocks if the item is complete.
-// The first part of a message has the number first.
+// emitItem starts those blocks of an item that are new, and completes all of its blocks if the item
+// is complete. first is the content_index of a message's first part.
 func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, complete bool) {
 	a.rememberID(number, item.ID)
-	for _, said := range blocksOf(item, first) {
-		b := a.openBlock(number, said)
+	for _, update := range blocksOf(item, first) {
+		b := a.openBlock(number, update)
 		if complete {
-			a.completeBlock(b, said)
+			a.completeBlock(b, update)
 		}
 	}
 }
@@ -209,30 +212,30 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 	}
 }
 
-// openBlock returns a block, and starts a new one. The block of a tool is not started before the
-// name of the tool is known: the result is nil.
-func (a *accumulator) openBlock(number itemNumber, said blockText) *block {
-	key := blockKey{number, said.Kind, said.content}
+// openBlock returns the block that an update is about, and starts it if it is new. It returns nil
+// for the block of a tool whose name is not known yet.
+func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
+	key := blockKey{number, update.Kind, update.content}
 	b := a.blocks[key]
-	nameless := said.Kind == call.BlockToolUse && said.Name == ""
+	nameless := update.Kind == call.BlockToolUse && update.Name == ""
 	if b != nil || nameless {
 		return b
 	}
 
-	b = &block{BlockStart: said.BlockStart, open: true}
+	b = &block{BlockStart: update.BlockStart, open: true}
 	b.Index = a.call.Blocks
 	a.call.Blocks++
 	a.blocks[key] = b
 	a.order = append(a.order, b)
 	if b.Kind == call.BlockText {
-		a.texts[number] = append(a.texts[number], b)
+		a.textBlocks[number] = append(a.textBlocks[number], b)
 	}
-	a.rememberID(number, said.ID)
+	a.rememberID(number, update.ID)
 	a.call.Send(b.BlockStart)
 	return b
 }
 
-// addDelta adds text to a block that has not stopped.
+// addDelta adds text to a block and sends it to the sink. A block that has stopped does not change.
 func (a *accumulator) addDelta(b *block, text string) {
 	if !b.open || text == "" {
 		return
@@ -240,7 +243,7 @@ func (a *accumulator) addDelta(b *block, text string) {
 
 	b.sent.WriteString(text)
 	if a.call.Sink == nil {
-		return // a delta for the sink takes memory
+		return // a delta would only take memory
 	}
 
 	delta := call.BlockDelta{Index: b.Index}
@@ -255,21 +258,21 @@ func (a *accumulator) addDelta(b *block, text string) {
 	a.call.Send(delta)
 }
 
-// completeBlock emits what is missing of the text of a block and stops the block, once. A text that
-// does not begin with what was streamed adds nothing. The API says what a search does when it is
-// done.
-func (a *accumulator) completeBlock(b *block, said blockText) {
+// completeBlock sends the rest of the text of a block, and stops the block. It does nothing if b is
+// nil or has stopped. A text that does not begin with what was streamed adds nothing. What a search
+// does is sent here, because the API only tells it when the search is done.
+func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 	if b == nil || !b.open {
 		return
 	}
 
-	if said.search != (call.Search{}) {
-		a.call.Send(said.search)
+	if update.search != (call.Search{}) {
+		a.call.Send(update.search)
 	}
-	missing, ok := strings.CutPrefix(said.text, b.sent.String())
+	missing, ok := strings.CutPrefix(update.text, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
-		b.whole = said.text
+		b.whole = update.text
 		b.sent = strings.Builder{}
 	} else if b.half != 0 {
 		a.addDelta(b, "\ufffd")
@@ -278,7 +281,8 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 	a.call.Send(call.BlockStop{Index: b.Index})
 }
 
-// hasBegun reports whether a search, another tool or text has come.
+// hasBegun reports whether the model has begun a search, another tool or a text, and not just to
+// think (call.Used.Begun).
 func (a *accumulator) hasBegun() bool {
 	isWork := func(b *block) bool { return b.Kind != call.BlockThinking }
 	return slices.ContainsFunc(a.order, isWork)
@@ -287,6 +291,6 @@ func (a *accumulator) hasBegun() bool {
 // stopBlocks stops the blocks that are still open.
 func (a *accumulator) stopBlocks() {
 	for _, b := range a.order {
-		a.completeBlock(b, blockText{})
+		a.completeBlock(b, blockUpdate{})
 	}
 }

@@ -31,7 +31,7 @@ func retryable(e *call.Error) bool {
 	return e.Kind == call.KindRateLimit || e.Kind == call.KindServer || e.Kind == call.KindConnection
 }
 
-// unknownWords are the words of servers that do not know a parameter.
+// unknownWords matches how servers say that they do not know a parameter.
 var unknownWords = text.Regexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
 	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
 	`unexpected (keyword|argument|parameter|field|propert)`)
@@ -42,7 +42,7 @@ func isUnknownParameter(e *call.Error) bool {
 	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
 
-// mentions reports whether the error names a parameter in its message only.
+// mentions reports whether the error names a parameter in its message, and none as its Param.
 func mentions(e *call.Error, name string) bool {
 	unnamed := e.Kind == call.KindParameter && e.Param == ""
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
@@ -54,52 +54,52 @@ func statusKind(e *call.Error, status int, c *call.Call) call.Kind {
 	if status < 400 {
 		return call.KindBadResponse
 	}
-	kind := named(e, status, c)
+	kind := namedKind(e, status, c)
 	if kind == nil {
 		return call.StatusKind(status)
 	}
 	return *kind
 }
 
-// responseError reads the error of a response or a stream that was accepted and then failed;
-// message is for an API that does not say why. Such an error has a code and no status, but
-// OpenRouter's code is the status.
+// responseError reads the error of a response or stream that began with a 2xx and then failed.
+// message is used if the API does not say why it failed. Such an error has a code and no status,
+// but the code of OpenRouter is a status.
 func responseError(data []byte, message string, c *call.Call) *call.Error {
 	e := apiError(data, message)
-	if e.Type == "error" { // the type of an event
+	if e.Type == "error" { // the type of the event, not of the error
 		e.Type = ""
 	}
 	if e.Status != 0 {
 		e.Kind = statusKind(e, e.Status, c)
 		return e
 	}
-	e.Kind = *cmp.Or(named(e, 0, c), &call.KindFailed)
+	e.Kind = *cmp.Or(namedKind(e, 0, c), &call.KindFailed)
 	return e
 }
 
-// plainHTTP is how the servers of Go, nginx and Apache refuse http on a TLS port.
+// plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.Regexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
-// statusError reads an HTTP response that is not a success.
+// statusError returns the error of an HTTP response whose status is not a 2xx.
 func statusError(resp *http.Response, c *call.Call) *call.Error {
 	var data []byte
 	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
-		body, encoded := decoded(resp)
-		if encoded != nil {
-			body = bufio.NewReader(strings.NewReader(encoded.Message))
+		body, encodingErr := decodedBody(resp)
+		if encodingErr != nil {
+			body = bufio.NewReader(strings.NewReader(encodingErr.Message))
 		}
-		// After a read error the part that was read still says something.
+		// After a read error, the part that was read may still name the error.
 		data, _ = io.ReadAll(io.LimitReader(body, maxErrorBody))
 	}
 
 	e := apiError(data, statusMessage(resp.StatusCode, data))
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
-	e.RetryAfter = max(e.RetryAfter, afterHeader(resp.Header))
+	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
 	e.Kind = statusKind(e, e.Status, c)
-	setWait(e, resp.Header, c)
+	addWaits(e, resp.Header, c)
 
-	// 408 and 409 may say that the request has been taken.
+	// 408 and 409 may mean that the API works on the request already.
 	busy := e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 	e.Final = busy && resp.Header.Get("X-Should-Retry") == "false"
 
@@ -117,16 +117,16 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 			e.Kind = call.KindBadResponse
 		}
 	}
-	if e.Status == http.StatusProxyAuthRequired { // a plain request, which needs no tunnel
+	if e.Status == http.StatusProxyAuthRequired { // checkTunnel reads that of a tunnel
 		proxy, _ := http.ProxyFromEnvironment(resp.Request)
-		sent := proxy != nil && proxy.User != nil
-		e.Err = errors.Join(e.Err, proxyError(resp.Header, sent))
+		sentPassword := proxy != nil && proxy.User != nil
+		e.Err = errors.Join(e.Err, proxyError(resp.Header, sentPassword))
 	}
 	return e
 }
 
-// statusMessage is the name of a status, followed by the first line of the body when that is text
-// and not a web page or JSON.
+// statusMessage returns the name of a status, followed by the first line of the body if the body is
+// neither a web page nor JSON.
 func statusMessage(status int, data []byte) string {
 	name := call.StatusName(status)
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
@@ -136,22 +136,24 @@ func statusMessage(status int, data []byte) string {
 	return name + ": " + line
 }
 
-// maxNested bounds the errors in errors: of a gateway, of its provider, and in the message of that.
+// maxNested bounds how deep errors are nested: the error of a gateway may contain that of its
+// provider, whose message may be JSON.
 const maxNested = 4
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
-// send instead (a string, a list, a bare message or detail). message is for a body that says
-// nothing. The Status is a code that is one, or 0.
+// send instead (a string, a list, a bare message or detail). message is used if the body has none.
+// The Status is set if the code of the error is an HTTP status.
 func apiError(data []byte, message string) *call.Error {
 	e := &call.Error{Message: message, Body: string(data)}
 	readAPIError(e, data, maxNested)
 	return e
 }
 
-// readAPIError sets what an error body says, and reports whether it is one. The error of a gateway
-// may hold that of its provider, which is the one that people have to know.
+// readAPIError sets in e what an error body says, and reports whether data is an error body. The
+// error of a gateway may contain the error of its provider, which then counts: people have to know
+// it.
 func readAPIError(e *call.Error, data []byte, depth int) bool {
-	if depth == 0 || !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
+	if depth == 0 || !json.Valid(data) { // not gjson.Valid, whose recursion could end the process
 		return false
 	}
 
@@ -168,10 +170,10 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 			fields = doc.Get(list)
 		}
 	}
-	bare := "" // an error that is a string: a message, and maybe a code
+	bare := "" // the error, if it is a string: a message or a code
 	if !fields.IsObject() {
-		set(&bare, fields, "@this")
-		set(&bare, doc, "error")
+		setString(&bare, fields, "@this")
+		setString(&bare, doc, "error")
 		fields = doc
 		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
 		if !isError && depth < maxNested {
@@ -179,37 +181,37 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 		}
 	}
 
-	set(&e.Type, fields, "type")
-	set(&e.Param, fields, "param")
+	setString(&e.Type, fields, "type")
+	setString(&e.Param, fields, "param")
 	if isName(bare) {
 		e.Code = bare
 	}
-	set(&e.Code, fields, "code")
+	setString(&e.Code, fields, "code")
 	status, _ := strconv.Atoi(e.Code)
 	if status >= 400 && status < 600 {
 		e.Status = status
 	}
-	set(&e.Message, doc, "detail")
+	setString(&e.Message, doc, "detail")
 	e.Message = cmp.Or(bare, e.Message)
-	set(&e.Message, fields, "message")
+	setString(&e.Message, fields, "message")
 	delay := ""
-	set(&delay, fields, "details.#.retryDelay|0") // Gemini
+	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
 	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay))
 
 	readInner(e, fields.Get("metadata.raw"), depth-1)
 	return true
 }
 
-// set replaces a text by a value, if there is one.
-func set(to *string, of gjson.Result, path string) {
-	value := of.Get(path).String()
+// setString sets dst to the value at a path of doc, unless that is empty.
+func setString(dst *string, doc gjson.Result, path string) {
+	value := doc.Get(path).String()
 	if value != "" {
-		*to = value
+		*dst = value
 	}
 }
 
-// readInner sets what the error in an error says: raw of OpenRouter, which is JSON or words, or a
-// message that is JSON.
+// readInner sets in e what the error inside an error says. It is in raw, the metadata.raw of
+// OpenRouter, as JSON or as plain words, or in a message that is JSON.
 func readInner(e *call.Error, raw gjson.Result, depth int) {
 	for _, inner := range []string{raw.String(), e.Message} {
 		inner = strings.TrimSpace(inner)
@@ -228,8 +230,8 @@ func readInner(e *call.Error, raw gjson.Result, depth int) {
 	}
 }
 
-// readError is the error of an HTTP response that was not read to its end, or whose body is not
-// what it should be.
+// readError returns the error of an HTTP response that was not read to its end, or whose body is no
+// answer. err is the error of reading it.
 func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 	cause, _ := errors.AsType[*call.Error](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
@@ -243,20 +245,20 @@ func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 		Err:     err,
 	})
 	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired {
-		// A stream that is refused has the headers of the refusal.
-		e.RetryAfter = max(e.RetryAfter, afterHeader(resp.Header))
-		setWait(&e, resp.Header, c)
+		// If a stream brings the refusal, its headers may still name a wait.
+		e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
+		addWaits(&e, resp.Header, c)
 	}
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	return &e
 }
 
-// connectionError is the error of a request without an HTTP response.
+// connectionError returns the error of a request without an HTTP response.
 func connectionError(err error) *call.Error {
 	urlErr, ok := errors.AsType[*url.Error](err)
 	if ok {
-		err = urlErr.Err // without the address, which may hold a password
+		err = urlErr.Err // without the URL, which may contain a password
 	}
 
 	message := err.Error()
@@ -285,9 +287,9 @@ func isPermanent(err error) bool {
 	return untrusted || plain || alert || refused
 }
 
-// contextError is a timeout or a cancellation, unless the cause of the context names another kind.
-// errors.Is finds the error of the context and its cause, and errors.As a QueuedError or a
-// RootsError among the causes of err.
+// contextError returns the error of a call whose ctx has ended with err. Its kind is that of the
+// cause of ctx: a timeout, a cancellation or another one. In the result, errors.Is finds the error
+// of ctx and its cause, and errors.As a QueuedError or a RootsError that is in err.
 func contextError(ctx context.Context, err error) *call.Error {
 	e := &call.Error{
 		Message: "the call was canceled",
@@ -303,16 +305,16 @@ func contextError(ctx context.Context, err error) *call.Error {
 		e.Message = queued.Error()
 		e.Err = errors.Join(e.Err, queued)
 	}
-	unread, ok := errors.AsType[call.RootsError](err)
+	rootsErr, ok := errors.AsType[call.RootsError](err)
 	if ok {
-		e.Message = unread.Error()
-		e.Err = errors.Join(e.Err, unread)
+		e.Message = rootsErr.Error()
+		e.Err = errors.Join(e.Err, rootsErr)
 	}
 	return e
 }
 
-// afterHeader returns the longest time to wait that the headers name.
-func afterHeader(h http.Header) time.Duration {
+// retryAfterHeaders returns the longest time to wait that the headers name.
+func retryAfterHeaders(h http.Header) time.Duration {
 	after := h.Get("Retry-After")
 	date, _ := http.ParseTime(after) // else the zero time
 	return max(
@@ -322,9 +324,9 @@ func afterHeader(h http.Header) time.Duration {
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
 }
 
-// saidWait returns the time to wait that the message names. Words of the question, which a server
-// may repeat, do not count.
-func saidWait(e *call.Error, c *call.Call) time.Duration {
+// messageWait returns the time to wait that the message names. Words that are in the question do
+// not count: a server may repeat them.
+func messageWait(e *call.Error, c *call.Call) time.Duration {
 	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
 	if strings.Contains(fmt.Sprintf("%s", c.Input), words) {
 		return 0
@@ -332,15 +334,16 @@ func saidWait(e *call.Error, c *call.Call) time.Duration {
 	return waitIn(words)
 }
 
-// setWait adds to how long the API asks to wait what the message of a rate limit says, or that of a
-// 402. A rate limit may also say when the limit is whole again, which no call has to wait for.
-func setWait(e *call.Error, h http.Header, c *call.Call) {
+// addWaits raises RetryAfter to the wait that the message of a rate limit or of a 402 names. For a
+// rate limit it also sets Reset, if the headers tell when the limit is whole again. A call need not
+// wait for that.
+func addWaits(e *call.Error, h http.Header, c *call.Call) {
 	payment := e.Kind == call.KindQuota && e.Status == http.StatusPaymentRequired
 	if e.Kind != call.KindRateLimit && !payment {
 		return
 	}
 
-	e.RetryAfter = max(e.RetryAfter, saidWait(e, c))
+	e.RetryAfter = max(e.RetryAfter, messageWait(e, c))
 	if payment {
 		e.Once = e.Once || e.RetryAfter > 0
 		return
@@ -353,9 +356,9 @@ func setWait(e *call.Error, h http.Header, c *call.Call) {
 	}
 }
 
-// waitWords are how rate limits name a wait: "Please try again in 1m2.5s" (OpenAI), "Try again in
-// 17 seconds", "Please retry after 6 seconds" (Azure), "Wait 10 seconds and try again" (gateways).
-// waitPart is a number with its unit.
+// waitWords matches how rate limits name a wait: "Please try again in 1m2.5s" (OpenAI), "Try again
+// in 17 seconds", "Please retry after 6 seconds" (Azure), "Wait 10 seconds and try again"
+// (gateways). waitPart matches a number of the wait with its unit.
 var (
 	waitWords = text.Regexp(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
 		`\d+(?:\.\d+)? ?` +
@@ -364,10 +367,10 @@ var (
 	waitPart = text.Regexp(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
 )
 
-// longest bounds a wait: longer ones say nothing to people and could overflow.
-const longest = 1000 * time.Hour
+// maxWait bounds a wait: a longer one means nothing to people and could overflow.
+const maxWait = 1000 * time.Hour
 
-// headerWait returns the time that a header names, at most longest: a number of units, or a time
+// headerWait returns the time that a header names, at most maxWait: a number of units, or a time
 // with a unit of its own (3s). The result is 0 for other values.
 func headerWait(value string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(value, 64) // inf: out of range
@@ -375,22 +378,22 @@ func headerWait(value string, unit time.Duration) time.Duration {
 		return waitIn("wait " + value)
 	}
 	if n > 0 {
-		return time.Duration(min(n*float64(unit), float64(longest)))
+		return time.Duration(min(n*float64(unit), float64(maxWait)))
 	}
 	return 0
 }
 
-// waitIn returns the time that the first 200 bytes of words name, at most longest. The result is 0
+// waitIn returns the time that the first 200 bytes of words name, at most maxWait. The result is 0
 // for other words.
 func waitIn(words string) time.Duration {
 	found := waitWords().FindStringSubmatch(words[:min(len(words), 200)])
 	if found == nil {
 		return 0
 	}
-	short := waitPart().ReplaceAllString(strings.ToLower(found[1]), "$1$2$3$4")
-	wait, err := time.ParseDuration(short)
+	duration := waitPart().ReplaceAllString(strings.ToLower(found[1]), "$1$2$3$4")
+	wait, err := time.ParseDuration(duration)
 	if err != nil { // out of range
-		return longest
+		return maxWait
 	}
-	return min(wait, longest)
+	return min(wait, maxWait)
 }

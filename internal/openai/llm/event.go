@@ -19,7 +19,7 @@ import (
 
 const (
 	maxEvent = 8 << 20 // bytes of one event of a stream
-	maxPlain = 8 << 10 // bytes of a plain event, which bound its nesting, too
+	maxPlain = 8 << 10 // bytes of an event for readPlain; this bounds its nesting, too
 )
 
 // streamEvent is what the program needs of the events of a stream
@@ -39,8 +39,8 @@ type streamEvent struct {
 	Response     call.Response
 	Error        json.RawMessage
 
-	// The halves of characters that begin and end Delta, which has U+FFFD for them. readHalves
-	// sets them, and 0 is none.
+	// First is the second half of a character that begins Delta, and Last the first half of one
+	// that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
 	First rune `json:"-"`
 	Last  rune `json:"-"`
 }
@@ -49,8 +49,7 @@ type streamEvent struct {
 // the first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
 var unpaired = text.Regexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
 
-// readHalves reads from the data of the event the halves of characters that its delta begins and
-// ends with.
+// readHalves sets First and Last from the data of the event.
 func (ev *streamEvent) readHalves(data []byte) {
 	if !strings.Contains(ev.Delta, "\ufffd") {
 		return
@@ -71,7 +70,8 @@ func (ev *streamEvent) readHalves(data []byte) {
 	}
 }
 
-// isError reports whether an event has an error. The events of some servers have an empty one.
+// isError reports whether the event is an error. Some servers send an empty error with other
+// events.
 func (ev *streamEvent) isError() bool {
 	switch string(ev.Error) {
 	case "", "null", "{}", `""`:
@@ -80,8 +80,8 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
-// decode replaces an event with what call.Decode reads of data. Nearly all events are plain:
-// readPlain takes a third of the time.
+// decode replaces ev with the event in data, as call.Decode reads it. Nearly all events are plain,
+// and readPlain takes a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
 	plain := len(data) <= maxPlain && utf8.Valid(data) && gjson.ValidBytes(data)
@@ -92,18 +92,18 @@ func (ev *streamEvent) decode(data []byte) error {
 	return call.Decode(data, ev)
 }
 
-// readPlain reads an event as encoding/json does, and reports whether the event is plain: texts and
-// numbers only. encoding/json takes member names in any case, so a name with other letters is not
-// plain.
+// readPlain reads an event as encoding/json does, and reports whether the event is plain: ev needs
+// no more than strings and numbers of it. encoding/json ignores the case of member names, so an
+// event with a name that is not in lower case is not plain.
 func (ev *streamEvent) readPlain(data string) bool {
 	plain := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {
-		read := func(member *string) {
+		readString := func(member *string) {
 			if value.Type == gjson.String {
 				*member = value.Str
 			}
 		}
-		number := func(member *float64) {
+		readNumber := func(member *float64) {
 			if value.Type == gjson.Number && !math.IsInf(value.Num, 0) {
 				*member = value.Num
 			}
@@ -111,21 +111,21 @@ func (ev *streamEvent) readPlain(data string) bool {
 
 		switch name.Str {
 		case "type":
-			read(&ev.Type)
+			readString(&ev.Type)
 		case "sequence_number":
-			number(&ev.Sequence)
+			readNumber(&ev.Sequence)
 		case "output_index":
-			number(&ev.OutputIndex)
+			readNumber(&ev.OutputIndex)
 		case "content_index":
-			number(&ev.ContentIndex)
+			readNumber(&ev.ContentIndex)
 		case "item_id":
-			read(&ev.ItemID)
+			readString(&ev.ItemID)
 		case "delta":
-			read(&ev.Delta)
+			readString(&ev.Delta)
 		case "text":
-			read(&ev.Text)
+			readString(&ev.Text)
 		case "refusal":
-			read(&ev.Refusal)
+			readString(&ev.Refusal)
 		case "annotation", "part", "item", "response", "error":
 			plain = false
 		case "logprobs", "obfuscation":
@@ -137,9 +137,9 @@ func (ev *streamEvent) readPlain(data string) bool {
 	return plain
 }
 
-// lastResponse returns the response of an event that ends a stream. The status of the response says
-// how it ended. A response without a status, or with one that fits any end, ended as the name of
-// the event says.
+// lastResponse returns the response of an event that ends a stream. A status that names an end
+// other than completed stays. Any other status, or a missing one, is replaced by the name of the
+// event: response.completed means completed.
 func (ev *streamEvent) lastResponse() *call.Response {
 	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true
@@ -156,8 +156,8 @@ func (ev *streamEvent) lastResponse() *call.Response {
 
 // readEvent reads the data of the next event of a stream into buf, which the next call uses again
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html). The name of the event is not
-// read: the payload has the type. The blank line after the last event may be missing. At the end of
-// the stream, data and error are nil.
+// read, because its data contains the type. The blank line after the last event may be missing. At
+// the end of the stream, data and error are nil.
 func readEvent(stream *bufio.Reader, buf *bytes.Buffer) ([]byte, error) {
 	buf.Reset()
 	for {
@@ -178,9 +178,9 @@ func readEvent(stream *bufio.Reader, buf *bytes.Buffer) ([]byte, error) {
 			buf.WriteByte('\n')
 		}
 		end := errors.Is(err, io.EOF)
-		over := end || err == nil && len(line) == 0
+		isComplete := end || err == nil && len(line) == 0
 		switch {
-		case over && buf.Len() > 0:
+		case isComplete && buf.Len() > 0:
 			return buf.Bytes(), nil
 		case end:
 			return nil, nil

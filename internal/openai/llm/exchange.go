@@ -22,17 +22,17 @@ import (
 // Create sends r and returns the finished response. Every error is a *call.Error. The deadline of
 // ctx bounds the whole exchange, retries included.
 //
-// The call's sink gets the events while the response is written: blocks, searches and the like. An
-// attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
-// response come at its end: where r.Plain is set, where the organization may not stream, and from
-// servers that answer with JSON.
+// The call's sink gets events while the response is written: blocks, searches and the like. After a
+// failed attempt it gets Retrying, and the next attempt starts over. If the response is plain, not
+// a stream, all of its events come at its end: r.Plain asks for that, and so does Create where the
+// API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
 // Create is the only place where a POST is repeated.
 func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err
 	}
-	remembered := cl.memory.mayAsk(c.Person.ID)
+	remembered := cl.memory.admit(c.Person.ID)
 	if remembered != nil {
 		return nil, remembered
 	}
@@ -59,8 +59,8 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 		wait, final := x.decide(ctx, failure, wait)
 		if final != nil {
-			ofKey := final.Kind == call.KindAuth || final.Kind == call.KindQuota
-			if ofKey && !final.Once && x.key == cl.key.Load() {
+			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindQuota
+			if isKeyError && !final.Once && x.key == cl.key.Load() {
 				cl.memory.noteRefusal(c.Person.ID, final)
 			}
 			return nil, final
@@ -71,38 +71,39 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 		})
 		err := sleep(ctx, wait)
 		if err != nil {
-			return nil, cl.failed(ctx, err, x.attempt)
+			return nil, cl.attemptError(ctx, err, x.attempt)
 		}
 		x.attempt++
 	}
 }
 
-// exchange is a request with its attempts, which follow each other.
+// exchange is one request of a call and the attempts to make it, one after the other.
 type exchange struct {
 	client     *Client
 	call       *call.Call
 	model      string
 	params     params
-	toRemember []refusedParam // removed because of failures, since the API last accepted a request
+	toRemember []refusedParam // removed after refusals; remembered when the API accepts a request
 
-	key     *string // the key when the exchange began; a later key has another address
+	key     *string // the key when the exchange began; SetKey stores another pointer
 	ticket  *pacer.Ticket
-	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
-	attempt int                         // number of the next attempt, from 1 on
+	delays  *backoff.ExponentialBackOff // the waits that neither the API nor the pacer names
+	attempt int                         // number of the current attempt, from 1 on
 }
 
-// try makes an attempt when the pacer lets the call go, and tells the pacer how the attempt ended.
-// After a refusal by the rate limit, wait is the wait of the pacer, else 0.
+// try waits for the pacer and makes one attempt. It tells the pacer how the attempt ended, unless
+// post has already told it of a 2xx. After a refusal by the rate limit, wait is how long the pacer
+// makes the call wait; otherwise it is 0.
 func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
-	waits, cancel := x.call.WaitContext(ctx)
+	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
-	err := x.waitForTurn(waits)
+	err := x.waitForTurn(waitCtx)
 	if err != nil {
-		return nil, x.client.failed(waits, err, x.attempt-1), 0 // its cause may be ErrWaiting
+		return nil, x.client.attemptError(waitCtx, err, x.attempt-1), 0 // maybe ErrWaiting
 	}
-	if ctx.Err() != nil { // as its turn came
+	if ctx.Err() != nil { // ctx ended as the turn came
 		x.ticket.Undecided()
-		return nil, x.client.failed(ctx, ctx.Err(), x.attempt-1), 0
+		return nil, x.client.attemptError(ctx, ctx.Err(), x.attempt-1), 0
 	}
 
 	r, err = x.send(ctx)
@@ -110,7 +111,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 		r.Retries = x.attempt - 1
 		return r, nil, 0
 	}
-	failure = x.client.failed(ctx, err, x.attempt)
+	failure = x.client.attemptError(ctx, err, x.attempt)
 	if failure.Kind == call.KindRateLimit {
 		retryAfter := failure.RetryAfter
 		if retryAfter == 0 && isInTime(ctx, failure.Reset) {
@@ -126,22 +127,23 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	if x.call.Sink != nil { // a call with WaitUntil, which tells what is ahead, has one (tasks.Prepare)
+	// A call that ends at its WaitUntil tells what is ahead: tasks.Prepare has given it a sink.
+	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
 			x.call.Send(call.Waiting{Ahead: ahead})
 		}
 	}
-	last := x.attempt > 1 && x.attempt > x.client.o.MaxRetries // a retry, after which there is none
+	isLast := x.attempt > 1 && x.attempt > x.client.o.MaxRetries // the last retry
 
 	queued := time.Now()
-	err := x.ticket.Wait(ctx, last, report)
+	err := x.ticket.Wait(ctx, isLast, report)
 	x.call.Waited += time.Since(queued)
 	return err
 }
 
-// send makes one request and reads its response to the end, over several connections where the
-// response runs in the background. Then all blocks have stopped.
+// send makes one request and reads its response to the end. A response in the background may take
+// several connections. When send returns, all blocks have stopped.
 func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer x.call.CountRequest(time.Now())
 	connCtx, giveUp := context.WithCancel(ctx)
@@ -156,13 +158,13 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	acc.giveUp = giveUp
 	defer acc.stopBlocks()
 
-	reported := x.call.Usage
+	usageBefore := x.call.Usage
 	mayCost := false
 	defer func() { // also after a panic
-		if mayCost && x.call.Usage == reported {
+		if mayCost && x.call.Usage == usageBefore {
 			x.call.Unreported++
-			left := acc.running() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
-			if acc.hasBegun() || left {
+			leftToAPI := acc.running() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
+			if acc.hasBegun() || leftToAPI {
 				x.call.Begun++
 			}
 		}
@@ -178,10 +180,10 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	return r, err
 }
 
-// post sends the request. mayCost reports whether the API may have used tokens: the request had a
-// connection, and no error of the API says otherwise. A gateway that gave up (504) does not know.
+// post sends the request. mayCost reports whether the API may have used tokens: the request got a
+// connection, and no status below 504 rules it out. A gateway that gave up (504) does not know.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
-	body, _ := jsonx.Marshal(x.params) // the configuration has checked its own parts
+	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody(ctx, "openai(client): request", rawJSON{data: body})
 	accept := "application/json"
 	if x.params["stream"] == true {
@@ -196,9 +198,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
 	failure, answered := errors.AsType[*call.Error](err)
-	// After a 4xx nothing was begun: the call may end with "waiting", which promises that. After a
-	// 5xx it must not. But only 504 and above count as cost: the API answers 500 to 503 itself,
-	// without tokens.
+	// After a 4xx nothing was begun, so the call may still end with ErrWaiting, which promises
+	// that. In all other cases it must not. The cost has another bound, 504: the API answers 500 to
+	// 503 itself, and uses no tokens then.
 	mayBeTaken := !answered || failure.Status >= http.StatusInternalServerError
 	if mayBeTaken {
 		x.call.WaitUntil = time.Time{}
@@ -209,30 +211,30 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 
 	if err == nil {
 		x.ticket.Accepted()
-		x.client.memory.accepted(x.call.Person.ID, x.model, x.params, x.toRemember)
+		x.client.memory.noteAccepted(x.call.Person.ID, x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
 	return resp, mayCost, errors.Join(err, x.call.RootsErr)
 }
 
-// leaveOut removes from the parameters what the API refuses, and reports whether the request that
-// is left should be made at once. Where GET /responses/{id} does not find the response, background
-// is removed, too; but the lost response counts as an attempt, and the next one waits.
+// leaveOut removes the parameter that the API refuses, and reports whether to make the request
+// again at once, without it. After a lost response it removes background and returns false: the
+// lost response counts as an attempt, and the next attempt waits.
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.Lost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
-		if removed && x.client.memory.hasGET(x.model) {
-			x.toRemember = nil // the API finds others: only this response is lost
+		if removed && x.client.memory.getWorks(x.model) {
+			x.toRemember = nil // GETs find other responses, so background works
 		}
 		return false
 	}
-	return x.remove(x.params.refused(failure), failure)
+	return x.remove(x.params.refusedName(failure), failure)
 }
 
-// decide returns how long the call waits before another attempt, or the error that ends the call.
+// decide returns how long the call sleeps before another attempt, or the error that ends the call.
 // wait is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A
-// failure is final after the last attempt, and if the wait would end after the deadline of ctx: the
-// call would end with a timeout, which says less.
+// failure is final if it is not temporary, after the last attempt, and if the wait would end after
+// the deadline of ctx: the call would then end with a timeout, which tells less than the failure.
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {
@@ -256,7 +258,8 @@ func (x *exchange) decide(
 	return wait, nil
 }
 
-// remove removes a parameter because of a failure, and reports whether the parameter was there.
+// remove removes a parameter because of a failure, and reports whether the request had it. It logs
+// a warning, and adds the parameter to toRemember.
 func (x *exchange) remove(name string, failure *call.Error) bool {
 	value := x.params.value(name)
 	if value == nil {
@@ -273,23 +276,23 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	// An error that may be of this call alone (Once) may be about the question, which a gateway
-	// repeats.
-	quoted := (mentions(failure, name) || failure.Once) && x.params.questionHas(name)
-	if !quoted { // else the API may refuse the question
+	// A gateway may repeat the question in its message. If the question contains the name, the
+	// refusal is remembered only if the error has it as Param, and is not of this call alone.
+	quoted := (mentions(failure, name) || failure.Once) && x.params.questionContains(name)
+	if !quoted {
 		x.toRemember = append(x.toRemember, p)
 	}
 
-	p.person = everyone // the log has one line for all people
+	p.person = everyone // one log line for all people
 	log := x.client.o.Logger.With("model", x.model, "param", name,
 		"status", failure.Status, "code", failure.Code)
-	x.client.warned.Log(p, func(n int) {
+	x.client.warnings.Log(p, func(n int) {
 		log.Warn("the API refuses a parameter: asking again without it", "count", n)
 	})
 	return true
 }
 
-// newDelays returns the delays between attempts for which the API names no time.
+// newDelays returns the waits before attempts and GETs for which the API names no time.
 func newDelays() *backoff.ExponentialBackOff {
 	return &backoff.ExponentialBackOff{
 		InitialInterval:     500 * time.Millisecond,
@@ -305,7 +308,7 @@ func isInTime(ctx context.Context, wait time.Duration) bool {
 	return !ok || wait < time.Until(deadline)
 }
 
-// sleep returns after the wait, or with the error of ctx when that ends first.
+// sleep waits, or returns the error of ctx if that ends first.
 func sleep(ctx context.Context, wait time.Duration) error {
 	select {
 	case <-time.After(wait):

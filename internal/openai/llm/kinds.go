@@ -12,25 +12,26 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// kindName is what names a kind of error: a code or type of the API, or the words of a message.
+// kindName names a kind of error by codes and types of the API, and by words in a message. param,
+// statuses and except limit the errors that it applies to.
 type kindName struct {
 	kind  *call.Kind
 	codes []string // regular expressions: the whole code, or the whole type, in any case
 	words []string // regular expressions: a part of the message, in any case
 
-	param string // regular expression of the whole parameter; "": any
-	at    []int  // HTTP statuses, or their first digits; 0: no status; nil: any
-	not   []int  // HTTP statuses
-	once  bool   // see call.Error
+	param    string // regular expression of the whole parameter; "": any
+	statuses []int  // HTTP statuses or their first digits, 0 for an error without one; nil: any
+	except   []int  // HTTP statuses that the row does not apply to
+	once     bool   // sets call.Error.Once, which words always set
 }
 
 // kindNames are the codes, types and words of the API, of compatible servers and of gateways. The
-// first row that holds decides, so codes come before the words that they rule out. A code, a type
-// or words of another server are a line, with the page or the report that has them.
+// first row that matches an error decides, so codes come before words that would name another kind.
+// Each code, type or expression has a line of its own, with the page or report that contains it.
 var kindNames = []kindName{
 	{
-		kind: &call.KindParameter,
-		at:   []int{0, 4},
+		kind:     &call.KindParameter,
+		statuses: []int{0, 4},
 		words: []string{
 			`^request too large`, // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
 		},
@@ -62,8 +63,8 @@ var kindNames = []kindName{
 		},
 	},
 	{
-		kind: &call.KindServer,
-		at:   []int{0},
+		kind:     &call.KindServer,
+		statuses: []int{0},
 		codes: []string{
 			`server_error`,              // ResponseErrorCode of openai-go
 			`internal_server_error`,     // https://docs.litellm.ai/docs/proxy/error_reference
@@ -76,8 +77,8 @@ var kindNames = []kindName{
 		},
 	},
 	{
-		kind: &call.KindRateLimit,
-		at:   []int{0, 429},
+		kind:     &call.KindRateLimit,
+		statuses: []int{0, 429},
 		codes: []string{
 			`rate_limit_exceeded`, // ResponseErrorCode of openai-go
 			`rate_limit_error`,    // https://docs.anthropic.com/en/api/errors
@@ -85,7 +86,7 @@ var kindNames = []kindName{
 		},
 	},
 
-	// The person (https://platform.openai.com/docs/guides/safety-checks).
+	// Errors about the person (https://platform.openai.com/docs/guides/safety-checks).
 	{
 		kind: &call.KindBlocked,
 		codes: []string{
@@ -111,33 +112,34 @@ var kindNames = []kindName{
 		},
 	},
 
-	// The key.
+	// Errors about the key.
 	{
-		kind: &call.KindAuth,
-		at:   []int{0, 4},
+		kind:     &call.KindAuth,
+		statuses: []int{0, 4},
 		codes: []string{
 			`invalid_api_key`, // https://platform.openai.com/docs/guides/error-codes
 		},
 	},
 	{
-		kind: &call.KindUnverified,
-		at:   []int{4},
+		kind:     &call.KindUnverified,
+		statuses: []int{4},
 		words: []string{
 			`organization must be verified`, // https://github.com/danny-avila/LibreChat/issues/6926
 		},
 	},
 
-	// The model.
+	// Errors about the model.
 	{
-		kind: &call.KindModel,
-		at:   []int{0, 4},
+		kind:     &call.KindModel,
+		statuses: []int{0, 4},
 		codes: []string{
 			`model_not_found`,    // https://platform.openai.com/docs/guides/error-codes
 			`DeploymentNotFound`, // https://github.com/chatboxai/chatbox/issues/861
 		},
 	},
 
-	// The question. A filter that fails has a code of a filter, too, with 5xx.
+	// Errors about the question. If the filter itself fails, the code names the filter, too, but
+	// the status is a 5xx.
 	{
 		kind:  &call.KindFiltered,
 		param: call.ParamsOfQuestion,
@@ -152,38 +154,38 @@ var kindNames = []kindName{
 		},
 	},
 	{
-		kind:  &call.KindFiltered,
-		param: call.ParamsOfQuestion,
-		at:    []int{5},
+		kind:     &call.KindFiltered,
+		param:    call.ParamsOfQuestion,
+		statuses: []int{5},
 		words: []string{
 			`ContentPolicyViolationError`, // https://github.com/BerriAI/litellm/issues/4941
 			`filtered due to the prompt`,  // https://github.com/BerriAI/litellm/issues/4941
 		},
 	},
 	{
-		kind:  &call.KindFiltered,
-		param: call.ParamsOfQuestion,
-		at:    []int{0, 4},
+		kind:     &call.KindFiltered,
+		param:    call.ParamsOfQuestion,
+		statuses: []int{0, 4},
 		codes: []string{
 			`.*content.?(filter|policy|management).*`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
 			`.*(bio|cyber|misalignment)_policy.*`,     // https://platform.openai.com/docs/guides/safety-checks
 		},
 	},
 	{
-		kind:  &call.KindTooLong,
-		param: call.ParamsOfQuestion,
-		at:    []int{0, 4},
+		kind:     &call.KindTooLong,
+		param:    call.ParamsOfQuestion,
+		statuses: []int{0, 4},
 		codes: []string{
 			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
 			`.*above_max_length.*`,              // https://github.com/openai/codex/issues/13270
 		},
 	},
 
-	// Words, of servers that have no code for it.
+	// Words of servers that have no code for the error.
 	{
-		kind: &call.KindQuota,
-		at:   []int{0, 4},
-		not:  []int{402}, // which says so itself
+		kind:     &call.KindQuota,
+		statuses: []int{0, 4},
+		except:   []int{402}, // which means a quota by itself
 		words: []string{
 			`used all available credits`,                       // xAI: https://github.com/continuedev/continue/issues/10373
 			`monthly spending limit`,                           // xAI: https://github.com/warpdotdev/warp/issues/14863
@@ -200,9 +202,9 @@ var kindNames = []kindName{
 		},
 	},
 	{
-		kind: &call.KindAuth,
-		at:   []int{400, 403},
-		// A key of another server has a parameter.
+		kind:     &call.KindAuth,
+		statuses: []int{400, 403},
+		// If the error names another parameter, the key is one for another server.
 		param: `(api_?key)?`,
 		words: []string{
 			`(incorrect|invalid) api key`, // xAI: https://github.com/continuedev/continue/issues/10778
@@ -211,32 +213,32 @@ var kindNames = []kindName{
 		},
 	},
 	{
-		kind: &call.KindNotFound,
-		at:   []int{404},
+		kind:     &call.KindNotFound,
+		statuses: []int{404},
 		words: []string{
 			`invalid url`, // OpenAI, of a wrong path: Invalid URL (POST /v1/model)
 		},
 	},
 	{
-		kind: &call.KindModel,
-		at:   []int{404},
+		kind:     &call.KindModel,
+		statuses: []int{404},
 		words: []string{
 			`.*model.*`,                             // Ollama: model 'x' not found, try pulling it first
 			`no endpoints found (for|that support)`, // OpenRouter: https://github.com/Kilo-Org/kilocode/issues/9006
 		},
 	},
 	{
-		kind: &call.KindModel,
-		at:   []int{4},
+		kind:     &call.KindModel,
+		statuses: []int{4},
 		words: []string{
 			`is not a valid model`, // OpenRouter: https://github.com/continuedev/continue/issues/10758
 		},
 	},
 	{
-		kind:  &call.KindFiltered,
-		param: call.ParamsOfQuestion,
-		at:    []int{0, 4},
-		not:   []int{401, 403}, // where such words may be about the filter of an account or a gateway
+		kind:     &call.KindFiltered,
+		param:    call.ParamsOfQuestion,
+		statuses: []int{0, 4},
+		except:   []int{401, 403}, // where such words may be about the filter of an account or a gateway
 		words: []string{
 			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
 			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
@@ -244,9 +246,9 @@ var kindNames = []kindName{
 		},
 	},
 	{
-		kind:  &call.KindTooLong,
-		param: call.ParamsOfQuestion,
-		at:    []int{0, 4},
+		kind:     &call.KindTooLong,
+		param:    call.ParamsOfQuestion,
+		statuses: []int{0, 4},
 		words: []string{
 			`context.?(length|window|size)`,         // vLLM: https://github.com/vllm-project/vllm/issues/20409
 			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
@@ -261,7 +263,8 @@ type rule struct {
 	code, message, parameter *regexp.Regexp
 }
 
-// rules are kindNames in their order, compiled at the first error: most processes have none.
+// rules are kindNames in their order. They are compiled at the first error, as most processes have
+// none.
 var rules = sync.OnceValue(compile)
 
 func compile() (all []*rule) {
@@ -279,20 +282,20 @@ func compile() (all []*rule) {
 	return all
 }
 
-// isCode reports whether a code or a type is one of the rule.
-func (r *rule) isCode(name string) bool {
+// matchesCode reports whether a code or a type is among those of the rule.
+func (r *rule) matchesCode(name string) bool {
 	return name != "" && r.code.MatchString(name)
 }
 
-// isAt reports whether the rule is about an HTTP status; 0: none.
-func (r *rule) isAt(status int) bool {
-	among := r.at == nil || slices.Contains(r.at, status) || slices.Contains(r.at, status/100)
-	return among && !slices.Contains(r.not, status)
+// matchesStatus reports whether the rule applies to an HTTP status; 0: the error has none.
+func (r *rule) matchesStatus(status int) bool {
+	among := r.statuses == nil || slices.Contains(r.statuses, status) || slices.Contains(r.statuses, status/100)
+	return among && !slices.Contains(r.except, status)
 }
 
-// says reports whether a message has words of the rule that are not the question's, which a server
-// may repeat.
-func (r *rule) says(message, question string) bool {
+// matchesMessage reports whether a message contains words of the rule. Words that are in the
+// question do not count: a server may repeat them.
+func (r *rule) matchesMessage(message, question string) bool {
 	if len(r.words) == 0 {
 		return false
 	}
@@ -305,29 +308,30 @@ func (r *rule) says(message, question string) bool {
 // isName reports whether a text is a code or a type that names a kind.
 func isName(text string) bool {
 	return !strings.Contains(text, " ") &&
-		slices.ContainsFunc(rules(), func(r *rule) bool { return r.isCode(text) })
+		slices.ContainsFunc(rules(), func(r *rule) bool { return r.matchesCode(text) })
 }
 
-// named returns the kind that the error names, with an HTTP status or 0, or nil. A quota that is
-// whole again after a wait is a rate limit, if only words call it a quota.
-func named(e *call.Error, status int, c *call.Call) *call.Kind {
+// namedKind returns the kind that the code, the type or the words of e name, or nil. status is that
+// of the HTTP response, or 0. If only words name a quota, and the error names a wait, the kind is a
+// rate limit. namedKind sets e.Once if later calls may not fail with the same error.
+func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
 
 	for _, r := range rules() {
-		if !r.isAt(status) || !r.parameter.MatchString(e.Param) {
+		if !r.matchesStatus(status) || !r.parameter.MatchString(e.Param) {
 			continue
 		}
-		if r.isCode(e.Code) || r.isCode(e.Type) {
+		if r.matchesCode(e.Code) || r.matchesCode(e.Type) {
 			e.Once = e.Once || r.once
 			return r.kind
 		}
 
-		limit := r.kind == &call.KindQuota && (status == 0 || status == http.StatusTooManyRequests)
-		waits := limit && max(e.RetryAfter, saidWait(e, c)) > 0
+		isQuota := r.kind == &call.KindQuota && (status == 0 || status == http.StatusTooManyRequests)
+		isRateLimit := isQuota && max(e.RetryAfter, messageWait(e, c)) > 0
 		switch {
-		case !r.says(message, question):
-		case waits:
+		case !r.matchesMessage(message, question):
+		case isRateLimit:
 			return &call.KindRateLimit
 		default:
 			e.Once = true

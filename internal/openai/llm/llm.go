@@ -4,9 +4,9 @@
 // The files, in the order of a call:
 //
 //	llm.go          Client and its options
-//	request.go      the parameters of a request, without what a model does not take or the API refuses
+//	request.go      the parameters of a request, without those that the model or the API refuses
 //	exchange.go     Create: a request with its attempts
-//	memory.go       what is remembered between calls
+//	memory.go       refusals that later calls remember
 //	send.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
@@ -44,26 +44,30 @@ const defaultBaseURL = "https://api.openai.com/v1"
 // Options configures a Client.
 type Options struct {
 	API
-	APIKey     string            // sent as a bearer token, until SetKey replaces it
-	Headers    map[string]string // replace others; Authorization or api-key replaces the bearer token
+	APIKey string // sent as a bearer token, until SetKey replaces it
+
+	// Headers are sent with every request, in place of other headers of the same names.
+	// Authorization or api-key replaces the bearer token.
+	Headers map[string]string
+
 	UserAgent  string
 	HTTPClient *http.Client // nil: NewHTTPClient(nil)
 	MaxRetries int          // attempts after the first one
 
-	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
-	// several in a row have shown that the next ones would, too. 0: each call asks the API.
+	// RefusalTime is how long calls fail without a request after the API has refused the key or its
+	// quota several times in a row. 0: each call asks the API.
 	RefusalTime time.Duration
 
 	Store    bool             // lets the API keep the response
 	Logger   *slog.Logger     // nil: discard
-	Redactor *redact.Redactor // for errors and the log, with the key and the secret headers
+	Redactor *redact.Redactor // of errors and the log; it knows the key and the secret headers
 }
 
 // API is where requests go, and who pays for them.
 type API struct {
 	BaseURL      string // a URL, with or without a trailing slash; "": OpenAI's
-	Organization string // OpenAI-Organization header; "": none
-	Project      string // OpenAI-Project header; "": none
+	Organization string // the OpenAI-Organization header; "": none
+	Project      string // the OpenAI-Project header; "": none
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
@@ -71,20 +75,20 @@ type Client struct {
 	api    responses.ResponseService
 	http   *http.Client
 	base   string      // without a trailing slash
-	query  string      // of the base URL
-	header http.Header // of every request, without the key
-	bearer bool        // requests carry key
+	query  string      // the query of the base URL, sent with every request
+	header http.Header // the headers of every request, without the key
+	bearer bool        // requests carry the key as a bearer token
 	key    atomic.Pointer[string]
 	o      Options
 
-	// What outlives a call.
-	pacers sync.Map // *pacer.Pacer by model
-	memory *memory
-	warned logging.Limiter // of parameters
+	// State that outlives a call.
+	pacers   sync.Map // *pacer.Pacer by model
+	memory   *memory
+	warnings logging.Limiter // about refused parameters
 }
 
-// New returns a Client. A missing key is the error of every call, so a server can start without a
-// key.
+// New returns a Client. Without a key every call fails with KindMissingKey, so that a server can
+// start before it has one.
 func New(o Options) *Client {
 	header := o.header()
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
@@ -101,8 +105,8 @@ func New(o Options) *Client {
 		header: header,
 		bearer: bearer,
 
-		memory: newMemory(o.RefusalTime),
-		warned: logging.Limiter{Period: time.Minute},
+		memory:   newMemory(o.RefusalTime),
+		warnings: logging.Limiter{Period: time.Minute},
 	}
 	cl.SetKey(o.APIKey)
 
@@ -116,7 +120,7 @@ func New(o Options) *Client {
 	return cl
 }
 
-// SetKey replaces the API key for the requests from now on.
+// SetKey replaces the API key for later requests, and forgets the refusals of the old key.
 func (cl *Client) SetKey(key string) {
 	key = strings.TrimSpace(key)
 	cl.key.Store(&key)
@@ -158,7 +162,7 @@ func (o *Options) header() http.Header {
 	return header
 }
 
-// pacer returns what the calls of a model share.
+// pacer returns the pacer of a model, which all of its calls share.
 func (cl *Client) pacer(model string) *pacer.Pacer {
 	p, _ := cl.pacers.LoadOrStore(model, pacer.New())
 	return p.(*pacer.Pacer)

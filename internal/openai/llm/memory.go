@@ -10,65 +10,66 @@ import (
 )
 
 const (
-	inARow = 3 // refusals of the key that count
+	minRefusals = 3 // refusals of the key in a row, from which on they count
 
-	// probeTime is how long a request that asks the API again has to be refused. Later requests go
-	// out then, too: some HTTP responses have their header at their end.
+	// probeTime is how long other calls fail while a probe asks the API. After it they ask the API,
+	// too: some HTTP responses have their header only at their end.
 	probeTime = 2 * time.Second
 
-	refusalMemory   = time.Minute // after which the refusals of a person are forgotten
-	parameterMemory = 10 * time.Minute
+	refusalMemory   = time.Minute      // after nextProbe, the refusal of a person is forgotten
+	parameterMemory = 10 * time.Minute // how long a refused parameter or a GET is remembered
 )
 
 // memory is what a Client remembers between calls, besides its pacers. docs/architecture.md has a
 // table of all that the program remembers.
 type memory struct {
-	pause time.Duration // after a refusal of the key; 0: the API is always asked
+	pause time.Duration // how long calls fail after a refusal of the key; 0: they never do
 
 	mu         sync.Mutex                   // guards the fields below
-	people     expire.Map[string, *refusal] // those whose key or quota was refused, by ID
+	refusals   expire.Map[string, *refusal] // of the key or its quota, by the ID of the person
 	parameters expire.Map[refusedParam, evidence]
 
-	// found is when a GET last found a background response of a model. A server without one may
-	// have no GET. nil is no entry.
-	found expire.Map[string, *time.Time]
+	// lastFound is when a GET last found a background response, by model. Without an entry (nil),
+	// the server may have no GET /responses/{id}.
+	lastFound expire.Map[string, *time.Time]
 }
 
 // newMemory returns a memory without entries.
 func newMemory(pause time.Duration) *memory {
 	m := &memory{pause: pause}
-	m.people.Ended = func(r *refusal) bool { return time.Since(r.next) > refusalMemory }
+	m.refusals.Ended = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalMemory }
 	m.parameters.Ended = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
-	m.found.Ended = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
+	m.lastFound.Ended = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
 	return m
 }
 
-// refusal is the refusal of a person's key, or of its quota. While a refusal counts, calls fail
-// with it. Several in a row of a person count for the person, and several of two people for all.
+// refusal is what is remembered for a person after the API has refused the key or its quota. While
+// it counts, calls fail with it until nextProbe. It counts for the person from minRefusals in a row
+// on. If minRefusals came from each of two people, they count for all people.
 type refusal struct {
-	failure *call.Error
-	row     int       // refusals since the API last accepted a request of the person
-	shared  int       // refusals of the person since the API last accepted a request of anyone
-	next    time.Time // when a request may ask the API again
-	asking  bool      // a request asks the API
+	failure             *call.Error // the last one
+	sincePersonAccepted int         // refusals since the API accepted a request of the person
+	sinceAnyAccepted    int         // refusals since the API accepted a request of any person
+	nextProbe           time.Time   // when a call may ask the API again
+	probing             bool        // a call asks the API again, and has not ended
 }
 
-// noteRefusal notes a refusal of the key.
+// noteRefusal records a refusal of the key, and lets all refusals that count pause again.
 func (m *memory) noteRefusal(person string, failure *call.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.people.Get(person)
+	r := m.refusals.Get(person)
 	if r == nil {
-		r = &refusal{next: time.Now()}
-		m.people.Set(person, r)
+		r = &refusal{nextProbe: time.Now()}
+		m.refusals.Set(person, r)
 	}
 	r.failure = failure
-	r.row++
-	r.shared++
+	r.sincePersonAccepted++
+	r.sinceAnyAccepted++
 
 	for _, each := range append(m.countingLocked(person), r) {
-		each.next = time.Now().Add(m.pause)
-		each.asking = false
+		each.nextProbe = time.Now().Add(m.pause)
+		each.probing = false
 	}
 }
 
@@ -76,14 +77,14 @@ func (m *memory) noteRefusal(person string, failure *call.Error) {
 func (m *memory) setKey() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.people.Clear()
+	m.refusals.Clear()
 }
 
-// countingLocked returns the refusals that count for a person.
+// countingLocked returns the refusals that count for a person (see refusal).
 func (m *memory) countingLocked(person string) []*refusal {
 	var counting []*refusal
-	for _, r := range m.people.All() {
-		if r.shared >= inARow {
+	for _, r := range m.refusals.All() {
+		if r.sinceAnyAccepted >= minRefusals {
 			counting = append(counting, r)
 		}
 	}
@@ -91,63 +92,64 @@ func (m *memory) countingLocked(person string) []*refusal {
 		counting = nil
 	}
 
-	own := m.people.Get(person)
-	if own != nil && own.row >= inARow {
-		counting = append(counting, own)
+	ofPerson := m.refusals.Get(person)
+	if ofPerson != nil && ofPerson.sincePersonAccepted >= minRefusals {
+		counting = append(counting, ofPerson)
 	}
 	return counting
 }
 
-// mayAsk returns nil if a person's call may ask the API, else the error with which the call fails.
-// A call that asks while refusals count is a probe: until it has ended, or for probeTime, others
-// fail.
-func (m *memory) mayAsk(person string) *call.Error {
+// admit returns nil if a person's call may ask the API, else the remembered error with which the
+// call fails. A call that asks the API while refusals count is a probe: other calls fail until it
+// has ended, or for probeTime.
+func (m *memory) admit(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	counting := m.countingLocked(person)
 	for _, r := range counting {
-		if m.pause > 0 && time.Now().Before(r.next) {
+		if m.pause > 0 && time.Now().Before(r.nextProbe) {
 			failure := *r.failure
 			failure.Attempts = 0
 			return &failure
 		}
 	}
 	for _, r := range counting {
-		if !r.asking {
-			r.asking = true
-			r.next = time.Now().Add(probeTime)
+		if !r.probing {
+			r.probing = true
+			r.nextProbe = time.Now().Add(probeTime)
 		}
 	}
 	return nil
 }
 
 // refusedParam is a parameter, or a member or element of one (reasoning.effort, include.ELEMENT),
-// that the API refuses: with its value, because the API may take another value, and for a person,
-// unless the error shows that the question does not matter.
+// that the API refuses. value is the refused value, because the API may take another one. person is
+// the person whose request was refused, because the question may be the reason, or everyone if the
+// error shows that it is not.
 type refusedParam struct{ model, name, value, person string }
 
-// anyValue is the value of a parameter that the API does not know, and of safety_identifier, which
-// differs for each person.
+// anyValue stands for all values: of a parameter that the API does not know, and of
+// safety_identifier, which differs for each person.
 const anyValue = ""
 
-// everyone is no ID of a person.
+// everyone stands for all people. No ID of a person is equal to it.
 const everyone = "*"
 
-// evidence is how often the API refused a parameter since it last accepted it.
+// evidence counts the refusals of a parameter since the API last accepted the parameter.
 type evidence struct {
-	since time.Time
-	n     int
+	since time.Time // of the first refusal
+	count int
 }
 
-// accepted notes that the API accepts a request of a person, and that the API refused the
-// parameters that were removed. Only now do the refusals mean something for other calls: the API
-// might have refused the request without these parameters, too.
-func (m *memory) accepted(person, model string, request params, removed []refusedParam) {
+// noteAccepted records that the API accepts a request of a person, and that it refused the
+// parameters that were removed from the request. It is too early to record these refusals before:
+// the API could have refused the request without these parameters, too.
+func (m *memory) noteAccepted(person, model string, request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.people.Delete(person)
-	for _, r := range m.people.All() {
-		r.shared = 0
+	m.refusals.Delete(person)
+	for _, r := range m.refusals.All() {
+		r.sinceAnyAccepted = 0
 	}
 
 	for p := range m.parameters.All() {
@@ -158,35 +160,36 @@ func (m *memory) accepted(person, model string, request params, removed []refuse
 	for _, p := range removed {
 		e := m.parameters.Get(p)
 		e.since = cmp.Or(e.since, time.Now())
-		e.n++
+		e.count++
 		m.parameters.Set(p, e)
 	}
 }
 
-// removeFrom removes from a person's parameters what the API refuses: after one refusal that is
-// everyone's, else after two.
+// removeFrom removes from a person's request the parameters that the API refuses. One refusal is
+// enough if it is for everyone; otherwise two of the person are needed.
 func (m *memory) removeFrom(request params, model, person string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p, e := range m.parameters.All() {
-		counts := p.person == everyone || p.person == person && e.n > 1
+		counts := p.person == everyone || p.person == person && e.count > 1
 		if counts && p.model == model && request.has(p) {
 			request.remove(p.name)
 		}
 	}
 }
 
-// setFound notes that a GET has found a background response of a model.
-func (m *memory) setFound(model string) {
+// noteGET records that a GET has found a background response of a model, and forgets that
+// background was refused.
+func (m *memory) noteGET(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.found.Set(model, new(time.Now()))
+	m.lastFound.Set(model, new(time.Now()))
 	m.parameters.Delete(refusedParam{model, "background", "true", everyone})
 }
 
-// hasGET reports whether a GET has found a background response of a model.
-func (m *memory) hasGET(model string) bool {
+// getWorks reports whether a GET has found a background response of a model.
+func (m *memory) getWorks(model string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.found.Get(model) != nil
+	return m.lastFound.Get(model) != nil
 }

@@ -146,7 +146,7 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 	cited := 0
 	if err == nil {
 		items = resp.InputItems()
-		cited = citable(resp.Output)
+		cited = countCitable(resp.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
 		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unreported, c.Searches)

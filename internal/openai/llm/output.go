@@ -10,61 +10,61 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
-// addStreamed replaces the output of a response that has less than was streamed. A content filter
-// takes text back: then only a missing output is replaced.
+// addStreamed replaces the output of r, or only its messages, if it lacks what was streamed. If a
+// content filter has taken text back, only an empty output is replaced.
 func (a *accumulator) addStreamed(r *call.Response) {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
-	streamed := a.streamed(filtered)
-	less := !filtered && lacks(r.Output, streamed)
+	streamed := a.streamedItems(filtered)
+	isLacking := !filtered && lacks(r.Output, streamed)
 	switch {
 	case len(streamed) == 0:
-	case less && citable(r.Output) > citable(streamed): // the output has searches
+	case isLacking && countCitable(r.Output) > countCitable(streamed): // keep its searches
 		isMessage := func(i call.Item) bool { return i.Type == "message" }
 		messages := slices.DeleteFunc(streamed, func(i call.Item) bool { return !isMessage(i) })
 		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
-	case less, len(r.Output) == 0:
+	case isLacking, len(r.Output) == 0:
 		r.Output = streamed
 	}
 }
 
-// streamed returns the items that were streamed. If no answer is complete, incomplete messages
-// count, too: some servers give deltas other ids than items. With filtered, neither incomplete
-// messages nor texts that only deltas had count.
-func (a *accumulator) streamed(filtered bool) []call.Item {
-	var complete, open []call.Item
-	answered := filtered // then incomplete messages do not count, as after an answer
-	for number := itemNumber(1); number <= a.last; number++ {
+// streamedItems returns the items that were streamed. Incomplete messages are among them only if no
+// answer is complete: some servers give deltas other ids than items. If filtered, neither
+// incomplete messages nor texts that only came as deltas are among them.
+func (a *accumulator) streamedItems(filtered bool) []call.Item {
+	var complete, unfinished []call.Item
+	answered := filtered // leaves out incomplete messages, too
+	for number := itemNumber(1); number <= a.lastItem; number++ {
 		item := a.items[number]
 		if !filtered {
-			item = a.item(number)
+			item = a.streamedItem(number)
 		}
-		_, done := a.done[number]
+		_, done := a.doneTexts[number]
 		switch {
 		case done && item.Type != "":
 			complete = append(complete, item)
 			answered = answered || isAnswer(item)
 		case textOf(item) != "":
-			open = append(open, item)
+			unfinished = append(unfinished, item)
 		}
 	}
 
 	if answered {
 		return complete
 	}
-	return append(complete, open...)
+	return append(complete, unfinished...)
 }
 
 // lacks reports whether items have no text although some was streamed, or the same text with fewer
-// searches and citations. Any other text is what the server means.
+// searches and citations. If their text is another one, it is what the server means.
 func lacks(items, streamed []call.Item) bool {
-	said := strings.TrimSpace(textOf(items...))
-	text := strings.TrimSpace(textOf(streamed...))
-	same := said == text && citable(items) < citable(streamed)
-	return text != "" && (said == "" || same)
+	itemText := strings.TrimSpace(textOf(items...))
+	streamedText := strings.TrimSpace(textOf(streamed...))
+	same := itemText == streamedText && countCitable(items) < countCitable(streamed)
+	return streamedText != "" && (itemText == "" || same)
 }
 
-// citable counts the searches of items, their sources and the citations of their texts.
-func citable(items []call.Item) int {
+// countCitable counts the searches of items, their sources and the citations in their texts.
+func countCitable(items []call.Item) int {
 	n := 0
 	for _, item := range items {
 		if item.IsSearch() {
@@ -77,23 +77,24 @@ func citable(items []call.Item) int {
 	return n
 }
 
-// item returns an item that was streamed. A message has what only other events had of it.
-func (a *accumulator) item(number itemNumber) call.Item {
+// streamedItem returns an item as it was streamed. A message gets the texts and annotations that
+// came only in events of their own.
+func (a *accumulator) streamedItem(number itemNumber) call.Item {
 	item := a.items[number]
 	if cmp.Or(item.Type, "message") != "message" {
 		return item
 	}
-	cited := 0
-	for _, b := range a.texts[number] {
-		cited += len(b.annotations)
+	annotations := 0
+	for _, b := range a.textBlocks[number] {
+		annotations += len(b.annotations)
 	}
-	whole := strings.TrimSpace(textOf(item)) != "" && citable([]call.Item{item}) >= cited
+	whole := strings.TrimSpace(textOf(item)) != "" && countCitable([]call.Item{item}) >= annotations
 	if whole {
 		return item
 	}
 
 	content := []map[string]any{}
-	for _, b := range a.texts[number] {
+	for _, b := range a.textBlocks[number] {
 		item.ID = cmp.Or(item.ID, b.ID)
 		content = append(content, map[string]any{
 			"type":        "output_text",
@@ -102,7 +103,7 @@ func (a *accumulator) item(number itemNumber) call.Item {
 		})
 	}
 
-	// Decoded from JSON, it has the Raw that another request sends back.
+	// Decoding sets Raw, which the input of another request needs.
 	data, _ := jsonx.Marshal(nonZero(map[string]any{ // strings cannot fail
 		"type":    "message",
 		"role":    "assistant",
@@ -112,17 +113,17 @@ func (a *accumulator) item(number itemNumber) call.Item {
 		"content": content,
 	}))
 	message := call.Item{}
-	_ = call.Decode(data, &message) // a message that is too large has no text
+	_ = call.Decode(data, &message) // a message that is too large stays without text
 	if lacks([]call.Item{item}, []call.Item{message}) {
 		return message
 	}
 	return item
 }
 
-// completeOutput completes the items of the final output that were not streamed to their end. An
-// item is known by its id. An item without a known id is the next streamed item of its type that no
-// id names: the output may lack items that were streamed, and some servers give items other ids
-// there.
+// completeOutput sends the parts of the final output that were not streamed. It finds the number of
+// an item by its id. An item with an unknown id is taken for the next streamed item of its type
+// that no id of the output names: some servers give items other ids in the final output, and the
+// output may lack items that were streamed.
 func (a *accumulator) completeOutput(output []call.Item) {
 	named := map[itemNumber]bool{}
 	for _, item := range output {
@@ -136,7 +137,7 @@ func (a *accumulator) completeOutput(output []call.Item) {
 			next++
 			sameType := cmp.Or(a.items[next].Type, item.Type) == item.Type
 			free := !named[next] && sameType
-			if next > a.last || free {
+			if next > a.lastItem || free {
 				number = next
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
-// params are the parameters of a request: its body is their JSON. No other params share the lists
-// and objects that remove changes.
+// params are the parameters of a request; its body is their JSON. remove changes their lists and
+// objects in place, so no other params share these.
 type params map[string]any
 
 // newParams returns the parameters of a person's request, without those that the API is known to
@@ -65,7 +65,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 	return p
 }
 
-// nonZero removes the members that are not set.
+// nonZero deletes the members that are not set, and returns the others in the same map.
 func nonZero(members map[string]any) map[string]any {
 	maps.DeleteFunc(members, func(_ string, v any) bool {
 		return v == "" || v == 0 || v == false
@@ -73,14 +73,14 @@ func nonZero(members map[string]any) map[string]any {
 	return members
 }
 
-// add merges Request.Extra into the parameters.
+// add merges call.Request.Extra into the parameters, except call.FixedMembers.
 func (p params) add(extra map[string]any) {
-	own := maps.Clone(extra)
+	allowed := maps.Clone(extra)
 	for _, name := range call.FixedMembers {
-		delete(own, name)
+		delete(allowed, name)
 	}
 
-	list, ok := own["include"].([]any)
+	list, ok := allowed["include"].([]any)
 	if ok {
 		elements := p.include()
 		for _, value := range list {
@@ -89,21 +89,21 @@ func (p params) add(extra map[string]any) {
 				elements = append(elements, element)
 			}
 		}
-		own["include"] = elements
+		allowed["include"] = elements
 	}
-	merge(p, own)
+	merge(p, allowed)
 }
 
 // merge adds members to an object. Objects are merged member by member. null removes a member, and
-// an object that is empty without it.
+// with it an object that becomes empty.
 func merge(object, members map[string]any) {
 	for name, value := range members {
-		further, ok := value.(map[string]any)
+		changes, ok := value.(map[string]any)
 		if ok {
 			old, _ := object[name].(map[string]any)
 			merged := map[string]any{}
 			maps.Copy(merged, old)
-			merge(merged, further)
+			merge(merged, changes)
 
 			value = merged
 			emptied := len(old) > 0 && len(merged) == 0
@@ -119,13 +119,14 @@ func merge(object, members map[string]any) {
 	}
 }
 
-// include returns the elements of include.
+// include returns the elements of the parameter include.
 func (p params) include() []string {
 	elements, _ := p["include"].([]string)
 	return elements
 }
 
-// value returns the value of a parameter, or nil.
+// value returns the value of a parameter, or nil. name may be a member of an object
+// (reasoning.effort) or an element of include (include.ELEMENT).
 func (p params) value(name string) any {
 	parent, member, nested := strings.Cut(name, ".")
 	if !nested {
@@ -143,48 +144,49 @@ func (p params) value(name string) any {
 	return nil
 }
 
-// has reports whether a parameter is there that the API refuses, with the refused value.
+// has reports whether the parameters contain a refused one with the refused value.
 func (p params) has(known refusedParam) bool {
 	v := p.value(known.name)
 	return v != nil && (known.value == anyValue || fmt.Sprint(v) == known.value)
 }
 
-// remove removes a parameter that is there, and a list or object that is empty without it.
+// remove removes a parameter that p contains, and with it a list or object that becomes empty. name
+// is as in value.
 func (p params) remove(name string) {
 	parent, member, nested := strings.Cut(name, ".")
-	left := 0
+	remaining := 0
 	switch members := p[parent].(type) {
 	case []string: // include
 		members = slices.DeleteFunc(members, func(element string) bool { return element == member })
 		p[parent] = members
-		left = len(members)
+		remaining = len(members)
 
 	case map[string]any:
 		delete(members, member)
-		left = len(members)
+		remaining = len(members)
 	}
-	if !nested || left == 0 {
+	if !nested || remaining == 0 {
 		delete(p, parent)
 	}
 }
 
-// identifierParam is the parameter that marks the person of a request.
+// identifierParam is the parameter that tells the API whose request it is (see identifier).
 const identifierParam = "safety_identifier"
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
-// dispensable has the parameters that an answer can do without: not tools, because an answer needs
-// the search, not store, without which the API keeps the question and the answer, and not
-// max_tool_calls, which bounds what a question costs.
+// dispensable lists the parameters that an answer can do without. It does not list tools, because
+// an answer needs the search, nor store, without which the API keeps the question and the answer,
+// nor max_tool_calls, which bounds what a question costs.
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 
-// refused returns the parameter that a 400 names and that the answer can do without, else "". Some
-// servers name background in the message only, or store in its place. Without safety_identifier a
-// request is sent only to a server that does not know the parameter.
-func (p params) refused(e *call.Error) string {
+// refusedName returns the name of a parameter that a 400 refuses and that the answer can do
+// without, or "". Some servers name background in the message only, or store in its place.
+// safety_identifier may be left out only if the server does not know the parameter.
+func (p params) refusedName(e *call.Error) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
 	}
@@ -193,12 +195,12 @@ func (p params) refused(e *call.Error) string {
 		return "include." + element
 	}
 
-	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	ofIdentifier := name == identifierParam || mentions(e, identifierParam) && !p.questionHas(identifierParam)
+	name, _, _ := strings.Cut(e.Param, "[") // include[9], if there is no such element
+	namesIdentifier := name == identifierParam || mentions(e, identifierParam) && !p.questionContains(identifierParam)
 	switch {
 	case p["background"] == true && (name == "store" || mentions(e, "background")):
 		return "background"
-	case ofIdentifier && isUnknownParameter(e):
+	case namesIdentifier && isUnknownParameter(e):
 		return identifierParam
 	case slices.Contains(dispensable, name):
 		return name
@@ -206,24 +208,24 @@ func (p params) refused(e *call.Error) string {
 	return ""
 }
 
-// questionHas reports whether the question has a word, which a message may quote.
-func (p params) questionHas(word string) bool {
+// questionContains reports whether the question has a word, which a message may quote.
+func (p params) questionContains(word string) bool {
 	input, _ := jsonx.Marshal(p["input"])
 	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }
 
-// refusedElement returns the element of include that a 400 names, else "". The API names the
-// element, its index, or include with the element in the message only.
+// refusedElement returns the element of include that a 400 refuses, or "". As the parameter the API
+// names the element or its index, or only include: then the message names the element.
 func (p params) refusedElement(e *call.Error) string {
 	for i, element := range p.include() {
 		switch e.Param {
 		case element, "include." + element, fmt.Sprintf("include[%d]", i):
 			return element
 		case "include":
-			said := strings.Contains(e.Message, element)
+			named := strings.Contains(e.Message, element)
 			encrypted := strings.HasPrefix(e.Message, "Encrypted content")
-			meant := encrypted && element == encryptedReasoning
-			if said || meant {
+			implied := encrypted && element == encryptedReasoning
+			if named || implied {
 				return element
 			}
 		}

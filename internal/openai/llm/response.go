@@ -16,8 +16,8 @@ var backgroundStates = []string{
 	"queued", "in_progress", "completed", "incomplete", "failed", "cancelled",
 }
 
-// thoughts is the summary of reasoning and its text.
-func thoughts(i call.Item) string {
+// reasoningText returns the summary of an item of reasoning, followed by its text.
+func reasoningText(i call.Item) string {
 	var b strings.Builder
 	for _, part := range slices.Concat(i.Summary, i.Content) {
 		b.WriteString(part.Text)
@@ -25,30 +25,30 @@ func thoughts(i call.Item) string {
 	return b.String()
 }
 
-// textOf is the text of the messages among items.
+// textOf returns the text of the messages among items.
 func textOf(items ...call.Item) string {
 	var texts []string
 	for _, item := range items {
-		for _, said := range blocksOf(item, 0) {
-			if said.Kind == call.BlockText {
-				texts = append(texts, said.text)
+		for _, b := range blocksOf(item, 0) {
+			if b.Kind == call.BlockText {
+				texts = append(texts, b.text)
 			}
 		}
 	}
 	return strings.Join(texts, "") // a single text is not copied
 }
 
-// isAnswer reports whether the item is a message with text and no commentary.
+// isAnswer reports whether the item is a message with text that is not a commentary.
 func isAnswer(i call.Item) bool {
 	return i.Phase != "commentary" && textOf(i) != ""
 }
 
-// maxSearches bounds the searches of a response that a faulty server reports.
+// maxSearches bounds the number of searches that a response reports: a faulty server may send any.
 const maxSearches = 1e6
 
-// searches returns how many searches the API bills: the number that it reports, or else that of the
-// searches in the output.
-func searches(r *call.Response) int {
+// countSearches returns how many searches the API bills: the number that it reports, or else the
+// number of searches in the output.
+func countSearches(r *call.Response) int {
 	billed := r.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
 		return int(max(0, min(*billed, maxSearches)))
@@ -58,30 +58,31 @@ func searches(r *call.Response) int {
 		return n
 	}
 	for _, item := range r.Output {
-		searched := item.Action.Type == "search" || item.Action.Type == ""
-		if item.IsSearch() && searched {
+		isQuery := item.Action.Type == "search" || item.Action.Type == ""
+		if item.IsSearch() && isQuery {
 			n++
 		}
 	}
 	return n
 }
 
-// rawJSON is a request, or what a response was read from: its JSON, or an event that has it.
+// rawJSON holds the JSON of a request or of a response, or the event that contains the response.
 type rawJSON struct {
 	data  []byte
-	event bool
+	event bool // data is an event
 }
 
-// json returns the JSON of the response. Only errors and the debug log need it: json copies a
-// response in an event, of up to 8 MiB.
-func (s rawJSON) json() []byte {
-	if s.event {
-		return []byte(gjson.GetBytes(s.data, "response").Raw)
+// json returns the JSON of the request or response. Only errors and the debug log should call it:
+// it copies a response out of its event, which may have 8 MiB.
+func (j rawJSON) json() []byte {
+	if j.event {
+		return []byte(gjson.GetBytes(j.data, "response").Raw)
 	}
-	return s.data
+	return j.data
 }
 
-// check returns why a response is not an answer. A status that the server has left out is set.
+// check returns why r is not an answer, or nil. If the server has left out the status, check sets
+// it.
 func check(r *call.Response, from rawJSON, c *call.Call) error {
 	if elementsOf(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)
@@ -95,7 +96,7 @@ func check(r *call.Response, from rawJSON, c *call.Call) error {
 		return responseError(from.json(), responseFailed, c)
 	case "queued", "in_progress":
 		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
-	case "incomplete": // maybe before its first item
+	case "incomplete": // there may be no output yet
 		return nil
 	}
 	if r.Output != nil {
@@ -105,7 +106,7 @@ func check(r *call.Response, from rawJSON, c *call.Call) error {
 	data := from.json()
 	e := responseError(data, "the response has no output", c)
 	hasError := gjson.GetBytes(data, "error").String() != "" || gjson.GetBytes(data, "errors.0").Exists()
-	if !hasError { // with an error it is the 200 of a gateway
+	if !hasError { // gateways send an error with a 200
 		e.Kind = call.KindBadResponse
 	}
 	return e
@@ -121,7 +122,7 @@ const (
 	tooLong = "the answer is larger than 16 MiB"
 )
 
-// elementsOf is the number of items and of the elements of their lists.
+// elementsOf returns the number of items and of the elements of their lists.
 func elementsOf(items ...call.Item) int {
 	n := len(items)
 	for _, item := range items {
@@ -137,7 +138,7 @@ func isObject(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
 }
 
-// notResponse describes a body that should have been a response.
+// notResponse returns the error of a body that is not a response.
 func notResponse(data []byte) *call.Error {
 	e := &call.Error{
 		Kind:    call.KindBadResponse,

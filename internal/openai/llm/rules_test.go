@@ -42,7 +42,7 @@ func examples(t *testing.T) map[string]string {
 		status, _ := strconv.Atoi(row[0])
 		e := apiError([]byte(row[3]), "")
 		kinds[name] = statusKind(e, status, &call.Call{}).Label()
-		kind := named(e, 0, &call.Call{})
+		kind := namedKind(e, 0, &call.Call{})
 		if kind != nil {
 			kinds[name+", without its status"] = kind.Label()
 		}

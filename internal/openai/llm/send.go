@@ -20,13 +20,14 @@ import (
 
 const (
 	maxBody      = 16 << 20 // bytes of a body, after decompression
-	maxErrorBody = 1 << 20  // bytes of the body of an error that are read
-	maxErrorText = 64 << 10 // bytes of a text in an error that are read, unless most are blanks
+	maxErrorBody = 1 << 20  // bytes that are read of the body of an error
+	maxErrorText = 64 << 10 // bytes that are read of a text in an error, unless most are blanks
 	eventStream  = "text/event-stream"
 )
 
-// options returns the options of a request of openai-go for a call. openai-go does not read the
-// body, because a server may answer any request with an object or with a stream.
+// options returns the options with which openai-go makes a request of a call. They set resp to the
+// HTTP response and leave its body unread, because a server may answer any request with an object
+// or with a stream.
 func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithResponseBodyInto(resp),
@@ -34,7 +35,7 @@ func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOp
 	}
 }
 
-// middleware is around each request of a call: it completes the request, bounds the body of the
+// middleware wraps each HTTP request of a call: it completes the request, bounds the body of the
 // HTTP response, and turns any status but 2xx into a *call.Error.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
@@ -75,7 +76,8 @@ func (cl *Client) complete(req *http.Request, c *call.Call) {
 	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
-// readResponse reads the body of an HTTP response to its end, and closes it.
+// readResponse reads the body of an HTTP response to its end, and closes it. It adds to the call
+// what the response has used.
 func readResponse(
 	ctx context.Context, resp *http.Response, acc *accumulator,
 ) (*call.Response, error) {
@@ -85,7 +87,7 @@ func readResponse(
 	r, err := read(ctx, resp, acc)
 	if acc.final != nil {
 		acc.call.Usage.Add(acc.final.Tokens)
-		acc.call.Searches += searches(acc.final)
+		acc.call.Searches += countSearches(acc.final)
 	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)
@@ -94,11 +96,11 @@ func readResponse(
 	return r, nil
 }
 
-// read reads the response in a body: a stream or an object.
+// read reads the response in a body, which may be a stream or an object.
 func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
-	body, encoded := decoded(resp)
-	if encoded != nil {
-		return nil, encoded
+	body, encodingErr := decodedBody(resp)
+	if encodingErr != nil {
+		return nil, encodingErr
 	}
 	if isStream(body, resp.Header.Get("Content-Type")) {
 		return acc.read(ctx, body)
@@ -111,17 +113,18 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Res
 	return acc.finishPlain(data)
 }
 
-// The first bytes of a body.
+// Expressions for the first bytes of a body.
 var (
 	startOfStream   = text.Regexp("^(data:|event|:)")
 	startOfDocument = text.Regexp("^[{<]")
 	startOfText     = text.Regexp(`^[\t\r\n -~]*$`)
 )
 
-// decoded returns the body of an HTTP response, or an error if the body is in an encoding that was
-// not asked for, or is not in the one that was: net/http asks for gzip, and decodes it. Some
-// servers name an encoding that is none; the first bytes decide.
-func decoded(resp *http.Response) (*bufio.Reader, *call.Error) {
+// decodedBody returns the body of an HTTP response, or an error if the body is in an encoding other
+// than gzip, or is not in gzip although the server says so: net/http asks for gzip and decodes it.
+// If the body begins with plain text, its Content-Encoding is ignored: some servers name one that
+// does not exist.
+func decodedBody(resp *http.Response) (*bufio.Reader, *call.Error) {
 	encoding := resp.Header.Get("Content-Encoding")
 	body := bufio.NewReader(resp.Body)
 	start, err := body.Peek(len("data:"))
@@ -139,7 +142,7 @@ func decoded(resp *http.Response) (*bufio.Reader, *call.Error) {
 }
 
 // isStream reports whether a body is a stream. The first bytes decide where they can: some servers
-// send no content type, or that of the Accept header.
+// send no content type, or copy the Accept header.
 func isStream(body *bufio.Reader, contentType string) bool {
 	start, _ := body.Peek(len("data:")) // a read reports the error
 	switch {
@@ -151,14 +154,15 @@ func isStream(body *bufio.Reader, contentType string) bool {
 	return strings.HasPrefix(strings.ToLower(contentType), eventStream)
 }
 
-// requestID is the id that OpenAI's support asks for, or "".
+// requestID returns the id of a request that OpenAI's support asks for, or "".
 func requestID(resp *http.Response) string {
 	return resp.Header.Get("X-Request-Id")
 }
 
-// failed returns the *call.Error of an error that ended an attempt: without secrets, and logged
-// (spec §8.1). When the context is over, that is the cause of any other failure.
-func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Error {
+// attemptError returns err, which has ended an attempt, as a *call.Error without secrets, and logs
+// it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, that is the
+// reason, and not err.
+func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *call.Error {
 	cause, ok := errors.AsType[*call.Error](err)
 	switch {
 	case ctx.Err() != nil:
@@ -171,8 +175,8 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
 		line := cl.o.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
-		// Line drops blanks. If most of the part are blanks, what is shown comes near its end,
-		// where a secret may be cut in half: then the whole text is redacted.
+		// Line drops blanks. If nearly all of the bytes are blanks, the message may reach to their
+		// end, where a secret may be cut in half: then the whole text is redacted.
 		if len(line) < maxErrorText/8 {
 			line = cl.o.Redactor.Line(*s)
 		}
@@ -189,7 +193,7 @@ func (cl *Client) failed(ctx context.Context, err error, attempt int) *call.Erro
 	return &e
 }
 
-// logBody writes the JSON of a request or response in debug mode.
+// logBody writes the JSON of a request or response to the debug log.
 func (cl *Client) logBody(ctx context.Context, msg string, from rawJSON) {
 	if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
 		cl.o.Logger.Debug(msg, "body", cl.o.Redactor.Redact(string(from.json())))
@@ -197,21 +201,21 @@ func (cl *Client) logBody(ctx context.Context, msg string, from rawJSON) {
 }
 
 // Model returns what the API says about a model (GET /models/{id}). Every error is a *call.Error.
-// The request is not repeated. openai-go has its service for models in a package of 13 MB, so Model
-// does without.
+// The request is not repeated. Model does without openai-go, whose service for models is in a
+// package of 13 MB.
 func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err
 	}
 	data, err := cl.getModel(ctx, id)
 	if err != nil {
-		return nil, cl.failed(ctx, err, 1)
+		return nil, cl.attemptError(ctx, err, 1)
 	}
 	return data, nil
 }
 
 func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
-	address := cl.base + "/models/" + id // which may have a vendor prefix (openai/gpt-5.2)
+	address := cl.base + "/models/" + id // the id may have a vendor prefix (openai/gpt-5.2)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -222,9 +226,9 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 	}
 	defer resp.Body.Close()
 
-	body, encoded := decoded(resp)
-	if encoded != nil {
-		return nil, readError(resp, encoded, &call.Call{})
+	body, encodingErr := decodedBody(resp)
+	if encodingErr != nil {
+		return nil, readError(resp, encodingErr, &call.Call{})
 	}
 	data, err := io.ReadAll(body)
 	if err == nil && !(isObject(data) && json.Valid(data)) {

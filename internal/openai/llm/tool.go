@@ -9,24 +9,25 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-const maxRounds = 8 // responses of one Run
+const maxRounds = 8 // requests of one Run
 
 // Tool is a function or custom tool that the model may call. Call gets the input as the model wrote
 // it and must return when ctx ends. The result, or the error, goes to the model.
 type Tool struct {
-	Param map[string]any // with type and name, as the API takes it
+	Param map[string]any // the tool as the API takes it, with type and name
 	Call  func(ctx context.Context, input string) (string, error)
 }
 
-// Run is Create with function tools, and with the end of the events: a Usage and a Done. While the
-// model calls tools, the calls of one response run side by side, and their outputs are sent with
-// everything that the response had, reasoning included. The usage is the sum of all responses.
+// Run is Create with function tools. If a response calls tools, Run calls them side by side, and
+// sends their outputs in the next request, after the output of the response, reasoning included.
+// The last events are a Usage, which is the sum of all responses, and a Done.
 //
-// A call that cannot be answered (of a tool that is not among tools, or in an incomplete response)
-// ends the run: the caller finds it in the output. Calls in the eighth response are an error.
+// A tool call that cannot be answered (of a tool that is not among tools, or in an incomplete
+// response) ends the run: the caller finds it in the output. Tool calls in the eighth response are
+// an error.
 //
-// The program has no function tools; the Responses API has, and Run is what this client has for
-// them.
+// The program itself has no function tools and does not use Run. The Responses API has them, so
+// this client has Run.
 func (cl *Client) Run(
 	ctx context.Context, c *call.Call, r call.Request, tools []Tool,
 ) (*call.Response, error) {
@@ -63,8 +64,8 @@ type toolCall struct {
 	tool Tool
 }
 
-// toolCalls returns the calls of a response, or none when a call cannot be answered: the API takes
-// the outputs of all calls or of none.
+// toolCalls returns the tool calls of a response, or none if one of them cannot be answered: the
+// API takes the outputs of all calls or of none.
 func toolCalls(r *call.Response, tools []Tool) []toolCall {
 	if r.Status == "incomplete" {
 		return nil // the input of a call may be incomplete too
@@ -84,20 +85,20 @@ func toolCalls(r *call.Response, tools []Tool) []toolCall {
 	return calls
 }
 
-// callTools runs the calls side by side and returns their output items in order. From an error the
-// model learns what went wrong, and may try something else.
+// callTools makes the tool calls side by side, and returns their output items in order. The output
+// of a call that fails is its error: the model may then try something else.
 func callTools(ctx context.Context, calls []toolCall) []json.RawMessage {
 	items := make([]json.RawMessage, len(calls))
 	var wg sync.WaitGroup
-	for i, made := range calls {
+	for i, c := range calls {
 		wg.Go(func() {
-			output, err := made.tool.Call(ctx, made.item.Arguments+made.item.Input)
+			output, err := c.tool.Call(ctx, c.item.Arguments+c.item.Input)
 			if err != nil {
 				output = "error: " + err.Error()
 			}
 			items[i], _ = json.Marshal(map[string]string{ // strings cannot fail
-				"type":    made.item.Type + "_output",
-				"call_id": made.item.CallID,
+				"type":    c.item.Type + "_output",
+				"call_id": c.item.CallID,
 				"output":  output,
 			})
 		})

@@ -58,12 +58,12 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 	return call.TunnelError(resp.StatusCode)
 }
 
-// quotedText is a value of a challenge that may have commas and blanks.
+// quotedText matches a quoted value of a challenge, which may contain commas and blanks.
 var quotedText = text.Regexp(`"[^"]*"`)
 
-// proxyError reads the refusal of a proxy that requires a password; sent is whether it got one. Its
-// challenges begin with their schemes: Negotiate, NTLM, Basic realm= (RFC 9110 section 11.6.1).
-// net/http knows Basic only.
+// proxyError returns the error of a proxy that requires a password; sent reports whether the
+// request had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC
+// 9110 section 11.6.1). net/http supports Basic only.
 func proxyError(h http.Header, sent bool) call.ProxyError {
 	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")
 	var schemes []string
@@ -83,8 +83,8 @@ func proxyError(h http.Header, sent bool) call.ProxyError {
 	}
 }
 
-// transport looks for root certificates at the first request over TLS, because the certificates
-// cost milliseconds and megabytes that a start does not need, and plain HTTP never does.
+// transport waits for the root certificates at the first request over TLS, not at the start: they
+// cost milliseconds and megabytes, and plain HTTP does not need them.
 type transport struct {
 	*http.Transport
 	roots sync.Once
@@ -105,13 +105,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(req)
 }
 
-// systemRoots are read by one goroutine, as crypto/x509 reads the roots of the process once. The
-// file may be a pipe, or on a file system that hangs.
+// systemRoots are the root certificates of the process. One goroutine reads them for all calls,
+// because crypto/x509 reads them only once. That may hang: the file may be a pipe, or on a file
+// system that does not answer.
 var systemRoots = struct {
-	begin sync.Once
-	read  chan struct{}  // closed when pool is set
-	pool  *x509.CertPool // nil: those of the system
-}{read: make(chan struct{})} // here, because bubbles of tests share it
+	begin sync.Once      // starts the goroutine
+	read  chan struct{}  // closed when the goroutine has set pool
+	pool  *x509.CertPool // nil: crypto/x509 uses those of the system
+}{read: make(chan struct{})} // made here, because the synctest bubbles of tests share it
 
 // Roots waits until the root certificates of the system are read, and returns bundled ones if there
 // are none, else nil. If ctx ends first, the error is a call.RootsError.
@@ -130,7 +131,7 @@ func Roots(ctx context.Context) (*x509.CertPool, error) {
 	case <-r.read:
 	case <-ctx.Done():
 		select {
-		case <-r.read: // and ctx has ended, too
+		case <-r.read: // ctx has ended, but the read has, too
 		default:
 			file := cmp.Or(os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR"), "the system")
 			return nil, call.RootsError(file)
@@ -145,7 +146,7 @@ func needRoots(system *x509.CertPool, err error) bool {
 	return err != nil || system.Equal(x509.NewCertPool())
 }
 
-// bundledRoots returns Mozilla's list as golang.org/x/crypto has it.
+// bundledRoots returns Mozilla's list of roots, as golang.org/x/crypto contains it.
 func bundledRoots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
