@@ -1,14 +1,14 @@
 // Package answer turns a question into a request to the Responses API, and the
 // response into an answer with its sources (spec §3.2 to §3.5 and §6).
 //
-//	answer.go     the Answerer, and what goes in and out
+//	answer.go     the Answerer, its options and the Answer
 //	question.go   the arguments of the tools -> question
 //	request.go    question and profile -> request with its web search tool
-//	memory.go     the last answers, for questions that continue one
-//	converse.go   one request, or more when there is nothing to cite
-//	background.go a request that the API answers later
-//	stage.go      an event of a request -> words for a status line
-//	reading.go    what the responses say: text, sources, figures
+//	memory.go     the last answers, for questions that follow up on one
+//	converse.go   one request, or more if the response has no text or no sources
+//	background.go the answer of a response in the background
+//	stage.go      an event of a call -> words for a status line
+//	reading.go    what the responses contain: text, sources, searches
 //	compose.go    reading -> Answer
 package answer
 
@@ -23,17 +23,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// Profile is how a tool answers: its model and what its search is like.
+// Profile is how a tool answers: its model and parameters, and the options of its search.
 type Profile struct {
 	call.Profile
-	MaxCitations int // 0: 3
+	MaxCitations int // most citations of an answer; 0: 3
 	Search       Search
-	Defaults     Defaults
-	UserLocation *Location   // nil: not sent
-	Price        *call.Price // of the model; nil: not known
+	Defaults     Defaults    // of the arguments
+	UserLocation *Location   // where the user is; nil: not sent
+	Price        *call.Price // of the model; nil: unknown
 }
 
-// Cost returns what a call of the tool cost, in USD, or nil if the model has no price.
+// Cost returns what a call of the tool cost, in USD, or nil if the price of the model is unknown.
 func (p Profile) Cost(used call.Used) *float64 {
 	if p.Price == nil {
 		return nil
@@ -43,20 +43,21 @@ func (p Profile) Cost(used call.Used) *float64 {
 
 // Options configures an Answerer.
 type Options struct {
-	// Create asks the API, and Get asks it for a response in the background (llm.Client).
+	// Create sends a request, and Get asks for a response in the background, as the methods of
+	// llm.Client do.
 	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
 	Get    func(
 		ctx context.Context, c *call.Call, id, model string, include []string,
 	) (*call.Response, error)
 
-	Instructions string             // sent unchanged
-	Profiles     map[string]Profile // by tool name, with inheritance resolved
-	Requeries    int                // further requests for an answer without text or sources
+	Instructions string             // sent unchanged with every request
+	Profiles     map[string]Profile // by the name of the tool, with inheritance resolved
+	Requeries    int                // how often to ask again for missing text or sources
 	ExtraBody    map[string]any     // merged into the request body
-	Stream       string             // "false": plain calls; else streams
-	Memory       bool               // answers are remembered for Question.FollowUpTo
-	OnePerson    bool               // calls of a person without an ID are all of one person
-	Location     *time.Location     // of all dates; nil: UTC
+	Stream       string             // "false": plain responses; else streams
+	Memory       bool               // remember answers for Question.FollowUpTo
+	OnePerson    bool               // all calls without a person's ID are of the same person
+	Location     *time.Location     // time zone of all dates; nil: UTC
 	Logger       *slog.Logger       // nil: discard
 }
 
@@ -82,28 +83,28 @@ type Answer struct {
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
 
-	// Sources are all that the answer cites: MaxCitations does not apply. Their dates do not count.
+	// Sources are all sources of the answer, not only those in Citations. They have no dates.
 	Sources []cite.Citation `json:"-"`
 }
 
-// Meta says what an answer took.
+// Meta describes how an answer came about, and what it took.
 type Meta struct {
 	Usage         call.Usage    // of all requests
 	ResolvedModel string        // the model that the API names, often a dated snapshot
-	ServiceTier   string        // that served the last response, "" if the API does not say
+	ServiceTier   string        // of the last response; "": the API does not report it
 	ResponseID    string        // of the last response
 	RequestID     string        // X-Request-Id of the last response
-	Searches      int           // billable ones if the API reports them, else those in the output
-	Queries       []string      // of the searches, the first ones
-	Opened        []string      // URLs of pages that the model opened, the first ones
-	FollowUp      string        // what the model got of Question.FollowUpTo: "answer", "question" or ""
-	Cost          *float64      // in USD; nil: the model has no price
-	NearLimit     string        // that of call.Used, set by package server
-	Retries       int           // of all requests
-	Elapsed       time.Duration // from question to answer
+	Searches      int           // billable ones, if the API reports them, else those in the output
+	Queries       []string      // of the searches, at most maxSteps
+	Opened        []string      // URLs of pages that the model opened, at most maxSteps
+	FollowUp      string        // what the model got for FollowUpTo: "answer", "question" or ""
+	Cost          *float64      // in USD; nil: the price of the model is unknown
+	NearLimit     string        // call.Used.NearLimit, set by package server
+	Retries       int           // attempts that failed, of all requests
+	Elapsed       time.Duration // from the question to the answer
 }
 
-// TimeoutError is the time limit that a question exceeded.
+// TimeoutError is the error of a question that has exceeded this time limit.
 type TimeoutError time.Duration
 
 func (e TimeoutError) Error() string {
@@ -113,18 +114,18 @@ func (e TimeoutError) Error() string {
 // ErrorKind returns the kind, for call.KindOf.
 func (e TimeoutError) ErrorKind() call.Kind { return call.KindTimeout }
 
-// ErrShutdown is the cause of the end of a question that the server no longer waits for.
+// ErrShutdown is the cause of a context that ends because the process does.
 var ErrShutdown = call.KindShutdown.Errorf("the server restarts")
 
-// WithTimeout bounds a question with a TimeoutError.
+// WithTimeout returns a context for a question that ends with a TimeoutError after d.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
-// Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
-// WithTimeout). Its errors are *call.Error, or of call.KindNoText and say why there is no answer:
-// "incomplete: max_output_tokens". A Usage of all requests and a Done end the events of the call,
-// unless a request has failed: an answer without text has them, too.
+// Ask answers q with the profile of the call's tool, until ctx ends (see WithTimeout). Its error is
+// a *call.Error, or is of call.KindNoText and says why there is no text: "incomplete:
+// max_output_tokens". Unless a request has failed, the last events of the call are a Usage of all
+// requests and a Done, also if there is no text.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	p := a.o.Profiles[c.Tool]
@@ -139,13 +140,13 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 	}
 
 	c.Send(c.Usage)
-	status := r.last.Status
-	if r.incomplete != "" {
+	status := r.lastResponse.Status
+	if r.incompleteNote != "" {
 		status = "incomplete"
 	}
 	c.Send(call.Done{
 		Status:   status,
-		Streamed: r.last.Streamed,
+		Streamed: r.lastResponse.Streamed,
 	})
 
 	ans, err := a.compose(c, r, p, began)
@@ -153,13 +154,13 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		return nil, err
 	}
 	ans.Meta.FollowUp = followUp
-	if r.incomplete == "" {
+	if r.incompleteNote == "" {
 		a.remember(c, q, ans)
 	}
 	return ans, nil
 }
 
-// date is the date of t, YYYY-MM-DD.
+// date returns the date of t in the configured time zone, as YYYY-MM-DD.
 func (a *Answerer) date(t time.Time) string {
 	return t.In(a.o.Location).Format(time.DateOnly)
 }

@@ -9,26 +9,27 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// compose makes the answer of what the responses to a question say. The time when it was asked is
-// that of the access to pages without a date. The error is of call.KindNoText.
+// compose makes the answer from what the responses to a question contain. began is when the
+// question was asked, and the date of access to pages without a date. The error is of
+// call.KindNoText.
 func (a *Answerer) compose(
 	c *call.Call, r *reading, p Profile, began time.Time,
 ) (*Answer, error) {
-	most := cmp.Or(p.MaxCitations, 3) // spec §5.3
-	text, doc := r.document(most)
+	limit := cmp.Or(p.MaxCitations, 3) // spec §5.3
+	text, doc := r.document(limit)
 	if text == "" {
-		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
+		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incompleteNote, "no output"))
 	}
 
 	sources := r.sources(text, doc)
-	citations := doc.Citations(sources, most, a.date(began))
+	citations := doc.Citations(sources, limit, a.date(began))
 
-	if r.incomplete != "" {
+	if r.incompleteNote != "" {
 		inCode := strings.Count(text, "```")%2 == 1
-		if inCode { // what follows is not code
+		if inCode { // close the block of code
 			text += "\n```"
 		}
-		text += "\n\n[" + r.incomplete + "]"
+		text += "\n\n[" + r.incompleteNote + "]"
 	}
 	if len(citations) > 0 && !doc.Closing {
 		text += "\n\nSources:"
@@ -45,10 +46,10 @@ func (a *Answerer) compose(
 		Sources:    sources,
 		Meta: Meta{
 			Usage:         c.Usage,
-			ResolvedModel: r.last.Model,
-			ServiceTier:   r.last.ServiceTier,
-			ResponseID:    r.last.ID,
-			RequestID:     r.last.RequestID,
+			ResolvedModel: r.lastResponse.Model,
+			ServiceTier:   r.lastResponse.ServiceTier,
+			ResponseID:    r.lastResponse.ID,
+			RequestID:     r.lastResponse.RequestID,
 			Searches:      c.Searches,
 			Queries:       r.queries,
 			Opened:        r.opened,

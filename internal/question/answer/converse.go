@@ -6,7 +6,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// The questions of a second request.
+// The messages with which converse asks again.
 const (
 	askForText = "You wrote no answer. Write it now, from what you have found, " +
 		"in the language of my question."
@@ -14,19 +14,19 @@ const (
 		"Write the whole answer again and cite the pages that it rests on."
 )
 
-// converse sends the request and, up to Requeries times, asks again in the same conversation.
-// The API need not store anything: the whole output goes back, reasoning included. r reads the
-// responses.
+// converse sends the request, and adds the response to r. If the response has no text or no
+// sources, converse asks again in the same conversation, up to Requeries times. The API need not
+// store anything, because the whole output is sent back, reasoning included.
 func (a *Answerer) converse(
 	ctx context.Context, c *call.Call, req call.Request, r *reading,
 ) error {
 	for attempt := 0; ; attempt++ {
 		resp, err := a.o.Create(ctx, c, req)
 		if err != nil {
-			if r.last == nil {
+			if r.lastResponse == nil {
 				return err
 			}
-			// The first answer is still usable, or its lack of text is the better error.
+			// The earlier response is still usable, or its lack of text is the better error.
 			a.o.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
 			return nil
 		}
@@ -40,7 +40,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(r.content.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(r.document(0))) == 0: // the limit of names does not matter here
+		case r.searched && len(r.sources(r.document(0))) == 0: // names need not count as links here
 			follow = askForSources
 		default:
 			return nil

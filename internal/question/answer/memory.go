@@ -13,19 +13,19 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// The bounds of a memory. Sizes are in bytes.
+// The bounds of a memory.
 const (
-	memoryTime  = time.Hour
-	maxTurns    = 256
-	maxMemory   = 8 << 20
-	sizeOfShare = maxMemory / maxTurns
+	memoryTime = time.Hour            // how long a turn is remembered
+	maxTurns   = 256                  // of all people
+	maxMemory  = 8 << 20              // bytes of all turns
+	turnWeight = maxMemory / maxTurns // bytes that each turn adds to the share of its person
 )
 
-// EarlierQuestion is the text of a question that was asked before. It has the bounds of a query,
-// but no blanks at its ends.
+// EarlierQuestion is the text of a question that was asked before. Like a query it is not empty and
+// may have several lines, but it has no blanks at its ends.
 type EarlierQuestion string
 
-// earlierQuestion returns an earlier question.
+// earlierQuestion returns the value of the argument follow_up_to, or why it is not valid.
 func earlierQuestion(v gjson.Result) (EarlierQuestion, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	switch {
@@ -37,11 +37,11 @@ func earlierQuestion(v gjson.Result) (EarlierQuestion, error) {
 	return EarlierQuestion(s), nil
 }
 
-// memory has the last answers to the questions of people, for questions that continue one of them.
-// It is safe for concurrent use. The zero value is empty.
+// memory holds the last questions of people with their answers, for questions that continue one of
+// them. It is safe for concurrent use. The zero value is empty.
 type memory struct {
 	mu    sync.Mutex
-	turns []turn // one for each question of a person, in the order in which the answers ended
+	turns []turn // one for each question of a person, the oldest answer first
 }
 
 // turn is a question of a person with its answer.
@@ -49,19 +49,19 @@ type turn struct {
 	person   string
 	question string // without blanks at its ends
 	answer   string
-	pages    []string // URLs of its citations
+	pages    []string // URLs of all sources of the answer
 	ended    time.Time
 }
 
-func (t turn) isOf(person, question string) bool {
+func (t turn) matches(person, question string) bool {
 	return t.person == person && t.question == question
 }
 
-func (t turn) isOver() bool {
+func (t turn) isExpired() bool {
 	return time.Since(t.ended) >= memoryTime
 }
 
-// size returns the bytes that a turn keeps.
+// size returns how many bytes a turn takes.
 func (t turn) size() int {
 	n := len(t.person) + len(t.question) + len(t.answer)
 	for _, page := range t.pages {
@@ -70,41 +70,43 @@ func (t turn) size() int {
 	return n
 }
 
-// sweepLocked forgets the turns that are over.
+// sweepLocked forgets the turns that have expired.
 func (m *memory) sweepLocked() {
-	m.turns = slices.DeleteFunc(m.turns, turn.isOver)
+	m.turns = slices.DeleteFunc(m.turns, turn.isExpired)
 }
 
-// add remembers a turn, which ends now, in place of an earlier one with the same question.
+// add remembers a turn, which ends now, in place of the person's earlier turn with the same
+// question.
 func (m *memory) add(t turn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
 	m.turns = slices.DeleteFunc(m.turns, func(old turn) bool {
-		return old.isOf(t.person, t.question)
+		return old.matches(t.person, t.question)
 	})
 	t.ended = time.Now()
 	m.turns = append(m.turns, t)
-	m.boundLocked()
+	m.evictLocked()
 }
 
-// boundLocked forgets turns until there are at most maxTurns with at most maxMemory: the first ones
-// of the person with the largest share, so that a person with many questions or long answers does
-// not end the memory of others.
-func (m *memory) boundLocked() {
+// evictLocked forgets turns until there are at most maxTurns with at most maxMemory bytes. It
+// forgets the oldest turn of the person with the largest share, so that many questions or long
+// answers of one person do not displace those of others. turnWeight makes the number of turns
+// count, too.
+func (m *memory) evictLocked() {
 	for {
 		used := 0
 		shares := map[string]int{} // by person
 		for _, t := range m.turns {
 			used += t.size()
-			shares[t.person] += t.size() + sizeOfShare
+			shares[t.person] += t.size() + turnWeight
 		}
 		if len(m.turns) <= maxTurns && used <= maxMemory {
 			return
 		}
 
-		first := 0 // of the person with the largest share
+		first := 0 // index of the first turn of the person with the largest share
 		for i, t := range m.turns {
 			if shares[t.person] > shares[m.turns[first].person] {
 				first = i
@@ -114,27 +116,27 @@ func (m *memory) boundLocked() {
 	}
 }
 
-// find returns the turn of a person with a question, or the zero value.
+// find returns the turn of a person with this question, or the zero value.
 func (m *memory) find(person, question string) turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
-	i := slices.IndexFunc(m.turns, func(t turn) bool { return t.isOf(person, question) })
+	i := slices.IndexFunc(m.turns, func(t turn) bool { return t.matches(person, question) })
 	if i < 0 {
 		return turn{}
 	}
 	return m.turns[i]
 }
 
-// remembers reports whether the answers of a call are remembered: anonymous callers over HTTP
-// cannot be told apart.
+// remembers reports whether the answer of a call is remembered. It is not for anonymous callers
+// over HTTP, who cannot be told apart.
 func (a *Answerer) remembers(c *call.Call) bool {
 	return a.o.Memory && (c.Person.ID != "" || a.o.OnePerson)
 }
 
-// remember remembers the answer to a question. The strings are copied, because they may be parts of
-// larger ones.
+// remember adds the answer to a question to the memory. It copies the strings, because they may be
+// parts of larger ones, which would stay in memory.
 func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
 	if !a.remembers(c) {
 		return
@@ -157,9 +159,9 @@ const (
 	followsQuestion = "question"
 )
 
-// earlier returns the messages before a question that continues an earlier one, and what they hold,
-// for Meta.FollowUp: the earlier question with its answer or, without one in the memory, alone. An
-// answer with a page of the blocked domains is not used.
+// earlier returns the messages to send before a question that continues an earlier one: the earlier
+// question and, if the memory has it, the answer. followUp is for Meta.FollowUp. An answer that
+// cites or links to a page of a blocked domain is not used.
 func (a *Answerer) earlier(
 	c *call.Call, q Question, blocked []string,
 ) (messages []json.RawMessage, followUp string) {
@@ -174,7 +176,7 @@ func (a *Answerer) earlier(
 	}
 
 	t := a.memory.find(c.Person.ID, question)
-	pages := slices.Clone(t.pages) // others read t.pages
+	pages := slices.Clone(t.pages) // other calls read t.pages
 	for _, linked := range cite.Linked(t.answer, false) {
 		pages = append(pages, linked.URL)
 	}

@@ -17,17 +17,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Question is what a tool call asks. Its fields with a name are the arguments of the tools. Their
-// schemas and checks and the flags of ask follow from the types and these tags:
+// Question is what a tool call asks. Its fields with a json tag are the arguments of the tools.
+// Their schemas, their checks and the flags of ask follow from the types and these tags:
 //
-//	json      name
-//	doc       words for models
-//	flag      words of the flag, with the name of its value between single quotes
-//	min, max  bounds of a number, both included; without them it is at least 0
-//	format    country: two letters, in place of any line
-//	except    tools that take the argument and do not list it, separated by blanks
+//	json      name of the argument
+//	doc       description for models
+//	flag      usage of the flag, with the name of its value between single quotes
+//	min, max  bounds of a number, both included; without min it is at least 0
+//	format    "country" for two letters; without it a string is any short line
+//	except    tools that take the argument but do not list it, separated by blanks
 //
-// An argument that has a member of its name in Defaults has that default.
+// If Defaults has a member with the name of an argument, that is its default.
 type Question struct {
 	Query          string   `json:"query" doc:"The question, in any language. It is all that the model sees, so include the context it needs."`
 	RecencyDays    *float64 `json:"recency_days" except:"answer_quick" min:"0" flag:"prefer pages of the last 'N' days" doc:"How many days back to look first: few for news, many for background."`
@@ -39,10 +39,10 @@ type Question struct {
 
 	FollowUpTo EarlierQuestion `json:"follow_up_to" flag:"continue the earlier 'QUESTION'" doc:"Earlier question, word for word, that this one continues."`
 
-	Style string // of version 0.5, which no tool lists: one of styles; others are not sent
+	Style string // an argument of version 0.5 that no tool lists; only styles are sent
 }
 
-// Defaults is search.defaults of the configuration.
+// Defaults are the defaults of arguments: search.defaults of the configuration.
 type Defaults struct {
 	RecencyDays float64  `json:"recency_days"`
 	MaxResults  int      `json:"max_results"`
@@ -55,8 +55,8 @@ type Argument struct {
 	field reflect.StructField // of Question
 }
 
-// Arguments has the arguments in the order of the fields. The first is the query, the only one that
-// is required and may have several lines.
+// Arguments lists the arguments in the order of the fields of Question. The first is the query, the
+// only one that is required. It may have several lines.
 var Arguments = func() (all []Argument) {
 	for field := range reflect.TypeFor[Question]().Fields() {
 		name, named := field.Tag.Lookup("json")
@@ -67,9 +67,9 @@ var Arguments = func() (all []Argument) {
 	return all
 }()
 
-// Parse returns the question in the arguments of a call; d is for Check. The error is one line that
-// names the argument, what is allowed and what was sent. Unknown arguments are ignored. Models
-// write null, "null" or a blank string for what they leave out.
+// Parse returns the question in the arguments of a call, after Check with d. The error is one line
+// that names the argument, what is allowed and what was sent. Unknown arguments are ignored. So are
+// null, "null" and a blank string, which models write for arguments that they leave out.
 func Parse(args gjson.Result, d Defaults) (q Question, err error) {
 	if args.Type != gjson.Null && !args.IsObject() {
 		return q, call.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
@@ -101,7 +101,8 @@ func Parse(args gjson.Result, d Defaults) (q Question, err error) {
 	return q, q.Check(d)
 }
 
-// Check returns why a question with valid arguments cannot be asked where these are the defaults.
+// Check returns why a question whose arguments are valid cannot be asked with these defaults, or
+// nil.
 func (q Question) Check(d Defaults) error {
 	if q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0 {
 		return call.KindArguments.Errorf("only_domains needs domains, which has no default here")
@@ -109,9 +110,9 @@ func (q Question) Check(d Defaults) error {
 	return nil
 }
 
-// Set sets the argument of a question, and adds to a list. Models send numbers, booleans and arrays
-// as strings, too, and one name without an array. Only a command line is exact: a number above the
-// maximum is an error there; otherwise it becomes the maximum, because earlier versions had none.
+// Set sets the argument of a question; to a list it adds. Models may send numbers, booleans and
+// arrays as strings, and a single name without an array. exact is for command lines: a number above
+// the maximum is an error. Otherwise it becomes the maximum, because earlier versions had none.
 func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
 	field := reflect.ValueOf(q).Elem().FieldByIndex(a.field.Index)
 	switch p := field.Addr().Interface().(type) {
@@ -132,26 +133,26 @@ func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
 	return err
 }
 
-// number returns a number within the bounds of the argument.
+// number returns v as a number within the bounds of the argument.
 func (a Argument) number(v gjson.Result, exact bool) (float64, error) {
-	least, _ := strconv.ParseFloat(a.field.Tag.Get("min"), 64) // 0 without one
-	most, _ := strconv.ParseFloat(a.field.Tag.Get("max"), 64)
-	most = cmp.Or(most, math.MaxFloat64)
+	minimum, _ := strconv.ParseFloat(a.field.Tag.Get("min"), 64) // 0 without the tag
+	maximum, _ := strconv.ParseFloat(a.field.Tag.Get("max"), 64)
+	maximum = cmp.Or(maximum, math.MaxFloat64)
 
 	n, err := strconv.ParseFloat(strings.TrimSpace(v.String()), 64)
-	below := !(n >= least) // also NaN
-	above := n > most && exact
+	isBelow := !(n >= minimum) // also NaN
+	isAbove := n > maximum && exact
 	switch {
-	case err != nil, below, math.IsInf(n, 0):
+	case err != nil, isBelow, math.IsInf(n, 0):
 		return 0, call.KindArguments.Errorf("must be a number of at least %v, got %s",
-			least, quote(v))
-	case above:
-		return 0, call.KindArguments.Errorf("must be at most %v, got %s", most, quote(v))
+			minimum, quote(v))
+	case isAbove:
+		return 0, call.KindArguments.Errorf("must be at most %v, got %s", maximum, quote(v))
 	}
-	return min(n, most), nil
+	return min(n, maximum), nil
 }
 
-// hostNames returns a list of host names, which may be the text of an array.
+// hostNames returns the host names in v: an array, the text of an array, or a single name.
 func hostNames(v gjson.Result, exact bool) (names []string, err error) {
 	example := `["example.com"]`
 	if exact {
@@ -174,7 +175,7 @@ func hostNames(v gjson.Result, exact bool) (names []string, err error) {
 	return names, nil
 }
 
-// boolean returns a boolean. A flag with an empty value is false.
+// boolean returns v as a boolean. An empty string, which a flag may have, is false.
 func boolean(v gjson.Result) (bool, error) {
 	s := strings.ToLower(strings.TrimSpace(v.String()))
 	if s != "true" && s != "false" && s != "" {
@@ -186,8 +187,8 @@ func boolean(v gjson.Result) (bool, error) {
 // countryCode matches the code of a country (ISO 3166-1 alpha-2).
 var countryCode = text.Regexp(`^[A-Z]{2}$`)
 
-// line returns a string that is a short line, so that it cannot end the line of the hints and write
-// one of its own.
+// line returns v as a string of one short line. With a line break it could end the line of the
+// hints, and add a line of its own.
 func (a Argument) line(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	if a.field.Tag.Get("format") == "country" {
@@ -204,17 +205,18 @@ func (a Argument) line(v gjson.Result) (string, error) {
 	return s, nil
 }
 
-// quote returns the start of a JSON value in one line.
+// quote returns the start of a JSON value, in one line, for an error.
 func quote(v gjson.Result) string {
 	return text.Label(v.Raw)
 }
 
-// ListedBy reports whether a tool lists the argument. All tools take it.
+// ListedBy reports whether a tool lists the argument. All tools take it, also those that do not
+// list it.
 func (a Argument) ListedBy(tool string) bool {
 	return !slices.Contains(strings.Fields(a.field.Tag.Get("except")), tool)
 }
 
-// Type returns the JSON type of the argument. An array has strings.
+// Type returns the JSON type of the argument. The elements of an array are strings.
 func (a Argument) Type() string {
 	return map[reflect.Kind]string{
 		reflect.Pointer: "number",
@@ -224,8 +226,8 @@ func (a Argument) Type() string {
 	}[a.field.Type.Kind()]
 }
 
-// Schema returns the schema of the argument for models. Some clients refuse schemas with other
-// keywords.
+// Schema returns the JSON schema of the argument, for models. It has only these keywords, because
+// some clients refuse others.
 func (a Argument) Schema(d Defaults) (schema []byte) {
 	set := func(keyword, value string) {
 		if value != "" {
@@ -245,7 +247,7 @@ func (a Argument) Schema(d Defaults) (schema []byte) {
 	return schema
 }
 
-// Flag returns the name of the flag of ask, and its words with the name of its value in backquotes.
+// Flag returns the name and the usage of the flag of ask, with the name of its value in backquotes.
 func (a Argument) Flag() (name, usage string) {
 	name = strings.ReplaceAll(a.Name, "_", "-")
 	return name, strings.ReplaceAll(a.field.Tag.Get("flag"), "'", "`")

@@ -10,31 +10,31 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// reading is what the responses of one question say. Each response is read once, by add.
+// reading is what the responses to one question contain. add reads each response, once.
 type reading struct {
-	blocked    []string // domains that are not cited
-	last       *call.Response
-	content    content         // of the last response that has text, else of the first
-	incomplete string          // why the response of content is incomplete, or ""
-	searched   bool            // spec §3.3
-	citedAny   []cite.Citation // the pages that any message cites
-	found      []cite.Citation // what the searches list
-	queries    []string        // of the searches, at most maxSteps
-	opened     []string        // URLs of pages that the model opened, at most maxSteps
-	retries    int
+	blocked        []string // domains that are not cited
+	lastResponse   *call.Response
+	content        content         // of the last response with text, else of the first response
+	incompleteNote string          // "incomplete: " and why, or "" if content is complete
+	searched       bool            // spec §3.3
+	citedAny       []cite.Citation // what the messages of all responses cite
+	found          []cite.Citation // the sources that the searches list
+	queries        []string        // of the searches, at most maxSteps
+	opened         []string        // URLs of pages that the model opened, at most maxSteps
+	retries        int
 }
 
-// content is what messages of the output say: their texts that are not empty, and the pages that
-// they cite.
+// content is what some messages of an output contain: their texts, except empty ones, and the pages
+// that they cite.
 type content struct {
-	texts []string
-	seen  map[string]bool // the texts
-	cites []cite.Citation
-	cut   bool // a message is incomplete
+	texts        []string
+	hasText      map[string]bool // the elements of texts
+	citations    []cite.Citation
+	isIncomplete bool // a message is incomplete
 }
 
-// contentOf reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
-// refusal is a paragraph.
+// contentOf returns the content of a message. Its parts of output text are joined, as in OpenAI's
+// SDKs; a refusal is a paragraph of its own.
 func contentOf(message call.Item) (c content) {
 	var b strings.Builder
 	for _, part := range message.Content {
@@ -46,8 +46,8 @@ func contentOf(message call.Item) (c content) {
 		}
 		for _, annotation := range part.Annotations {
 			if annotation.Type == "url_citation" {
-				nested := annotation.URLCitation // empty, or has the page
-				c.cites = append(c.cites,
+				nested := annotation.URLCitation // where some servers have the page; else empty
+				c.citations = append(c.citations,
 					cite.Page(annotation.URL, annotation.Title),
 					cite.Page(nested.URL, nested.Title))
 			}
@@ -58,37 +58,38 @@ func contentOf(message call.Item) (c content) {
 	if words != "" {
 		c.texts = []string{words}
 	}
-	c.cut = message.Status == "incomplete"
+	c.isIncomplete = message.Status == "incomplete"
 	return c
 }
 
-// add adds what a message says. A text that another message has, too, is said once: some servers
-// send a message twice (https://github.com/pipecat-ai/pipecat/issues/4852).
+// add adds the content of a message. It adds a text only once, because some servers send a message
+// twice (https://github.com/pipecat-ai/pipecat/issues/4852).
 func (c *content) add(message content) {
-	if c.seen == nil {
-		c.seen = map[string]bool{}
+	if c.hasText == nil {
+		c.hasText = map[string]bool{}
 	}
 	for _, words := range message.texts {
-		if !c.seen[words] {
+		if !c.hasText[words] {
 			c.texts = append(c.texts, words)
-			c.seen[words] = true
+			c.hasText[words] = true
 		}
 	}
-	c.cites = append(c.cites, message.cites...)
-	c.cut = c.cut || message.cut
+	c.citations = append(c.citations, message.citations...)
+	c.isIncomplete = c.isIncomplete || message.isIncomplete
 }
 
-// add reads the next response. Its text is in the messages of phase final_answer that have text,
-// else in those that are no commentary, else in all messages: phases are optional.
+// add reads the next response. Its text is that of the messages of phase final_answer, or else of
+// those that are no commentary, or else of all messages, because phases are optional.
 func (r *reading) add(resp *call.Response) {
-	var said, own, final content // by all messages, by those without commentaries, of final_answer
+	var chosen content // of all messages, until one of the others is chosen
+	var withoutCommentary, final content
 
 	for _, item := range resp.Output {
 		if item.Type == "message" {
 			message := contentOf(item)
-			said.add(message)
+			chosen.add(message)
 			if item.Phase != "commentary" {
-				own.add(message)
+				withoutCommentary.add(message)
 			}
 			if item.Phase == "final_answer" {
 				final.add(message)
@@ -110,31 +111,31 @@ func (r *reading) add(resp *call.Response) {
 		}
 	}
 
-	r.citedAny = append(r.citedAny, said.cites...)
+	r.citedAny = append(r.citedAny, chosen.citations...)
 	if len(r.citedAny) > 0 {
 		r.searched = true
 	}
 
 	switch {
 	case len(final.texts) > 0:
-		said = final
-	case len(own.texts) > 0:
-		said = own
+		chosen = final
+	case len(withoutCommentary.texts) > 0:
+		chosen = withoutCommentary
 	}
 
-	if len(said.texts) > 0 || r.last == nil {
-		r.content = said
-		r.incomplete = ""
-		if resp.Status == "incomplete" || said.cut {
+	if len(chosen.texts) > 0 || r.lastResponse == nil {
+		r.content = chosen
+		r.incompleteNote = ""
+		if resp.Status == "incomplete" || chosen.isIncomplete {
 			reason := text.OneLine(resp.IncompleteDetails.Reason)
-			r.incomplete = "incomplete: " + cmp.Or(reason, "unknown reason")
+			r.incompleteNote = "incomplete: " + cmp.Or(reason, "unknown reason")
 		}
 	}
-	r.last = resp
+	r.lastResponse = resp
 	r.retries += resp.Retries
 }
 
-// maxSteps bounds each of the lists of what the searches did.
+// maxSteps bounds the lists of the queries and of the pages that were opened.
 const maxSteps = 10
 
 // addSteps adds what a search did: its queries, or the pages that it opened.
@@ -157,8 +158,8 @@ func (r *reading) addSteps(search call.Item) {
 	}
 }
 
-// document is the text of the answer. The names of at most limit sources without a URL count as
-// links.
+// document returns the text of the answer, whole and as a document. In the document, the names of
+// at most limit sources without a URL count as links.
 func (r *reading) document(limit int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range r.found {
@@ -170,21 +171,22 @@ func (r *reading) document(limit int) (whole string, doc *cite.Document) {
 	return whole, cite.NewDocument(whole, names...)
 }
 
-// sources returns what the answer can cite, each source once: first the pages of the list that ends
-// its text, then the pages that the text cites, in order of appearance. If it cites none, those
-// that any message cites count (a commentary may cite what the answer rests on), or else, after a
-// search, those that the text links to. The pages that the searches found count if there are no
-// others. Sources without a URL are always among them. Pages of blocked domains are not.
+// sources returns the sources that the answer can cite, each of them once: first the pages in the
+// list that ends its text, then the pages that its messages cite, in order of appearance. If these
+// cite none, the pages that any message cites take their place, because a commentary may cite what
+// the answer rests on; or else, after a search, the pages that the text links to. The pages that
+// the searches found are used only if there are no others. Sources without a URL are always added.
+// Pages of blocked domains never are.
 func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
-	hidden := cite.NewHosts(r.blocked)
+	blockedHosts := cite.NewHosts(r.blocked)
 	var list []cite.Citation
-	// The index in list by PageKey. A source without URL and name has none.
+	// The index in list by PageKey. A source without URL and name, whose key is "", is never added.
 	seen := map[string]int{"": -1}
-	add := func(candidates []cite.Citation) (listed bool) { // whether one is in list now
+	add := func(candidates []cite.Citation) (listed bool) { // whether list contains one of them
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
 			i, known := seen[key]
-			if !known && !hidden.Has(c.URL) {
+			if !known && !blockedHosts.Has(c.URL) {
 				i = len(list)
 				seen[key] = i
 				list = append(list, c)
@@ -195,25 +197,25 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 		return listed
 	}
 
-	cut := r.incomplete != ""
-	if r.searched && doc.Closing && !cut {
+	isIncomplete := r.incompleteNote != ""
+	if r.searched && doc.Closing && !isIncomplete {
 		add(cite.Public(doc.Pages()))
 	}
-	cited := add(r.content.cites) || add(r.citedAny)
+	cited := add(r.content.citations) || add(r.citedAny)
 	if r.searched && !cited {
-		add(cite.Linked(whole, cut))
+		add(cite.Linked(whole, isIncomplete))
 	}
 	if len(list) == 0 {
 		add(r.found)
 	}
 	add(slices.DeleteFunc(slices.Clone(r.found), cite.Citation.IsPage))
 
-	// A later mention of a page may be the one that names its title.
+	// A page may have its title only where it is mentioned again.
 	untitled := func(c cite.Citation) bool { return c.Title == "" }
 	if !slices.ContainsFunc(list, untitled) {
 		return list
 	}
-	for _, c := range slices.Concat(r.content.cites, r.citedAny, r.found) {
+	for _, c := range slices.Concat(r.content.citations, r.citedAny, r.found) {
 		i, known := seen[cite.PageKey(c.URL)]
 		if known && i >= 0 && list[i].Title == "" {
 			list[i].Title = c.Title

@@ -15,7 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// styles are those that the policy explains.
+// styles are the values of Question.Style that the policy explains.
 var styles = []string{"summary", "bullets", "citations-only"}
 
 // Search holds the options of the web search tool. Without any of them the tool
@@ -28,7 +28,7 @@ type Search struct {
 	Extra          map[string]any // other members of the tool
 }
 
-// Location is about where the user is. The zero value is no place.
+// Location is where the user is, approximately. The zero value is no place.
 type Location struct {
 	Country  string `json:"country,omitempty"`
 	City     string `json:"city,omitempty"`
@@ -36,12 +36,13 @@ type Location struct {
 	Timezone string `json:"timezone,omitempty"`
 }
 
-// searchSources names what a response has beyond the defaults of the API.
+// searchSources is the include of all requests: the sources of searches, which the API leaves out
+// by default.
 var searchSources = []string{"web_search_call.action.sources"}
 
-// request builds the request for q with the profile of a tool. The llm client adds what is the same
-// for all requests, and leaves out what the model does not take. An empty list of domains keeps the
-// configured one: a call must not lift EnforceDomains.
+// request builds the request for q with the profile of a tool. llm.Client adds what all requests
+// have in common, and leaves out what the model does not take. If q has no domains, the configured
+// ones apply: a call must not lift EnforceDomains.
 func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Question) call.Request {
 	a.logRequest(ctx, tool, p.Profile)
 	if len(q.Domains) == 0 {
@@ -63,7 +64,7 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 	return r
 }
 
-// input is the query and a line of hints, which the policy explains.
+// input returns the query and a line of hints, which the policy explains.
 func (a *Answerer) input(d Defaults, q Question) string {
 	days := cmp.Or(q.RecencyDays, &d.RecencyDays)
 	results := cmp.Or(q.MaxResults, new(float64(d.MaxResults)))
@@ -85,9 +86,10 @@ func decimal(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// within returns the domains that are allowed, or all that are allowed if none of the domains is: a
-// question narrows the search and never widens it. An empty list allows everything.
-func within(domains, allowed []string) []string {
+// narrow returns those of the domains that allowed contains, or allowed if it contains none of
+// them: a question can narrow the search, but never widen it. If allowed is empty, it returns all
+// domains.
+func narrow(domains, allowed []string) []string {
 	hosts := cite.NewHosts(allowed)
 	outside := func(domain string) bool {
 		return len(allowed) > 0 && !hosts.Has("https://"+domain)
@@ -99,8 +101,8 @@ func within(domains, allowed []string) []string {
 	return inside
 }
 
-// namesIn returns the entries of a list of search.extra.
-func namesIn(list any) (names []string) {
+// stringsOf returns the elements of a list in search.extra as strings.
+func stringsOf(list any) (names []string) {
 	entries, _ := list.([]any)
 	for _, name := range entries {
 		names = append(names, fmt.Sprint(name))
@@ -108,16 +110,17 @@ func namesIn(list any) (names []string) {
 	return names
 }
 
-// Blocked returns the domains that are neither searched nor cited: those of the configuration, and
-// those that a question excludes.
+// Blocked returns the domains that are neither searched nor cited: those that the configuration
+// blocks, also in search.extra, and those that a question excludes.
 func (s Search) Blocked(excluded []string) []string {
 	filters, _ := s.Extra["filters"].(map[string]any)
-	further := namesIn(filters["blocked_domains"])
-	return slices.Concat(s.BlockedDomains, excluded, further)
+	extra := stringsOf(filters["blocked_domains"])
+	return slices.Concat(s.BlockedDomains, excluded, extra)
 }
 
-// webSearch returns the web search tool for a question, which has the default domains if it had none
-// (https://platform.openai.com/docs/guides/tools-web-search).
+// webSearch returns the web search tool for a question
+// (https://platform.openai.com/docs/guides/tools-web-search). request has given the question the
+// default domains if it had none.
 func (p Profile) webSearch(q Question) map[string]any {
 	s := p.Search
 	t := map[string]any{}
@@ -126,11 +129,11 @@ func (p Profile) webSearch(q Question) map[string]any {
 
 	filters := map[string]any{}
 	configured, _ := s.Extra["filters"].(map[string]any)
-	maps.Copy(filters, configured) // a question with one filter does not lift the other
+	maps.Copy(filters, configured) // a question with one filter keeps the other
 	only := s.EnforceDomains || q.OnlyDomains
 	if only && len(q.Domains) > 0 {
-		allowed := namesIn(filters["allowed_domains"])
-		filters["allowed_domains"] = within(q.Domains, allowed)
+		allowed := stringsOf(filters["allowed_domains"])
+		filters["allowed_domains"] = narrow(q.Domains, allowed)
 	}
 	blocked := s.Blocked(q.ExcludeDomains)
 	if len(blocked) > 0 {
@@ -145,7 +148,7 @@ func (p Profile) webSearch(q Question) map[string]any {
 	}
 	location := p.UserLocation
 	if q.Country != "" {
-		location = &Location{Country: q.Country} // city, region and zone are those of another country
+		location = &Location{Country: q.Country} // the configured city may be in another country
 	}
 	if location != nil {
 		t["user_location"] = struct {

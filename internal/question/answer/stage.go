@@ -7,9 +7,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Stage says in words what an event means for a status line: "thinking",
-// "searching" and the query, "reading" and the URL, "retrying (2): the reason".
-// what is "" until it is known, and stage is "" if the event changes nothing.
+// Stage returns what an event means, in words for a status line: "thinking", "searching" and the
+// query, "reading" and the URL, "retrying (2): the reason". what is the query or the URL, or ""
+// while it is unknown. stage is "" if the event changes nothing.
 func Stage(ev call.Event) (stage, what string) {
 	switch e := ev.(type) {
 	case call.BlockStart:
