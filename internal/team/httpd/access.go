@@ -24,10 +24,10 @@ type Access struct {
 
 	// Tokens and Resource are the ways to authenticate. With any of them each request for MCP or
 	// metrics needs a token that one of them accepts.
-	Tokens   *Tokens         // that the operator hands out; nil: none
-	Resource *oauth.Resource // accepts the tokens of people who sign in; nil: they do not
+	Tokens   *Tokens         // tokens that the operator hands out; nil if there are none
+	Resource *oauth.Resource // checks the tokens of people who sign in; nil if they cannot
 
-	Denied *Denied // nil: none
+	Denied *Denied // people who are refused in spite of a valid token; may be nil
 
 	// Hosts are the accepted Host headers, in the form of HostName, beside these:
 	//   - that of the public URL of Resource;
@@ -37,8 +37,9 @@ type Access struct {
 	Hosts []string
 }
 
-// dockerHost is the name that containers have for the loopback address of their machine. Who
-// controls the DNS of a browser can serve a page under it, but the page has no token.
+// dockerHost is the name under which containers reach the loopback address of their machine. An
+// attacker who controls the DNS of a browser can serve a page under this name. So it is accepted
+// only where requests need a token, which such a page does not have.
 const dockerHost = "host.docker.internal"
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
@@ -46,25 +47,26 @@ func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
-// CallsPerPerson returns the limit of the calls that one person runs at a time, which is read at
-// each request because the tokens may change: given, or a quarter of most, the limit of all, if
-// given is 0. It is 0, which is no limit of its own, if given is 0 and all requests are of one
-// person: none needs a token, or all tokens but those named MetricsReader have the same name.
-func (a Access) CallsPerPerson(most, given int) func() int {
+// CallsPerPerson returns a function for the limit of the calls that one person runs at a time. It
+// is called at each request, because the tokens may change. The limit is perPerson or, if that is
+// 0, a quarter of maxCalls, the limit of all people together. It is 0, no limit per person, if
+// perPerson is 0 and there is only one person: requests need no token, or all tokens but those
+// named MetricsReader have the same name.
+func (a Access) CallsPerPerson(maxCalls, perPerson int) func() int {
 	return func() int {
 		names := len(a.Tokens.Names())
 		if a.Tokens.Has(MetricsReader) {
 			names--
 		}
-		if given == 0 && a.Resource == nil && names <= 1 {
+		if perPerson == 0 && a.Resource == nil && names <= 1 {
 			return 0
 		}
-		return cmp.Or(given, max(1, most/4))
+		return cmp.Or(perPerson, max(1, maxCalls/4))
 	}
 }
 
-// requireHost guards against DNS rebinding: a web page can make a browser send requests here only
-// under a name of its own.
+// requireHost guards against DNS rebinding: a web page of a foreign site can make a browser send
+// requests here, but only with the name of its site in the Host header.
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
@@ -82,6 +84,7 @@ func (a Access) requireHost(next http.Handler) http.Handler {
 	})
 }
 
+// acceptsHost reports whether a Host header is accepted; see Access.Hosts for the rules.
 func (a Access) acceptsHost(header string) bool {
 	host := HostName(header)
 	switch {
@@ -99,11 +102,12 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// MetricsReader is the name of the tokens for /metrics only. Who holds one is no person.
+// MetricsReader is the name of the tokens for /metrics only. The holder of one does not count as a
+// person and may not call.
 const MetricsReader = "metrics"
 
-// ReadsMetrics returns the name whose tokens open /metrics: MetricsReader, or the name of all
-// tokens if there is one, and people do not sign in.
+// ReadsMetrics returns the name whose tokens open /metrics: MetricsReader or, if all tokens have
+// the same name and people do not sign in, that name.
 func (a Access) ReadsMetrics() string {
 	names := a.Tokens.Names()
 	if a.Resource == nil && len(names) == 1 {
@@ -112,8 +116,9 @@ func (a Access) ReadsMetrics() string {
 	return MetricsReader
 }
 
-// refusesMetrics returns why a person may not read the metrics, and what to do; "": they may.
-func (a Access) refusesMetrics(p call.Person) (reason, hint string) {
+// metricsRefusal returns why a person may not read the metrics, and what to do about it. Both are
+// "" if the person may.
+func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
 	if p.ID == call.TokenHolder+a.ReadsMetrics() {
 		return "", ""
 	}
@@ -122,18 +127,20 @@ func (a Access) refusesMetrics(p call.Person) (reason, hint string) {
 			"serve --metrics ADDRESS"
 }
 
-// refusesCalls returns why a person may not call, and what to do; "": they may.
-func (a Access) refusesCalls(p call.Person) (reason, hint string) {
+// callRefusal returns why a person may not call the tools, and what to do about it. Both are "" if
+// the person may.
+func (a Access) callRefusal(p call.Person) (reason, hint string) {
 	if p.ID != call.TokenHolder+MetricsReader {
 		return "", ""
 	}
 	return "tokens named metrics open /metrics only", "take one that has another name"
 }
 
-// requireToken checks the bearer token, if one is needed, and passes the person on to the limits
-// and the tools, unless refuses has a reason.
+// requireToken checks the bearer token, if requests need one. It refuses denied people, and those
+// for whom refusal returns a reason. Otherwise it passes the person on to next: to the limits in
+// response.person, and to the tools in the token info of the SDK.
 func (a Access) requireToken(
-	refuses func(call.Person) (reason, hint string), next http.Handler,
+	refusal func(call.Person) (reason, hint string), next http.Handler,
 ) http.Handler {
 	if !a.Authenticates() {
 		return next
@@ -152,7 +159,7 @@ func (a Access) requireToken(
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
 		}
-		reason, hint := refuses(person)
+		reason, hint := refusal(person)
 		if reason != "" {
 			res.reason = reason
 			http.Error(w, reason+": "+hint, http.StatusForbidden)
@@ -161,7 +168,8 @@ func (a Access) requireToken(
 
 		res.instance.listener.authenticated(r.RemoteAddr)
 
-		// The token is good. Only the SDK's own check can pass its token info on to the tools.
+		// The token is accepted. Only the SDK's own check can pass token info on to the tools, so
+		// this one accepts all.
 		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 			extra := map[string]any{server.PersonKey: person}
 			return &auth.TokenInfo{Extra: extra}, nil
@@ -171,8 +179,8 @@ func (a Access) requireToken(
 	})
 }
 
-// authenticate returns the person whose bearer token r has. Only a header can have one: the
-// addresses of requests are in the logs of proxies.
+// authenticate returns the person whose bearer token is in the Authorization header of r. A token in
+// the URL is not accepted: proxies write URLs into their logs.
 func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if len(r.Header.Values("Authorization")) > 1 {
 		return person, &oauth.Error{
@@ -180,7 +188,7 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 			Description: "there is more than one Authorization header",
 		}
 	}
-	token, err := bearer(strings.Fields(r.Header.Get("Authorization")))
+	token, err := bearerToken(strings.Fields(r.Header.Get("Authorization")))
 	if err != nil {
 		return person, err
 	}
@@ -189,7 +197,8 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if a.Tokens != nil {
 		person, err = a.Tokens.Authenticate(token)
 	}
-	if err != nil && a.Resource != nil { // its error says more, and has the person if only a scope is missing
+	if err != nil && a.Resource != nil {
+		// If only a scope is missing, Verify returns the person with the error.
 		person, err = a.Resource.Verify(r.Context(), token)
 	}
 	if err != nil && strings.HasPrefix(token, "${") {
@@ -202,37 +211,38 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	return person, err
 }
 
-// bearer returns the token among the fields of an Authorization header.
-func bearer(fields []string) (token string, err error) {
-	named := func(s string) bool { return strings.EqualFold(s, "bearer") }
+// bearerToken returns the token among the fields of an Authorization header.
+func bearerToken(fields []string) (token string, err error) {
+	isScheme := func(s string) bool { return strings.EqualFold(s, "bearer") }
 	switch {
-	case len(fields) > 1 && named(fields[0]) && named(fields[1]):
+	case len(fields) > 1 && isScheme(fields[0]) && isScheme(fields[1]):
 		return "", errors.New("the Authorization header says Bearer twice")
-	case len(fields) == 2 && named(fields[0]):
+	case len(fields) == 2 && isScheme(fields[0]):
 		return fields[1], nil
-	case len(fields) == 1 && !named(fields[0]):
+	case len(fields) == 1 && !isScheme(fields[0]):
 		return "", errors.New("the Authorization header has no Bearer before the token")
 	}
 	return "", errors.New("no bearer token")
 }
 
-// refuse answers a request without an accepted token (RFC 6750 section 3).
-func (a Access) refuse(w *response, reason error) {
-	w.reason = reason.Error()
+// refuse answers a request without an accepted token (RFC 6750 section 3). The status is that of an
+// oauth.Error, else 401.
+func (a Access) refuse(res *response, err error) {
+	res.reason = err.Error()
 	status := http.StatusUnauthorized
-	if e, ok := errors.AsType[*oauth.Error](reason); ok {
+	if e, ok := errors.AsType[*oauth.Error](err); ok {
 		status = e.Status
 	}
 
 	switch {
 	case status == http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", fmt.Sprint(oauth.RetryTime.Seconds()))
+		res.Header().Set("Retry-After", fmt.Sprint(oauth.RetryTime.Seconds()))
 	case a.Resource != nil:
-		w.Header().Set("WWW-Authenticate", a.Resource.Challenge(reason))
+		res.Header().Set("WWW-Authenticate", a.Resource.Challenge(err))
 	default:
-		w.Header().Set("WWW-Authenticate", "Bearer")
+		res.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	http.Error(w, reason.Error(), status)
+	http.Error(res, err.Error(), status)
 }
 
 // HostName returns the name or address in a Host header: without port and brackets, in lower

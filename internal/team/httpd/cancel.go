@@ -18,26 +18,30 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
-	cancelled     = "notifications/cancelled"
+	cancelMethod  = "notifications/cancelled"
 
-	maxCancelled = 4 << 10 // bytes of a cancellation beyond the limits of requests
+	// maxCancellation bounds the body of a cancellation that is read beyond the limits of requests,
+	// in bytes.
+	maxCancellation = 4 << 10
 )
 
-// running are the calls that run for clients before server.Stateless, which cancel a call with a
-// notification and leave its response open. Later clients close the response.
-type running struct {
+// runningCalls holds the running calls of clients with a protocol version before server.Stateless.
+// These cancel a call with a notification, and leave its response open. Later clients close the
+// response.
+type runningCalls struct {
 	mu    sync.Mutex
-	calls map[callKey][]*response // with the same key only if a client uses an id twice
+	byKey map[callKey][]*response // more than one response only if a client uses an id twice
 }
 
-// callKey is what a cancellation has to name.
+// callKey identifies a call for its cancellation.
 type callKey struct {
-	person  string // by ID, "" if anonymous
-	session string // the client's Mcp-Session-Id, "" for none
-	id      string // of the request, in the form of rpc.Key
+	person  string // ID of the person; "" if anonymous
+	session string // Mcp-Session-Id of the client; "" if it sends none
+	id      string // id of the request, in the form of rpc.Key
 }
 
-// keyOf returns the key of the call with an id that a request is, or cancels.
+// keyOf returns the key of a call with an id. r responds to the call, or to its cancellation: both
+// come from the same person and session.
 func keyOf(r *response, id gjson.Result) callKey {
 	return callKey{
 		person:  r.person.ID,
@@ -46,29 +50,30 @@ func keyOf(r *response, id gjson.Result) callKey {
 	}
 }
 
-// add makes a call known until remove.
-func (c *running) add(key callKey, r *response) {
+// add adds a call, which find returns until remove.
+func (c *runningCalls) add(key callKey, r *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls[key] = append(c.calls[key], r)
+	c.byKey[key] = append(c.byKey[key], r)
 }
 
-func (c *running) remove(key callKey, r *response) {
+func (c *runningCalls) remove(key callKey, r *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls[key] = slices.DeleteFunc(c.calls[key], func(other *response) bool { return other == r })
-	if len(c.calls[key]) == 0 {
-		delete(c.calls, key)
+	c.byKey[key] = slices.DeleteFunc(c.byKey[key], func(other *response) bool { return other == r })
+	if len(c.byKey[key]) == 0 {
+		delete(c.byKey, key)
 	}
 }
 
-// find returns the calls that a key means. All calls of a session are of one client. Without a
-// session they are of any client of the person, so there must be one call; and anonymous callers
-// are many people.
-func (c *running) find(key callKey) []*response {
+// find returns the calls that a cancellation with this key ends. With a session, all calls with the
+// key come from one client. Without a session they may come from several clients of the person: find
+// returns nil if there is more than one call. It also returns nil if the person is anonymous, as
+// several people may be.
+func (c *runningCalls) find(key callKey) []*response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	calls := c.calls[key]
+	calls := c.byKey[key]
 	if key.session == "" && (key.person == "" || len(calls) > 1) {
 		return nil
 	}
@@ -80,8 +85,9 @@ func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.Stateless
 }
 
-// withCancellation gives initialize the id of a session of the client (Mcp-Session-Id). A
-// cancellation ends its calls, and a call can be cancelled while it runs.
+// withCancellation lets clients cancel calls with a notification. The response to initialize gets a
+// session id (Mcp-Session-Id), which tells the client's calls from those of other clients. A call
+// is in s.running while it runs, and a cancellation ends it.
 func (s *instance) withCancellation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)
@@ -90,7 +96,7 @@ func (s *instance) withCancellation(next http.Handler) http.Handler {
 		case m == nil || !isLegacy(r):
 		case m.Method == "initialize":
 			res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
-		case m.Method == cancelled:
+		case m.Method == cancelMethod:
 			s.cancel(res, m)
 		case m.Method == "tools/call":
 			ctx, cancel := context.WithCancelCause(r.Context())
@@ -105,7 +111,7 @@ func (s *instance) withCancellation(next http.Handler) http.Handler {
 	})
 }
 
-// cancel ends the calls that a cancellation means, if this process runs them.
+// cancel ends the calls that the cancellation m names, if they run in this process.
 func (s *instance) cancel(res *response, m *rpc.Message) {
 	id := gjson.GetBytes(m.Params, "requestId")
 	calls := s.running.find(keyOf(res, id))
@@ -121,18 +127,19 @@ func (s *instance) cancel(res *response, m *rpc.Message) {
 		"calls", len(calls))
 }
 
-// cancelBeyondLimits answers a request that is refused if it is a cancellation, and reports whether
-// it is: people who run as many calls as they may can stop one. begun is what was read of its body.
-func (s *instance) cancelBeyondLimits(res *response, r *http.Request, begun []byte) bool {
-	small := 0 < r.ContentLength && r.ContentLength <= maxCancelled
-	if r.Method != http.MethodPost || !isLegacy(r) || !small {
+// cancelBeyondLimits accepts a request beyond the limits if it is a cancellation, and reports
+// whether it is: otherwise people with as many calls as they may run could not cancel one. read is
+// the part of the body that was read before.
+func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byte) bool {
+	isSmall := 0 < r.ContentLength && r.ContentLength <= maxCancellation
+	if r.Method != http.MethodPost || !isLegacy(r) || !isSmall {
 		return false
 	}
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 	rest, err := io.ReadAll(r.Body)
-	m, refusal := server.Methods.Read(append(begun, rest...))
-	if err != nil || refusal != nil || m.Method != cancelled || m.ID.Exists() {
+	m, refusal := server.Methods.Read(append(read, rest...))
+	if err != nil || refusal != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false
 	}
 	s.cancel(res, m)
@@ -140,7 +147,7 @@ func (s *instance) cancelBeyondLimits(res *response, r *http.Request, begun []by
 	return true
 }
 
-// cancel ends the call whose response r is. What is not written yet of the response is not sent.
+// cancel ends the call that r responds to. Nothing more of the response is sent.
 func (r *response) cancel() {
 	r.cancelled.Store(true)
 	r.cancelCall(server.ErrCancelled)

@@ -159,7 +159,7 @@ func TestCancelledBeyondLimits(t *testing.T) {
 			s.request(message, 429)
 			s.request(strings.Replace(text, "POST", "PUT", 1), 429)
 			s.request(cancellation("7", session("s")+"Mcp-Protocol-Version: 2026-07-28\r\n"), 429)
-			s.request(cancellation(strings.Repeat(" ", maxCancelled)+"7", session("s")), 429)
+			s.request(cancellation(strings.Repeat(" ", maxCancellation)+"7", session("s")), 429)
 			half := strings.Replace(text, "Content-Length: 1", "Content-Length: 2", 1)
 			s.request(half, 429)
 			s.metrics("requests_in_flight 16")

@@ -10,55 +10,57 @@ import (
 	"time"
 )
 
-// Unauthenticated connections take less than 64 MiB together: net/http needs 19 KiB for each and
-// about 150 bytes more for each line of its header, and garbage doubles that.
+// Unauthenticated connections take less than 64 MiB together: net/http needs 19 KiB for each
+// connection and about 150 bytes more for each line of its header, and garbage doubles that.
 const (
 	maxHeader          = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
-	maxLines           = 500      // of what such a connection has sent since its last response
-	maxAllLines        = 60_000   // of all such connections
-	maxUnauthenticated = 600
+	maxLines           = 500      // header lines of one such connection since its last response
+	maxAllLines        = 60_000   // header lines of all such connections, shared evenly
+	maxUnauthenticated = 600      // connections
 
-	// tokenTime is how long they have for their tokens when another one waits. With all
-	// overdueReads and half a second in which net/http closes a connection, each takes 1.5 s at
-	// most: of 400 new ones a second, none waits.
+	// tokenTime is how long such a connection may take to be authenticated, once another one waits.
+	// With all overdueReads and half a second in which net/http closes a connection, each takes
+	// 1.5 s at most. So up to 400 new connections a second need not wait.
 	tokenTime = 500 * time.Millisecond
 
-	// Bytes that arrived before a deadline are read after it, too: this server was busy. Go's
-	// network poller does not look for them. A header takes four reads.
+	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
+	// read, and does not look for bytes that arrived in time. So conn.Read tries again, up to
+	// overdueReads times: a header takes four reads.
 	overdueReads = 5
-	overdueTime  = 100 * time.Millisecond // of each
+	overdueTime  = 100 * time.Millisecond // the deadline of each such read
 )
 
-// listener bounds its unauthenticated connections: those without a request that had a valid token,
-// or without tokens, without one that has reached instance.admit. A further connection waits until
-// one of these has had such a request, or is closed: each has tokenTime then.
+// listener bounds its unauthenticated connections. A connection is authenticated once one of its
+// requests had a valid token or, where requests need no token, has reached instance.admit. Beyond
+// maxUnauthenticated a new connection waits until another one is authenticated or closed: each then
+// has tokenTime.
 type listener struct {
 	net.Listener
 
-	mu    sync.Mutex // guards the fields below, and end of each connection
-	conns []*conn    // the unauthenticated ones
-	room  *sync.Cond // one has left conns
+	mu      sync.Mutex // guards the fields below, and tokenEnd of each connection
+	conns   []*conn    // the unauthenticated connections
+	hasRoom *sync.Cond // signaled when a connection leaves conns
 }
 
 // conn is a connection of a listener.
 type conn struct {
 	net.Conn
 	listener *listener
-	remote   string    // its address
-	end      time.Time // of its time for a token; zero: it has shown one, or no other has waited
+	remote   string    // address of the client
+	tokenEnd time.Time // end of tokenTime; zero if it is authenticated, or no other has waited
 
 	// The goroutine that serves the connection owns these fields.
-	headerLines int
+	headerLines int // since the last response
 	overdue     int // reads after a deadline
 }
 
 func newListener(ln net.Listener) *listener {
 	l := &listener{Listener: ln}
-	l.room = sync.NewCond(&l.mu)
+	l.hasRoom = sync.NewCond(&l.mu)
 	return l
 }
 
-// Accept waits for a connection.
+// Accept returns the next connection, and waits while there are too many unauthenticated ones.
 func (l *listener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
@@ -69,12 +71,12 @@ func (l *listener) Accept() (net.Conn, error) {
 	defer l.mu.Unlock()
 	for len(l.conns) == maxUnauthenticated {
 		for _, c := range l.conns {
-			if c.end.IsZero() {
-				c.end = time.Now().Add(tokenTime)
-				_ = c.Conn.SetReadDeadline(c.end)
+			if c.tokenEnd.IsZero() {
+				c.tokenEnd = time.Now().Add(tokenTime)
+				_ = c.Conn.SetReadDeadline(c.tokenEnd)
 			}
 		}
-		l.room.Wait()
+		l.hasRoom.Wait()
 	}
 
 	c := &conn{
@@ -86,48 +88,48 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// authenticated takes out the connection from an address.
+// authenticated notes that the connection from an address is authenticated.
 func (l *listener) authenticated(remote string) {
 	l.release(func(c *conn) bool { return c.remote == remote })
 }
 
-// release takes out a connection.
-func (l *listener) release(is func(*conn) bool) {
+// release removes the connection that matches, if there is one, from the unauthenticated ones.
+func (l *listener) release(matches func(*conn) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.conns, is)
+	i := slices.IndexFunc(l.conns, matches)
 	if i >= 0 {
-		l.conns[i].end = time.Time{}
+		l.conns[i].tokenEnd = time.Time{}
 		l.conns = slices.Delete(l.conns, i, i+1)
-		l.room.Signal()
+		l.hasRoom.Signal()
 	}
 }
 
-// Close closes the connection.
+// Close closes the connection, which makes room for another one.
 func (c *conn) Close() error {
 	c.listener.release(func(other *conn) bool { return other == c })
 	return c.Conn.Close()
 }
 
-// SetReadDeadline sets a deadline that is not after the end.
+// SetReadDeadline sets a deadline, which is never after tokenEnd.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	switch {
-	case c.end.IsZero(): // then each deadline has overdueReads of its own
+	case c.tokenEnd.IsZero(): // each deadline has its own overdueReads, else all share them
 		c.overdue = 0
-	case t.After(c.end):
-		t = c.end
+	case t.After(c.tokenEnd):
+		t = c.tokenEnd
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Read returns what arrives before the deadline, also after it. It fails after too many lines:
-// net/http takes 30 times the memory of a header of tiny lines.
+// Read reads from the connection, and tries again after a deadline (see overdueReads). It fails
+// after too many header lines: net/http takes 30 times the memory of a header of tiny lines.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 
-	// During a handler net/http reads one byte, and ends that with a deadline.
+	// A read of one byte is that of net/http during a handler, which it ends with a deadline.
 	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.overdue < overdueReads {
 		c.overdue++
 		_ = c.Conn.SetReadDeadline(time.Now().Add(overdueTime))
@@ -136,17 +138,18 @@ func (c *conn) Read(p []byte) (int, error) {
 
 	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
 	c.headerLines += bytes.Count(header, []byte("\n"))
-	if c.hasManyLines() {
+	if c.hasTooManyLines() {
 		return 0, errors.New("a header with too many lines")
 	}
 	return n, err
 }
 
-// hasManyLines reports whether an unauthenticated connection has sent more lines than its share.
-func (c *conn) hasManyLines() bool {
+// hasTooManyLines reports whether the connection is unauthenticated and has sent more than maxLines
+// header lines, or more than its share of maxAllLines.
+func (c *conn) hasTooManyLines() bool {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	share := maxAllLines / max(1, len(c.listener.conns))
-	most := min(maxLines, share)
-	return c.headerLines > most && slices.Contains(c.listener.conns, c)
+	limit := min(maxLines, share)
+	return c.headerLines > limit && slices.Contains(c.listener.conns, c)
 }

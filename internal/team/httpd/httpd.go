@@ -5,7 +5,7 @@
 //	response.go  responses: rejections, deadlines
 //	stream.go    comments that keep event streams open
 //	denied.go    people who are refused in spite of a token
-//	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
+//	access.go    checks of the Host header and the bearer token, and the challenge to sign in
 //	conns.go     unauthenticated connections
 //	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
@@ -51,59 +51,64 @@ const (
 type Options struct {
 	Server *server.Server
 	Path   string       // the MCP endpoint, such as /mcp
-	Ready  func() error // why calls cannot be answered, or nil
+	Ready  func() error // returns why calls cannot be answered; nil if they can
 
-	// Notice is how long everything stays open after the context ends, so that load balancers see
-	// that /readyz fails and requests on their way arrive.
+	// Notice is how long the server goes on as before after the context ends, except that /readyz
+	// fails: load balancers notice that, and requests on their way still arrive.
 	Notice time.Duration
-	Drain  time.Duration // bounds the wait for calls in flight after the notice
+	Drain  time.Duration // longest wait for calls in flight after the notice
 
-	// People are those of Server. Their limits bound requests, too: as many again may wait, and any
-	// further one gets 429.
+	// People is the registry of Server. Its limits of calls bound requests, too: twice as many
+	// requests are accepted, since as many calls may wait as run. Any further request gets 429.
 	People  *people.Registry
-	Budget  *budget.Budget // of Server, for the metrics
+	Budget  *budget.Budget // the budget of Server, for the metrics
 	Waiting func() int     // counts the running calls that wait for the rate limit
 	Access  Access
 	Metrics *Metrics
 
-	TrustedProxy netip.Addr // whose X-Forwarded-For has the address of a client for the log
+	// TrustedProxy is the proxy whose X-Forwarded-For names the address of a client for the log.
+	TrustedProxy netip.Addr
 
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
 	// Loops are functions that run until the calls in flight have ended. They read files and the
-	// keys of issuers again, which may change, and probe the store.
+	// keys of issuers again and again, because these may change, and probe the store.
 	Loops      []func(context.Context)
-	StaleFiles func() int // counts those that cannot be used
+	StaleFiles func() int // counts the files whose present content cannot be used
 	Log        *slog.Logger
-	Lines      *logging.Limiter // of calls and rejected requests
+	Lines      *logging.Limiter // bounds the log lines about calls and rejected requests
 }
 
-// instance is a server that runs.
+// instance is one run of Serve.
 type instance struct {
 	Options
 	listener *listener
 	ctx      context.Context // done when the server shuts down
-	untilEnd context.Context // done when the calls in flight are cancelled
-	draining atomic.Bool     // the notice time is over: connections that become idle are closed, People refuses calls
-	running  running         // calls that a notification can cancel
+	callsCtx context.Context // done when the calls in flight are cancelled
+	running  runningCalls    // calls that a notification can cancel
+
+	// draining is true after the notice: People refuses requests, and a connection that becomes
+	// idle is closed.
+	draining atomic.Bool
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
-// connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
-// rest is cancelled. Detached calls end with o.Server. The error is nil after such an end.
+// connection. After o.Notice the listener closes, and calls in flight have up to o.Drain to finish;
+// then they are cancelled, except detached calls, which end with o.Server. Serve returns nil after
+// such an end, and an error if it cannot accept connections any more.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
-	untilEnd, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	var loops sync.WaitGroup
-	defer loops.Wait()
+	callsCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel(nil)
 
 	s := &instance{
 		Options:  o,
 		listener: newListener(ln),
 		ctx:      ctx,
-		untilEnd: untilEnd,
-		running:  running{calls: map[callKey][]*response{}},
+		callsCtx: callsCtx,
+		running:  runningCalls{byKey: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
@@ -116,7 +121,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 			ConnState:      s.watch,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
-		loops.Go(func() {
+		wg.Go(func() {
 			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
 		})
 		return srv
@@ -132,7 +137,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Loops {
-		loops.Go(func() { run(untilEnd) })
+		wg.Go(func() { run(callsCtx) })
 	}
 
 	select {
@@ -145,16 +150,16 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	s.drain()
 	cancel(answer.ErrShutdown)
 
-	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
-	_ = srv.Shutdown(end) // cancelled calls send their errors
+	_ = srv.Shutdown(shutdown) // waits while cancelled calls send their errors
 	o.Lines.Flush()
 	o.Log.Info("stopped")
 	return nil
 }
 
-// watch is the ConnState of a server. A connection whose response has ended is closed in the drain,
-// also after a stream that began before, and so had no header for it.
+// watch is the ConnState hook of a server. In the drain it closes a connection whose response has
+// ended: a stream that began before the shutdown has no header that closes its connection.
 func (s *instance) watch(c net.Conn, state http.ConnState) {
 	if state != http.StateIdle {
 		return
@@ -162,11 +167,11 @@ func (s *instance) watch(c net.Conn, state http.ConnState) {
 	if s.draining.Load() {
 		_ = c.Close()
 	}
-	c.(*conn).headerLines = 0 // the next request has a new share (hasManyLines)
+	c.(*conn).headerLines = 0 // counts for the next request (conn.hasTooManyLines)
 }
 
-// drain accepts no more connections and calls after the notice, and waits for the calls in flight,
-// but not longer than the options allow.
+// drain waits for the notice. Then it accepts no more connections and requests, and waits for the
+// calls in flight, for Options.Drain at most.
 func (s *instance) drain() {
 	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.Drain.String())
 	time.Sleep(s.Notice)
@@ -184,14 +189,15 @@ func (s *instance) drain() {
 	}
 }
 
-// wireMetrics tells the metrics what to read, and begins the series of the only person with zeros.
+// wireMetrics connects the metrics with what they read. Without tokens all calls have one person,
+// whose series begin with zeros here.
 func (s *instance) wireMetrics() {
 	s.Metrics.gauges = s.gauges
 	s.Metrics.inForce = s.Budget.InForce
 	if s.Budget.Store != nil {
-		s.Budget.Store.Used = s.Metrics.useStore
+		s.Budget.Store.Used = s.Metrics.observeStore
 	}
-	if s.Access.Authenticates() { // the series of other people begin with their calls
+	if s.Access.Authenticates() { // the series of a person begin with the first call
 		return
 	}
 	for tool := range s.Metrics.profiles {
@@ -202,18 +208,18 @@ func (s *instance) wireMetrics() {
 	}
 }
 
-// handler routes requests.
+// handler returns the routes of the server. All but /healthz and /readyz check the Host header.
 func (s *instance) handler() http.Handler {
 	s.wireMetrics()
 
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.refusesCalls, s.admit(s.mcp())))
+	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.callRefusal, s.admit(s.mcp())))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 
 	if s.MetricsListener == nil {
-		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.refusesMetrics, s.Metrics))
+		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.metricsRefusal, s.Metrics))
 		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
@@ -231,7 +237,7 @@ func (s *instance) handler() http.Handler {
 	}
 
 	mux := http.NewServeMux()
-	mux.Handle("/", s.Access.requireHost(guarded)) // load balancers use any name for the others
+	mux.Handle("/", s.Access.requireHost(guarded)) // not for load balancers, which use any name
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
@@ -262,11 +268,13 @@ func (s *instance) ready() error {
 	return err
 }
 
-// mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
-// without a session the client could not ask for the response later. All calls end with s.untilEnd,
-// and then still send their error.
+// mcp returns the protocol endpoint. Each request has an SDK server of its own, which ends with the
+// request: without a session the client could not ask for the response later. When s.callsCtx ends,
+// all calls end, and still send their errors.
 func (s *instance) mcp() http.Handler {
-	type key struct{} // of the server in the context of the request, as the SDK asks for it twice
+	// key is the context key of the SDK server of a request. The SDK calls get twice for a request,
+	// which must return the same server.
+	type key struct{}
 	get := func(r *http.Request) *mcp.Server { return r.Context().Value(key{}).(*mcp.Server) }
 	handler := func(plain bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
@@ -280,15 +288,15 @@ func (s *instance) mcp() http.Handler {
 	streamed := handler(false)
 
 	return s.withCancellation(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The SDK takes the version that initialize answers, but a client of a later one may skip
-		// initialize, and they do not differ for tools.
+		// The SDK accepts the protocol version that initialize answers. A client of one of these
+		// versions may skip initialize, and for tools they do not differ from it.
 		switch r.Header.Get(versionHeader) {
 		case "2025-06-18", "2025-11-25":
 			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 
-		request := r.Context() // net/http ends it with the response, or withCancellation does before
-		ctx, cancel := context.WithCancelCause(s.untilEnd)
+		request := r.Context() // ended by net/http with the response, or before by withCancellation
+		ctx, cancel := context.WithCancelCause(s.callsCtx)
 		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 		r = r.WithContext(context.WithValue(request, key{}, s.Server.MCP(ctx)))
 		if stream := normalizeAccept(r.Header); !stream {

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	maxBody = 1 << 20 // bytes of a request
+	maxBody = 1 << 20 // bytes of the body of a request
 
-	elementBytes = 200 // that an element of a message takes when it is decoded
+	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 )
 
-// admit refuses requests beyond the limits, and all of them in the drain: they might not end before
-// it does. It reads the body of the others and checks that it is a message for this server.
+// admit refuses requests beyond the limits and, in the drain, all requests: they might last longer
+// than the drain. It reads the body of any other request, and checks that it is a message for this
+// server.
 func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)
-		if !s.Access.Authenticates() { // else requireToken has done it
+		if !s.Access.Authenticates() { // otherwise requireToken has done this
 			s.listener.authenticated(r.RemoteAddr)
 		}
-		_ = res.control.SetReadDeadline(time.Now().Add(readTime)) // of the body
+		_ = res.control.SetReadDeadline(time.Now().Add(readTime)) // to read the body
 		b := &body{
 			Reader: http.MaxBytesReader(w, r.Body, maxBody),
 			people: s.People,
@@ -40,7 +41,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			data, err = io.ReadAll(b)
 		}
 
-		elements := jsonx.Elements(data)                 // Methods.Read counts again, as over stdio
+		elements := jsonx.Elements(data)                 // Methods.Read counts them again
 		if err == nil && elements <= jsonx.MaxElements { // readMessage refuses more
 			err = b.take(elements * elementBytes)
 		}
@@ -61,12 +62,12 @@ func (s *instance) admit(next http.Handler) http.Handler {
 	})
 }
 
-// body is the body of a request. Its bytes count from when they are read.
+// body is the body of a request. Its bytes count for the person as soon as they are read.
 type body struct {
 	io.Reader
 	people *people.Registry
-	person string // by ID
-	taken  int    // bytes
+	person string // ID of the person
+	taken  int    // bytes that people counts, which admit returns
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -74,6 +75,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, cmp.Or(b.take(n), err)
 }
 
+// take counts n bytes for the person. The error is a *people.Busy.
 func (b *body) take(n int) error {
 	err := b.people.TakeBytes(b.person, n)
 	if err == nil {

@@ -16,21 +16,22 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
-// maxID bounds the ids that are integers: larger ones lose digits in many JSON decoders, that of
-// the SDK included.
+// maxID bounds the ids that are integers: larger integers lose digits in many JSON decoders, that
+// of the SDK included.
 const maxID = 1 << 53
 
-// readMessage keeps the message of a body in the response, and reports whether it can be answered.
-// It answers what is not a message for this server: the SDK would change some ids.
+// readMessage reads the message in a body, and reports whether the SDK can answer it. If so,
+// response.message is set. If not, readMessage has answered with an error: the SDK would change the
+// id of some messages.
 func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	m, refusal := server.Methods.Read(body)
-	id := "" // of a request whose response is an error
+	id := "" // the id in the error response; "" is null
 	switch {
 	case m == nil:
 	case m.ID.Exists() && !validID(m.ID.Raw):
 		refusal = rpc.Invalid("id is not a string or an integer within ±2^53")
 	case m.Method == "":
-		refusal = rpc.Invalid("not a request") // the server sends none, so it is no response
+		refusal = rpc.Invalid("not a request") // nor a response: the server sends no requests
 	case refusal != nil:
 		id = m.ID.Raw
 	default:
@@ -44,7 +45,7 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	status := http.StatusBadRequest
 	switch {
 	case id != "" && r.Header.Get(versionHeader) < server.Stateless:
-		status = http.StatusOK // before that version an error about a request is an ordinary response
+		status = http.StatusOK // before server.Stateless an error was an ordinary response
 	case refusal.Code == jsonrpc.CodeMethodNotFound:
 		status = http.StatusNotFound
 	}
@@ -57,19 +58,20 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	return false
 }
 
-// negotiate drops the version that a client prefers from the header of initialize, which agrees on
-// one by its params: the SDK would refuse it. A stateless request has its version in its params,
-// too, and keeps the header.
+// negotiate removes the protocol version from the header of an initialize request, whose params
+// negotiate the version: the SDK would refuse a version in the header that it does not support. A
+// stateless request also has its version in its params (_meta), and keeps the header.
 func negotiate(header http.Header, params []byte) {
 	version := gjson.GetBytes(params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
 	_, err := time.Parse(time.DateOnly, header.Get(versionHeader))
-	if err == nil && version.Type == gjson.Null { // or there is none
+	if err == nil && version.Type == gjson.Null { // null, or absent
 		header.Del(versionHeader)
 	}
 }
 
-// normalizeAccept reports whether a client takes an event stream. The SDK wants clients to accept
-// JSON, too, but some name one of the two, or nothing: the header then gets both.
+// normalizeAccept reports whether a client accepts an event stream. The SDK wants clients to accept
+// both an event stream and JSON, but some name only one of them, or none. Then normalizeAccept puts
+// both into the header.
 func normalizeAccept(header http.Header) bool {
 	list := strings.ToLower(strings.Join(header.Values("Accept"), ","))
 	has := func(kind string) bool { return strings.Contains(list, kind) }
@@ -82,7 +84,7 @@ func normalizeAccept(header http.Header) bool {
 	return stream
 }
 
-// validID reports whether an id, which is JSON, comes back as it is.
+// validID reports whether the SDK returns an id, which is JSON, unchanged.
 func validID(id string) bool {
 	if id[0] == '"' {
 		return true

@@ -18,30 +18,32 @@ import (
 )
 
 const (
-	prefix    = "openai_responses_mcp_" // of the names of the metrics of this program
-	maxPeople = 1000                    // names in the metrics; further ones count as other
+	prefix    = "openai_responses_mcp_" // begins the names of the metrics of this program
+	maxPeople = 1000                    // names of people in the metrics; further people are "other"
 )
 
 // Metrics counts calls for /metrics, in the Prometheus text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type Metrics struct {
 	profiles map[string]answer.Profile  // by tool
-	gauges   func() []gauge             // set before the first request
-	inForce  func(call.Person) []string // names of quotas, set before the first request
+	gauges   func() []gauge             // set by instance.wireMetrics
+	inForce  func(call.Person) []string // names of quotas (Budget.InForce), set by wireMetrics
 
 	families []*family // in the order of the page
 
 	calls, errors, limited, rejected, tokens, searches, cost, retries *family // counters
 	callTime, apiTime, waitTime                                       *family // histograms
-	storeFailures, storeTime                                          *family // a series each
+	storeFailures, storeTime                                          *family // one series each
 
 	mu     sync.Mutex      // guards people
-	people map[string]bool // names in the metrics, of people who have called
+	people map[string]bool // names of people who have called, at most maxPeople
 
-	begun sync.Map // callers, and what may refuse them, whose series have their zeros
+	// begun holds the labels of callers, followed by the names of their quotas, whose series have
+	// begun with zeros (ObserveStart).
+	begun sync.Map
 }
 
-// gauge is a metric that is read when it is asked for.
+// gauge is a metric whose value is read for each page.
 type gauge struct {
 	name, help string
 	value      float64
@@ -53,13 +55,13 @@ type family struct {
 	series          *metrics.Set
 }
 
-// buckets are those of the histograms, in seconds.
+// buckets are the upper bounds of the buckets of a histogram, in seconds.
 var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
 
-// storeBuckets are those of the uses of the store, which have half a second.
+// storeBuckets are the buckets of storeTime: a use of the store takes half a second at most.
 var storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 
-// NewMetrics returns metrics without any calls. The profiles of the tools name the models.
+// NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
 		profiles: profiles,
@@ -83,11 +85,11 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.storeFailures = m.declare("store_failures_total", "counter", "Times that the store began to fail.")
 	m.storeTime = m.declare("store_seconds", "histogram", "Time of the uses of the store.")
 
-	// Zeros, so that the first one is an increase.
+	// These series begin with zeros, so that the first event is an increase.
 	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
-	m.rejectNone("")
-	m.rejectNone("other")
+	m.zeroRejections("")
+	m.zeroRejections("other")
 	m.storeFailures.series.NewFloatCounter(m.storeFailures.name)
 	m.storeTime.series.NewPrometheusHistogramExt(m.storeTime.name, storeBuckets)
 	for tool := range profiles {
@@ -111,14 +113,14 @@ func (m *Metrics) declare(name, typ, help string) *family {
 	return f
 }
 
-// add adds n to a series. The names of people and the IDs of models are printable, so %q escapes
-// the values of labels as the format wants it.
+// add adds n to the series with these labels, a format and its values. The names of people and the
+// IDs of models are printable, so %q escapes the values of labels as the format of the page wants.
 func (f *family) add(n float64, labels string, values ...any) {
 	series := f.name + "{" + fmt.Sprintf(labels, values...) + "}"
 	f.series.GetOrCreateFloatCounter(series).Add(n)
 }
 
-// addTime adds a time to a histogram, n times of at most one.
+// addTime adds a time to a histogram if n is 1. If n is 0, it only begins the series.
 func (f *family) addTime(n float64, labels string, took time.Duration) {
 	series := f.name + "{" + labels + "}"
 	h := f.series.GetOrCreatePrometheusHistogramExt(series, buckets)
@@ -127,12 +129,12 @@ func (f *family) addTime(n float64, labels string, took time.Duration) {
 	}
 }
 
-// person returns the name of a person, or other for those who have not called, or called first
-// after maxPeople. calls is whether the person calls now.
-func (m *Metrics) person(name string, calls bool) string {
+// personLabel returns the name of a person, or "other" for people who have not called, or who
+// called after maxPeople others. isCalling is whether the person calls now.
+func (m *Metrics) personLabel(name string, isCalling bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if calls && len(m.people) < maxPeople {
+	if isCalling && len(m.people) < maxPeople {
 		m.people[name] = true
 	}
 	if m.people[name] {
@@ -145,9 +147,9 @@ func (m *Metrics) person(name string, calls bool) string {
 // increase. The call has no figures yet.
 func (m *Metrics) ObserveStart(c *call.Call) {
 	names := m.inForce(c.Person)
-	begun := m.caller(c) + strings.Join(names, " ")
-	_, done := m.begun.Load(begun)
-	if done {
+	key := m.caller(c) + strings.Join(names, " ")
+	_, begun := m.begun.Load(key)
+	if begun {
 		return
 	}
 
@@ -166,8 +168,8 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 	for _, name := range names {
 		m.limited.add(0, "%s,limit=%q", m.caller(c), name)
 	}
-	m.rejectNone(c.Person.Name)
-	m.begun.Store(begun, true) // at the end: until then other calls of the person begin them, too
+	m.zeroRejections(c.Person.Name)
+	m.begun.Store(key, true) // only now: no call of the person goes on before the series have begun
 }
 
 // Observe counts a call that has ended.
@@ -183,11 +185,11 @@ func (m *Metrics) Observe(c server.Ended) {
 
 // caller returns the labels of the tool and the person of a call.
 func (m *Metrics) caller(c *call.Call) string {
-	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.person(c.Person.Name, true))
+	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name, true))
 }
 
-// count counts a call for its person (n is 1), or begins the series with a call that has no figures
-// (0).
+// count counts a call for its person if n is 1. If n is 0, it only begins the series: the call has
+// no figures yet.
 func (m *Metrics) count(n float64, c server.Ended) {
 	caller := m.caller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
@@ -196,40 +198,40 @@ func (m *Metrics) count(n float64, c server.Ended) {
 		m.limited.add(n, "%s,limit=%q", caller, c.RefusedBy)
 	}
 
-	priced := fmt.Sprintf("%s,model=%q",
+	withModel := fmt.Sprintf("%s,model=%q",
 		caller, m.profiles[c.Tool].Model)
-	tokens := func(kind string, n int64) {
-		m.tokens.add(float64(n), "%s,kind=%q", priced, kind)
+	addTokens := func(kind string, n int64) {
+		m.tokens.add(float64(n), "%s,kind=%q", withModel, kind)
 	}
 	usage := c.Usage
-	tokens("input", usage.Input)
-	tokens("cached", usage.Cached)
+	addTokens("input", usage.Input)
+	addTokens("cached", usage.Cached)
 	if usage.CacheWrite > 0 {
-		tokens("cache_write", usage.CacheWrite)
+		addTokens("cache_write", usage.CacheWrite)
 	}
-	tokens("output", usage.Output)
-	tokens("reasoning", usage.Reasoning)
+	addTokens("output", usage.Output)
+	addTokens("reasoning", usage.Reasoning)
 	if c.Guessed > 0 {
-		tokens("guessed", c.Guessed)
+		addTokens("guessed", c.Guessed)
 	}
-	m.searches.add(float64(c.Searches), "%s", priced)
+	m.searches.add(float64(c.Searches), "%s", withModel)
 	cost := m.profiles[c.Tool].Cost(c.Used)
 	if cost != nil {
-		m.cost.add(*cost, "%s", priced)
+		m.cost.add(*cost, "%s", withModel)
 	}
 }
 
-// addTimes adds the times of a call (n is 1), or begins the histograms (0).
+// addTimes adds the times of a call if n is 1, or begins the histograms if n is 0.
 func (m *Metrics) addTimes(n float64, c server.Ended) {
 	tool := fmt.Sprintf("tool=%q", c.Tool)
-	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
-	m.callTime.addTime(n, ended, c.Duration)
-	m.apiTime.addTime(n, ended, c.Time)
+	withOutcome := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
+	m.callTime.addTime(n, withOutcome, c.Duration)
+	m.apiTime.addTime(n, withOutcome, c.Time)
 	m.waitTime.addTime(n, tool, c.Waited)
 }
 
-// useStore counts a use of the store, after which it fails or not.
-func (m *Metrics) useStore(took time.Duration, fails bool) {
+// observeStore counts a use of the store. fails is whether the store began to fail with it.
+func (m *Metrics) observeStore(took time.Duration, fails bool) {
 	f := m.storeTime
 	f.series.GetOrCreatePrometheusHistogramExt(f.name, storeBuckets).Update(took.Seconds())
 	if fails {
@@ -242,25 +244,25 @@ func (m *Metrics) useStore(took time.Duration, fails bool) {
 func (m *Metrics) reject(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
-		labels += fmt.Sprintf(",client=%q", m.person(r.person, false))
+		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person, false))
 	}
 	m.rejected.add(n, "%s", labels)
 }
 
-// rejectNone adds zeros for the limits of a person.
-func (m *Metrics) rejectNone(person string) {
+// zeroRejections begins the series of the requests of a person that the limits reject.
+func (m *Metrics) zeroRejections(person string) {
 	for _, reason := range []string{"person", "server", "bytes"} {
 		m.reject(0, rejection{http.StatusTooManyRequests, reason, person})
 	}
 }
 
-// checkDescriptors logs whether the process may not open enough files and connections: one for each
-// request that runs or waits, and one to the API for each that runs.
+// checkDescriptors logs a warning if the process may not open enough files and connections. It
+// needs one for each request that runs or waits, and one to the API for each call that runs.
 func (s *instance) checkDescriptors() {
 	var page bytes.Buffer
 	metrics.WriteFDMetrics(&page)
 	limit := 0
-	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
+	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // only on Linux
 
 	const others = 50 // files, listeners, idle connections
 	needed := 3*s.People.Bounds.MaxCalls + maxUnauthenticated + others
@@ -270,7 +272,7 @@ func (s *instance) checkDescriptors() {
 	}
 }
 
-// gauges are the metrics that are read when they are asked for.
+// gauges returns the present values of all gauges.
 func (s *instance) gauges() []gauge {
 	ready := 1.0
 	if s.ready() != nil {
@@ -319,7 +321,7 @@ func (s *instance) gauges() []gauge {
 	return gauges
 }
 
-// ServeHTTP is GET /metrics. Each family has its description.
+// ServeHTTP answers GET /metrics. Each metric has a description.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
@@ -340,6 +342,6 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 
 	metrics.WriteProcessMetrics(&page)
-	metrics.WriteFDMetrics(&page) // not part of them: it reads a directory
+	metrics.WriteFDMetrics(&page) // not in WriteProcessMetrics, as it reads a directory
 	_, _ = page.WriteTo(w)
 }

@@ -21,12 +21,12 @@ const (
 	writeTime  = 30 * time.Second // for the client to take writeChunk bytes
 	writeChunk = 32 << 10
 
-	// lingerTime is for the body of a request that is answered without reading it. A connection
-	// that is closed with unread bytes can lose the response.
+	// lingerTime is how long net/http may read the body of a request that is answered without it. A
+	// connection that is closed with unread bytes can lose the response.
 	lingerTime = time.Second
 )
 
-// track passes requests to next, with a response.
+// track makes the response of each request, and passes both to next.
 func (s *instance) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{
@@ -36,7 +36,8 @@ func (s *instance) track(next http.Handler) http.Handler {
 			request:  r,
 			header:   http.Header{},
 		}
-		if r.Body != http.NoBody { // else net/http reads on, to see whether the client leaves
+		// Without a body net/http reads on, to see whether the client leaves: then no deadline.
+		if r.Body != http.NoBody {
 			_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 		}
 
@@ -45,12 +46,12 @@ func (s *instance) track(next http.Handler) http.Handler {
 	})
 }
 
-// responseOf returns the response that track has made: the handlers below it get no other
+// responseOf returns the response that track has made: the handlers below track get no other
 // ResponseWriter.
 func responseOf(w http.ResponseWriter) *response { return w.(*response) }
 
-// clientAddress returns the address of a client for the log: the one that a trusted proxy has added
-// to X-Forwarded-For, or that of the connection.
+// clientAddress returns the address of a client for the log: the last address of X-Forwarded-For if
+// the connection comes from TrustedProxy, which added it; else the address of the connection.
 func (o Options) clientAddress(r *http.Request) string {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
@@ -63,28 +64,29 @@ func (o Options) clientAddress(r *http.Request) string {
 	return last.String()
 }
 
-// response is a response of an instance, the ResponseWriter of all its handlers. A client that
-// takes nothing of it for writeTime loses its connection: then the request ends, and the slot of
-// its call is free.
+// response is the response to one request, and the ResponseWriter of all handlers of an instance. A
+// client that takes nothing of it for writeTime loses its connection: then the request ends, and
+// the slot of its call is freed.
 //
-// The handler and the timer of keepOpen write to it. The handler owns header until it writes.
+// The handler and the timer of keepOpen write the response. Only the handler uses header until it
+// writes.
 type response struct {
 	instance *instance
 	request  *http.Request
-	reason   string      // of a rejection; "": the text of its status
-	person   call.Person // zero until it is known
-	header   http.Header
-	message  *rpc.Message // of the request, once it is accepted; else nil
+	reason   string       // why the request is rejected; "" is the text of the status
+	person   call.Person  // zero until requireToken knows the person
+	header   http.Header  // header that the handler sets; w gets it in beginLocked
+	message  *rpc.Message // message of the request; nil until readMessage accepts it
 	control  *http.ResponseController
 
-	// Of a call that its client can cancel with a notification.
+	// These fields are for a call that its client can cancel with a notification.
 	cancelCall context.CancelCauseFunc
 	cancelled  atomic.Bool
 
-	mu     sync.Mutex // guards the fields below
-	w      http.ResponseWriter
-	silent *time.Timer // sends the next comment; nil before keepOpen, after end, and of plain JSON
-	begun  bool        // the header is out
+	mu        sync.Mutex // guards the fields below
+	w         http.ResponseWriter
+	keepAlive *time.Timer // sends the next comment; nil before keepOpen, after end, for plain JSON
+	begun     bool        // the header is sent
 }
 
 func (r *response) Header() http.Header {
@@ -109,7 +111,8 @@ func (r *response) Write(b []byte) (int, error) {
 	return r.writeLocked(b)
 }
 
-// beginLocked sends the header once. A rejection is counted and closes the connection.
+// beginLocked sends the header, unless it is sent already. A rejection is counted and logged, and
+// closes the connection.
 func (r *response) beginLocked(status int, header http.Header) {
 	if r.begun {
 		return
@@ -124,47 +127,47 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if rejected || r.instance.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
-	// A call may have been silent for longer.
+	// The deadline may be over: a call may have written nothing for longer than writeTime.
 	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
 	r.w.WriteHeader(status)
 }
 
-// rejection is what rejected requests have in common.
+// rejection is what rejected requests have in common, for the metrics and the log.
 type rejection struct {
 	status int
 	reason string // such as person, server or bytes of a 429
-	person string // the name of the person, "" if unknown
+	person string // name of the person; "" if unknown
 }
 
 // reject counts a rejected request, and logs it: at most one line a second for each status,
-// reason and person. An SDK begins with a GET, whose 405 is not worth a line.
+// reason and person. SDKs of clients begin with a GET, whose 405 is only logged for debugging.
 func (r *response) reject(status int) {
-	same := rejection{
+	rej := rejection{
 		status: status,
 		reason: cmp.Or(r.reason, http.StatusText(status)),
 		person: r.person.Name,
 	}
 	s := r.instance
-	s.Metrics.reject(1, same)
+	s.Metrics.reject(1, rej)
 
 	log := s.Log.Info
 	if status == http.StatusMethodNotAllowed {
 		log = s.Log.Debug
 	}
-	values := []any{"status", status, "reason", same.reason}
+	values := []any{"status", status, "reason", rej.reason}
 	switch {
-	case same.person != "":
-		values = append(values, "client", same.person)
-	case status == http.StatusForbidden: // because of one of the two
+	case rej.person != "":
+		values = append(values, "client", rej.person)
+	case status == http.StatusForbidden: // because of the Host or the Origin header
 		origin := r.request.Header.Get("Origin")
 		values = append(values, "host", text.Label(r.request.Host), "origin", text.Label(origin))
 	}
 	values = append(values, "remote", s.clientAddress(r.request))
-	s.Lines.Log(same, func(n int) { log("rejected", append(values, "count", n)...) })
+	s.Lines.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
-// writeLocked writes b, and gives the client time for each part of it. A comment or an event that
-// could not be written is the last.
+// writeLocked writes b, and gives the client writeTime for each chunk. On an event stream it flushes
+// b, and sets the timer for the next comment. After an error no comment follows.
 func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
@@ -175,14 +178,14 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 		}
 	}
 
-	if r.silent != nil {
+	if r.keepAlive != nil {
 		err = r.control.Flush()
-		r.silent.Reset(silence)
+		r.keepAlive.Reset(silence)
 	}
 	return written, err
 }
 
-// end completes the response, which must not be used after it.
+// end completes the response, which must not be used afterwards.
 func (r *response) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,15 +193,15 @@ func (r *response) end() {
 	header := r.header
 	switch {
 	case !r.cancelled.Load():
-	case r.silent != nil:
+	case r.keepAlive != nil:
 		header = streamHeader()
-	default: // the response would have been one of JSON
+	default: // the response would have been plain JSON
 		status = http.StatusAccepted
 		header = http.Header{}
 	}
 	r.beginLocked(status, header)
-	if r.silent != nil {
-		r.silent.Stop()
-		r.silent = nil
+	if r.keepAlive != nil {
+		r.keepAlive.Stop()
+		r.keepAlive = nil
 	}
 }

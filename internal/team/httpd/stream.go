@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// silence is how long an event stream may be silent. Proxies close idle streams, many after 60 s.
+// silence is the time without a write after which an event stream gets a comment. Proxies close
+// idle streams, many after 60 s.
 const silence = 15 * time.Second
 
-// keepOpen makes r the response to a message for the SDK, often an event stream. Each write is sent
-// at once, and after each silence follows a comment
+// keepOpen makes r a response that may become an event stream. From then on each write is sent at
+// once, and a comment follows after each silence
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html): a call without a progress token
 // sends nothing else before its result.
 func (r *response) keepOpen() {
-	r.mu.Lock() // comment uses the timer
+	r.mu.Lock() // sendComment uses the timer
 	defer r.mu.Unlock()
-	r.silent = time.AfterFunc(silence, r.comment)
+	r.keepAlive = time.AfterFunc(silence, r.sendComment)
 }
 
-// streamHeader is the header of an event stream.
+// streamHeader returns the header of an event stream.
 func streamHeader() http.Header {
 	return http.Header{
 		"Content-Type":  {"text/event-stream"},
@@ -26,14 +27,15 @@ func streamHeader() http.Header {
 	}
 }
 
-// comment sends a comment. A response that has not begun by then is the event stream of a call:
-// everything else is answered at once. Its header is not that of the handler, which may change it.
-func (r *response) comment() {
+// sendComment sends a comment. A response that has not begun by now is the event stream of a call:
+// everything else is answered at once. So sendComment begins it, with streamHeader: the handler may
+// be changing r.header.
+func (r *response) sendComment() {
 	if !r.mu.TryLock() {
-		return // a write is waiting for the client; it sets the timer at its end
+		return // the client is slow to take a write, which sets the timer when it is done
 	}
 	defer r.mu.Unlock()
-	if r.silent == nil || r.cancelled.Load() { // the handler has returned, or soon will
+	if r.keepAlive == nil || r.cancelled.Load() { // the handler has returned, or soon will
 		return
 	}
 

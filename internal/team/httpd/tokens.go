@@ -16,22 +16,24 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Tokens are bearer tokens that the operator hands out, which may change.
+// Tokens is the set of bearer tokens that the operator hands out. The set may change.
 type Tokens struct {
-	source  string
-	learn   func(secrets ...string)
+	source  string                  // names data in errors
+	learn   func(secrets ...string) // called with tokens before they are accepted
 	holders atomic.Pointer[holders]
 }
 
-// holders are the people who have tokens. They do not change.
+// holders is a version of the set, which does not change.
 type holders struct {
-	byHash map[[sha256.Size]byte]string // names: the time of a lookup reveals nothing about a token
-	names  []string                     // different ones, sorted
+	// byHash has the name of the holder by the hash of the token: with hashes, the time of a lookup
+	// reveals nothing about a token.
+	byHash map[[sha256.Size]byte]string
+	names  []string // of holders, sorted, each once
 }
 
-// NewTokens returns the tokens in data: name:token, separated by commas or white space. source
-// names them in errors, which contain neither names nor tokens: the two may be swapped. learn is
-// called with each new token before it is accepted.
+// NewTokens returns the tokens in data: entries of the form name:token, separated by commas or white
+// space. source names data in errors, which quote neither names nor tokens: the two may be swapped.
+// learn is called with the tokens, before they are accepted.
 func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source: source,
@@ -40,7 +42,7 @@ func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Toke
 	return t, t.Set(data)
 }
 
-// Authenticate returns the holder of token, or auth.ErrInvalidToken.
+// Authenticate returns the person who holds token. The error is auth.ErrInvalidToken.
 func (t *Tokens) Authenticate(token string) (call.Person, error) {
 	hash := sha256.Sum256([]byte(token))
 	name, ok := t.holders.Load().byHash[hash]
@@ -61,12 +63,12 @@ func (t *Tokens) Names() []string {
 	return t.holders.Load().names
 }
 
-// Has reports whether there is a token of a name.
+// Has reports whether there is a token with this name.
 func (t *Tokens) Has(name string) bool {
 	return slices.Contains(t.Names(), name)
 }
 
-// Set replaces the tokens by those in data. After an error they are as before.
+// Set replaces the tokens by the entries in data. After an error the tokens are as before.
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
 	var secrets []string
