@@ -4,19 +4,19 @@
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
 //	quotas.go   the quotas: what they count, and in what period
 //	people.go   limits of single people
-//	near.go     who has nearly used a limit up
+//	near.go     who has nearly used up a limit
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
-//	hints.go    what to do about errors of the store, which hints.txt has
+//	hints.go    what to do about errors of the store (hints.txt)
 //	check.go    checks of the store: whether it drops keys, and its clock
 //	report.go   who has used what of the quotas in the store
 //	replies.go  the connection to the store, which bounds replies
 //	take.lua    the script that changes the buckets of the store
 //
-// A limit is a quota: a bucket for each person that refills evenly in its period. While a call
-// runs, what its tool usually takes is reserved; at its end it uses what the API says. A call that
-// has not ended by its time limit, because its process was killed, uses what is reserved. A bucket
-// may owe seven periods.
+// A limit is a quota: a bucket for each person, or for all people, that refills evenly in its
+// period. While a call runs, it reserves what its tool usually takes. At its end it uses what the
+// API reports instead. A call that has not ended by its time limit, because its process was killed,
+// uses what it has reserved. A bucket may owe seven periods.
 //
 // An example: alice may use 100,000 tokens a day, and a call of answer reserves 60,000.
 //
@@ -46,14 +46,14 @@ import (
 type Options struct {
 	Limits
 
-	Prices   map[string]*call.Price // of the models, by tool; limits in USD need all
-	Timeout  time.Duration          // of a call
-	Location *time.Location         // of the times in errors; nil: UTC
-	User     string                 // the ID of the person who has none
-	NoNames  bool                   // the store gets no names of people
-	Log      *slog.Logger           // nil: discard
-	Store    *Store                 // nil: the limits are those of this process
-	Refuse   bool                   // calls that have a limit while the store fails
+	Prices   map[string]*call.Price // prices of models, by tool; limits in USD need all of them
+	Timeout  time.Duration          // time limit of a call
+	Location *time.Location         // time zone of the times in errors; nil is UTC
+	User     string                 // ID for the person who has none
+	NoNames  bool                   // names of people are not sent to the store
+	Log      *slog.Logger           // may be nil
+	Store    *Store                 // nil: only calls of this process count
+	Refuse   bool                   // while the store fails, calls that have a limit are refused
 }
 
 // Budget counts what people use. It is safe for concurrent use.
@@ -71,7 +71,7 @@ func (b *Budget) SetPeople(p People) { b.people.Store(&p) }
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
 	if o.Refuse && o.Store != nil {
-		o.Store.meanwhile = "calls that have a limit are refused"
+		o.Store.whileFailing = "calls that have a limit are refused"
 	}
 	b := &Budget{
 		Options: o,
@@ -82,39 +82,44 @@ func New(o Options) *Budget {
 	return b
 }
 
-// unbegun is how many tokens a request counts of which nothing is known, and of which neither a
-// search nor text has come: those of a question.
-const unbegun = 10_000
+// questionTokens is how many tokens are guessed for a request whose usage the API has not reported,
+// and of which neither a search nor text has come: those of the question.
+const questionTokens = 10_000
 
-// ofStore is what refuses a call while the store fails.
-const ofStore = "store"
+// refusedByStore is the RefusedBy of a call that is refused because the store fails.
+const refusedByStore = "store"
 
-// usualSearches are those of a call of which nothing else is known.
+// usualSearches is how many searches are guessed for a call.
 const usualSearches = 3
 
-// Taken is what a call has taken, until Settle corrects it.
+// Taken is what a call has taken, until Settle corrects it. Its caller sets Response and Left.
 type Taken struct {
-	Response string // of the API, whose end other processes may read (SettleResponse); "": none
-	Left     bool   // who reads the end of the response counts a call that the store does not have
+	// Response is the id of the call's response at the API if other processes may read its end and
+	// settle it (SettleResponse), or "".
+	Response string
+
+	// Left is whether the process that reads the end of Response settles the call, should the store
+	// not have it. Then Settle does not tell the store.
+	Left bool
 
 	budget   *Budget
 	person   call.Person
 	tool     string
 	reserved amount
 
-	localUntil int64 // the minute until which the local buckets reserve that; 0: they do not
-	storeUntil int64 // the minute until which the store does; 0: it does not
-	stored     bool  // the store has the call
+	localUntil int64 // minute until which the local buckets reserve this; 0 if they do not
+	storeUntil int64 // minute until which the store reserves this; 0 if it does not
+	stored     bool  // the store has taken the call
 }
 
-// Take takes a call from what its person may use, and reserves what its tool usually takes. One
+// Take takes one call from what its person may use, and reserves what its tool usually takes. One
 // unit of each limit must be free. The error is of call.KindLimited; then nothing is taken.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:   b,
 		person:   c.Person,
 		tool:     c.Tool,
-		reserved: b.reserved(c.Tool),
+		reserved: b.reservation(c.Tool),
 	}
 	ask := change{
 		use:     amount{calls: 1},
@@ -124,32 +129,32 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	changes := b.changes(taken.person, ask)
 	inStore := changes
-	name := rand.Text() // tells later if a store that has not answered has taken the call
+	name := rand.Text() // names the start of the call in the store, see Store.giveBack
 	if len(changes) > 0 {
-		inStore = append([]bucketChange{startOf(name)}, changes...)
+		inStore = append([]bucketChange{startBucket(name)}, changes...)
 	}
 	r, o := b.Store.apply(inStore)
 	taken.stored = o == storeDone
 	taken.storeUntil = r.minute
 	c.Unreserved = !taken.stored
-	if o == storeUnsure { // what it may have taken is given back, and the call is as one without the store
+	if o == storeUnsure { // give back what the store may have taken: the call goes on without it
 		b.Store.giveBack(name, b.changes(taken.person, change{
 			use:     amount{calls: -1},
 			reserve: taken.reserved.times(-1),
 			minute:  ask.minute,
-			anyway:  true,
+			force:   true,
 		}))
 	}
 
 	switch {
 	case taken.stored:
-		changes = inStore   // whose numbers r has
-		if r.refused == 0 { // the buckets of this process take it, too: they decide if the store fails
-			ask.anyway = true
+		changes = inStore   // the numbers of buckets in r are places in inStore
+		if r.refused == 0 { // the local buckets take the call, too: they decide if the store fails
+			ask.force = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
 		}
 	case b.Refuse && len(changes) > 0:
-		c.RefusedBy = ofStore
+		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
 		r = b.local.apply(changes)
@@ -157,7 +162,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.refused == 0 {
-		c.NearLimit = b.note(c.Person, changes, r)
+		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
 	refused := changes[r.refused-1]
@@ -165,12 +170,12 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refused, r)
 }
 
-// refusal is the error of a bucket that refuses a call.
+// refusal returns the error of a call that a bucket refuses.
 func (b *Budget) refusal(refused bucketChange, r reply) error {
 	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limit)
 	if r.wait == 0 {
 		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
-			"take the rest; ask again in a minute", limit, refused.words(), used)
+			"take the rest; ask again in a minute", limit, refused.unitWords(), used)
 	}
 	wait := time.Duration(r.wait) * time.Microsecond
 	at := time.Now().Add(wait + time.Minute - 1).In(b.Location)
@@ -184,18 +189,19 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 		in = fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 	}
 	return call.KindLimited.Errorf("used %s of %s %s; the next call at %s (%s), in %s",
-		used, limit, refused.words(), at.Format(format), b.Location, in)
+		used, limit, refused.unitWords(), at.Format(format), b.Location, in)
 }
 
-// Settle notes what a call has used when it has ended, and frees what it had reserved. Unless it
-// counts, the call is given back, too. It sets Guessed and NearLimit. If another process has
-// settled the Response, first is false, and what is reserved counts as used.
+// Settle notes what a call has used when it has ended, and frees what it had reserved. counts is
+// whether the call still counts for the quota of calls; else it is given back. Settle sets Guessed
+// and NearLimit of c. If another process has settled the Response, first is false, and what the
+// call had reserved in the store counts as used there.
 func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	b := t.budget
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
-		anyway:  true,
+		force:   true,
 	}
 	if !counts {
 		end.use[calls] = -1
@@ -205,7 +211,7 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	if t.stored || t.Response != "" { // if it fails now, it gets the end later
+	if t.stored || t.Response != "" { // if the store fails now, it gets the end later
 		apply = store.applyOrKeep
 	}
 	inStore := b.changes(t.person, t.endInStore(end))
@@ -213,12 +219,12 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 	if o == storeDone {
 		changes, r = inStore, storeReply
 	}
-	c.NearLimit = cmp.Or(b.note(t.person, changes, r), c.NearLimit)
+	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
 	return storeReply.refused == 0 // else another process has settled the response
 }
 
-// endHere returns the end of a call in the local buckets. If they have reserved nothing for it, the
-// limit is younger than the call.
+// endHere returns the end of a call as a change of the local buckets. They have reserved nothing for
+// a call that began before its person had a limit.
 func (t *Taken) endHere(end change) change {
 	end.minute = t.localUntil
 	if t.localUntil == 0 {
@@ -227,15 +233,15 @@ func (t *Taken) endHere(end change) change {
 	return end
 }
 
-// endInStore returns the end of a call in the store. A call that the store does not have is taken,
-// too, unless it is Left.
+// endInStore returns the end of a call as a change of the store. If the store has not taken the
+// call, the change takes it, too, unless the call is Left: then the change is empty.
 func (t *Taken) endInStore(end change) change {
 	end.minute = t.storeUntil
 	end.settles = t.Response
 	switch {
 	case t.stored:
 		return end
-	case t.Left: // SettleResponse takes the call
+	case t.Left: // SettleResponse of another process takes the call
 		return change{}
 	}
 	end.use[calls]++
@@ -244,14 +250,14 @@ func (t *Taken) endInStore(end change) change {
 	return end
 }
 
-// SettleResponse notes what a response has used whose call another process runs, or ran: what that
-// process has reserved counts as used, unless the call is Unreserved. c has the person, the tool
-// and what the API says; Guessed is set.
+// SettleResponse notes what a response has used whose call was begun by another process. c has its
+// person, its tool and what the API reports; SettleResponse sets Guessed. What the other process
+// has reserved is corrected, unless c is Unreserved: then the call itself is taken, too.
 //
-// All replicas of a store remember the response for two days: first is false if it was settled
-// before, and nothing is noted. While the store fails first is false, too, and the end is noted
-// later. It is always false without a store, and for a person without a limit, for whom the store
-// is not asked: the process that ran the call may have noted its end.
+// The store remembers the response for two days. If a process has settled it before, first is false
+// and nothing is noted. While the store fails, first is false, too, and the end is noted later.
+// Without a store, and for a person without a limit, first is always false and nothing is noted:
+// the process that began the call may have noted its end.
 func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {
@@ -259,9 +265,9 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	}
 	use := b.used(c.Tool, c)
 	end := change{
-		use:     use.plus(b.reserved(c.Tool).times(-1)),
+		use:     use.plus(b.reservation(c.Tool).times(-1)),
 		minute:  noMinute,
-		anyway:  true,
+		force:   true,
 		settles: response,
 	}
 	if c.Unreserved {
@@ -273,15 +279,15 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	if o != storeDone || r.refused != 0 {
 		return false
 	}
-	b.note(c.Person, inStore, r)
+	b.noteNear(c.Person, inStore, r)
 
-	end.use = use // the local buckets have nothing reserved for it
+	end.use = use // the local buckets have reserved nothing for the call
 	end.settles = ""
 	b.local.apply(b.changes(c.Person, end))
 	return true
 }
 
-// storeOf returns the store, or nil if there is none, or no limit for a person.
+// storeOf returns the store. It is nil if there is none, or if the person has no limit.
 func (b *Budget) storeOf(p call.Person) *Store {
 	all := change{use: oneOfEach()}
 	if len(b.changes(p, all)) == 0 {
@@ -290,11 +296,11 @@ func (b *Budget) storeOf(p call.Person) *Store {
 	return b.Store
 }
 
-// used is what a call has used, as the API says. It sets Guessed, of requests of which the API has
-// told nothing.
+// used returns what a call has used: what the API has reported, and a guess for each request whose
+// usage it has not reported. It sets Guessed of c.
 func (b *Budget) used(tool string, c *call.Call) amount {
-	guess := b.usual(tool, unbegun, 0).times(c.Unreported - c.Begun).
-		plus(b.reserved(tool).times(c.Begun))
+	guess := b.usual(tool, questionTokens, 0).times(c.Unreported - c.Begun).
+		plus(b.reservation(tool).times(c.Begun))
 	c.Guessed = guess[tokens]
 	return guess.plus(amount{
 		tokens: c.Usage.Input + c.Usage.Output,
@@ -302,13 +308,13 @@ func (b *Budget) used(tool string, c *call.Call) amount {
 	})
 }
 
-// reserved is what a call of a tool usually takes.
-func (b *Budget) reserved(tool string) amount {
+// reservation returns what a call of a tool usually takes.
+func (b *Budget) reservation(tool string) amount {
 	return b.usual(tool, call.TokensOf(tool), usualSearches)
 }
 
-// usual is a number of tokens and searches of a tool, where nothing else is known: a tenth of the
-// tokens is output.
+// usual returns n tokens and their price with that of the searches, in the model of a tool. A tenth
+// of the tokens is taken for output.
 func (b *Budget) usual(tool string, n int64, searches int) amount {
 	usage := call.Usage{
 		Input:  n - n/10,
@@ -320,7 +326,7 @@ func (b *Budget) usual(tool string, n int64, searches int) amount {
 	}
 }
 
-// cost returns what a tool's model costs, in millionths of a USD; without a price 0.
+// cost returns the cost in the model of a tool, in millionths of a USD; 0 if it has no price.
 func (b *Budget) cost(tool string, usage call.Usage, searches int) int64 {
 	price := b.Prices[tool]
 	if price == nil {

@@ -63,7 +63,7 @@ func TestSettle(t *testing.T) {
 				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unreported > 0)
 			}
 			bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
-			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
+			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": tokens", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
 		}
@@ -106,7 +106,7 @@ func TestUSD(t *testing.T) {
 				compare.Equal(t, "limit", c.RefusedBy, "usd")
 			}
 			bucket := b.changes(alice, change{use: amount{usd: 1}})[0]
-			s, running := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
+			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": millionths", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
 		}
@@ -286,7 +286,7 @@ func TestLateEnd(t *testing.T) {
 		time.Sleep(time.Hour)
 		settle(taken, 5000)
 		bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
-		s, _ := b.local.buckets[bucket.key].until(time.Now().UnixMicro(), bucket)
+		s, _ := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
 		compare.Equal(t, "tokens", int64(s.used), 833) // an hour refills 4,166
 	})
 }

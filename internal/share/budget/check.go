@@ -8,7 +8,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// What a store does whose policy is not noeviction, and what to do about it.
+// Words about a store whose policy is not noeviction: what it does, and what to do about it.
 const (
 	Drops     = "drops keys when it is full, and forgets what people have used"
 	DropsHint = "set its maxmemory-policy to noeviction"
@@ -20,7 +20,7 @@ type Checked struct {
 	Hint   string        // what to do about Err, or ""
 	Policy string        // maxmemory-policy, "" if the account may not ask
 	Drops  bool          // the policy drops keys
-	Ahead  time.Duration // the clock of the store before that of this machine
+	Ahead  time.Duration // how far the clock of the store is ahead of that of this machine
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 		_, err = s.run(bounded, conn, probe)
 	}
 	if err == nil {
-		c.Ahead, err = ahead(bounded, conn)
+		c.Ahead, err = clockAhead(bounded, conn)
 	}
 	if err != nil {
 		c.Err = err
@@ -45,9 +45,10 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 	return c
 }
 
-// ahead returns how far the clock of the store is before that of this machine, to half a second and
-// half the time of the use. A reply is one number, as that of TIME would be another array.
-func ahead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
+// clockAhead returns how far the clock of the store is ahead of that of this machine, to half a
+// second and half the time of the use. A script asks for the time, because replyConn does not
+// accept the array that TIME returns.
+func clockAhead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 	began := time.Now()
 	const script = "return tonumber(redis.call('TIME')[1])"
 	seconds, err := redis.Int64(redis.DoContext(conn, ctx, "EVAL", script, 0))
@@ -56,12 +57,12 @@ func ahead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 }
 
 // policy returns the maxmemory-policy of the store, or "" if the account may not ask, and whether
-// the store drops keys. All keys have an end, so that policies for those drop them, too. Without a
-// maxmemory there is nothing to drop.
+// the store drops keys. As all keys expire, policies that only drop keys that expire drop them,
+// too. Without a maxmemory no policy drops keys.
 func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
 	ctx, cancel := context.WithTimeout(ctx, useTime)
 	defer cancel()
-	conn, err := s.connect(ctx, s.url.Load(), ofInfo)
+	conn, err := s.connect(ctx, s.url.Load(), infoReplies)
 	if err != nil {
 		return "", false
 	}
@@ -71,13 +72,13 @@ func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
 		return "", false
 	}
 
-	about := map[string]string{}
+	fields := map[string]string{}
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		about[name] = value
+		fields[name] = value
 	}
 
-	policy = about["maxmemory_policy"]
-	drops = policy != "" && policy != "noeviction" && about["maxmemory"] != "0"
+	policy = fields["maxmemory_policy"]
+	drops = policy != "" && policy != "noeviction" && fields["maxmemory"] != "0"
 	return policy, drops
 }

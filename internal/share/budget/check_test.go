@@ -86,7 +86,7 @@ func TestPolicyWarning(t *testing.T) {
 // in the log so many times.
 func (r *replica) warned(t *testing.T, warning string, times int) {
 	t.Helper()
-	for began := time.Now(); r.Store.fresh.Load() || r.log.count(warning) < times; {
+	for began := time.Now(); r.Store.unprobed.Load() || r.log.count(warning) < times; {
 		time.Sleep(10 * time.Millisecond)
 		if time.Since(began) > 10*time.Second {
 			t.Fatalf("%d warnings, want %d", r.log.count(warning), times)
@@ -127,9 +127,9 @@ func TestAhead(t *testing.T) {
 			client, server := net.Pipe()
 			said := fmt.Sprintf(":%d\r\n", time.Now().Unix()+seconds)
 			go replyAll(server, []byte(said), 1)
-			conn := redis.NewConn(&replies{Conn: client}, 0, 0)
+			conn := redis.NewConn(&replyConn{Conn: client}, 0, 0)
 			defer conn.Close()
-			got, err := ahead(t.Context(), conn)
+			got, err := clockAhead(t.Context(), conn)
 			compare.Equal(t, "error", err, nil)
 			compare.Equal(t, "ahead", got, time.Duration(seconds)*time.Second)
 		})

@@ -9,38 +9,39 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// sentinel is the hint for a Sentinel.
-const sentinel = "this is a Sentinel: name the primary that it watches, or better a proxy or a " +
-	"Service that follows the primary"
+// sentinelHint is the hint if the store is a Sentinel.
+const sentinelHint = "this is a Sentinel: name the primary that it watches, or better a proxy or " +
+	"a Service that follows the primary"
 
 //go:embed hints.txt
 var hints string
 
-// hint says what to do about an error of the store, or "". It may ask the store until ctx ends.
+// hint returns what to do about an error of the store, or "" if hints.txt has no row for it. It may
+// ask the store whether it is a Sentinel, until ctx ends.
 func (s *Store) hint(ctx context.Context, err error) string {
-	says := func(word string) bool { return strings.Contains(err.Error(), word) }
+	contains := func(word string) bool { return strings.Contains(err.Error(), word) }
 	for line := range strings.Lines(hints) {
 		words, hint, isRow := strings.Cut(strings.TrimSpace(line), " | ")
 		isRow = isRow && !strings.HasPrefix(line, "#")
-		if !isRow || !slices.ContainsFunc(strings.Split(words, ", "), says) {
+		if !isRow || !slices.ContainsFunc(strings.Split(words, ", "), contains) {
 			continue
 		}
-		hint, mayBe := strings.CutSuffix(hint, " | Sentinel")
-		if mayBe && s.isSentinel(ctx) {
-			return sentinel
+		hint, maybeSentinel := strings.CutSuffix(hint, " | Sentinel")
+		if maybeSentinel && s.isSentinel(ctx) {
+			return sentinelHint
 		}
 		return hint
 	}
 	return ""
 }
 
-// isSentinel reports whether the store is a Sentinel. A Sentinel knows a command that servers do
-// not, and both say so to every account, also without a password.
+// isSentinel reports whether the store is a Sentinel: only a Sentinel knows the command SENTINEL,
+// and reports its missing argument. Every account gets this answer, also without a password.
 func (s *Store) isSentinel(ctx context.Context) bool {
 	u := *s.url.Load()
 	u.User = nil
 	u.Path = ""
-	conn, err := s.connect(ctx, &u, ofScript)
+	conn, err := s.connect(ctx, &u, scriptReplies)
 	if err != nil {
 		return false
 	}

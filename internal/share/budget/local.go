@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// local has the buckets of this process. It follows the rules of take.lua.
+// local holds the buckets of this process. Its rules are those of take.lua.
 type local struct {
 	clock func() time.Time
 
@@ -15,17 +15,18 @@ type local struct {
 	buckets map[string]state
 }
 
-// state is what a bucket holds. Units that are used refill from the time at on. used is below 0
-// where a response has used less than its call has still reserved; with what is reserved the sum is
-// not.
+// state is the content of a bucket.
 type state struct {
-	used     float64
-	at       int64           // microseconds since 1970
+	// used is how many units are used. It is below 0 if SettleResponse has given back units that the
+	// call still reserves; the sum of used and reserved units is not.
+	used float64
+
+	at       int64           // time since which used units refill, in microseconds since 1970
 	reserved map[int64]int64 // units, by the minute since 1970 at whose end they count as used
-	end      int64           // when the bucket is full, in microseconds since 1970
+	fullAt   int64           // when the bucket is full, in microseconds since 1970
 }
 
-// newLocal returns a local whose buckets are full.
+// newLocal returns a local whose buckets are all full.
 func newLocal(clock func() time.Time) *local {
 	return &local{
 		clock:   clock,
@@ -33,17 +34,17 @@ func newLocal(clock func() time.Time) *local {
 	}
 }
 
-// apply changes buckets.
+// apply changes all buckets, or none if one refuses.
 func (l *local) apply(changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock().UnixMicro() // while it is locked: a call must not see a bucket of the future
-	maps.DeleteFunc(l.buckets, func(_ string, s state) bool { return s.end <= now })
+	now := l.clock().UnixMicro() // under the lock: no bucket may have been changed after now
+	maps.DeleteFunc(l.buckets, func(_ string, s state) bool { return s.fullAt <= now })
 
 	states := make([]state, len(changes))
 	r := reply{wait: -1}
 	for i, b := range changes {
-		s, running := l.buckets[b.key].until(now, b)
+		s, running := l.buckets[b.key].advance(now, b)
 		missing := s.used + float64(b.need) - float64(b.limit)
 		wait := max(int64(math.Ceil(missing*float64(b.period())/float64(b.limit))), 0)
 		if missing+float64(running) > 0 && wait > r.wait {
@@ -75,29 +76,29 @@ func (l *local) apply(changes []bucketChange) reply {
 		switch {
 		case thousandths <= 0:
 		case b.ofAll:
-			r.ofAll = max(r.ofAll, used)
+			r.allShare = max(r.allShare, used)
 		default:
-			r.ofPerson = max(r.ofPerson, used)
+			r.personShare = max(r.personShare, used)
 		}
 	}
 	return r
 }
 
-// until returns the state at a time, in a map of its own, and how much is reserved for calls that
-// run.
-func (s state) until(now int64, b bucketChange) (next state, running int64) {
+// advance returns the state at the time now, with a new map, and how many units are reserved for
+// calls that run.
+func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	next.reserved = map[int64]int64{}
 	if s.at >= now+b.period() { // the clock was wrong
 		return next, 0
 	}
 
 	overdue := int64(0)
-	for last, units := range s.reserved {
-		if last*oneMinute <= now { // the call has not ended: its process has
+	for minute, units := range s.reserved {
+		if minute*oneMinute <= now { // the process has ended before the end of its call
 			overdue += units
 			continue
 		}
-		next.reserved[last] = units
+		next.reserved[minute] = units
 		running += units
 	}
 
@@ -109,15 +110,16 @@ func (s state) until(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// change returns the state after a change.
-func (s state) change(now int64, b bucketChange, last int64) state {
+// change returns the state after a change at the time now, which reserves units until a minute. It
+// changes the map of s.
+func (s state) change(now int64, b bucketChange, minute int64) state {
 	use := b.use
-	if b.reserve < 0 && last*oneMinute <= now { // it counts as used
+	if b.reserve < 0 && minute*oneMinute <= now { // the reserved units count as used already
 		use += b.reserve
 	}
 
 	least := min(s.used, 0)
-	if b.reserve == 0 { // SettleResponse may give back what the call of another process still reserves
+	if b.reserve == 0 { // may give back units that the call of another process still reserves
 		least = 0
 		for _, reserved := range s.reserved {
 			least -= float64(reserved)
@@ -126,21 +128,21 @@ func (s state) change(now int64, b bucketChange, last int64) state {
 
 	s.at = now
 	s.used = bounded(s.used+float64(use), least, b)
-	s.reserved[last] = max(s.reserved[last]+b.reserve, 0)
+	s.reserved[minute] = max(s.reserved[minute]+b.reserve, 0)
 
 	units := s.used
-	free := now
-	for last, reserved := range s.reserved {
+	free := now // when nothing is reserved any more
+	for minute, reserved := range s.reserved {
 		if reserved > 0 {
 			units += float64(reserved)
-			free = max(free, last*oneMinute)
+			free = max(free, minute*oneMinute)
 		}
 	}
-	s.end = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))
+	s.fullAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))
 	return s
 }
 
-// bounded bounds the units that are used: a debt is forgiven beyond seven periods.
+// bounded bounds used units to at least least, and to eight limits: a bucket may owe seven periods.
 func bounded(used, least float64, b bucketChange) float64 {
 	return min(max(used, least), 8*float64(b.limit))
 }

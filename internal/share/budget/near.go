@@ -13,73 +13,75 @@ import (
 // nearShare is when a limit is nearly used up, in thousandths.
 const nearShare = 800
 
-// near has the buckets that are nearly used up, as far as calls of this process have shown.
+// near holds the buckets that are nearly used up, as far as calls of this process have shown.
 type near struct {
-	mu      sync.Mutex // guards entries
-	entries expire.Map[string, nearEntry]
+	mu      sync.Mutex                    // guards entries
+	entries expire.Map[string, nearEntry] // by key of the bucket
 }
 
 // nearEntry is a bucket that was nearly used up.
 type nearEntry struct {
-	quota string    // its name
-	until time.Time // when it has refilled, unless more is used
-	quiet time.Time // until which the log does not have it again
+	quota      string    // name of its quota
+	nearUntil  time.Time // when it has refilled below nearShare, unless more is used
+	quietUntil time.Time // until when it is not logged again
 }
 
 func newNear() *near {
 	n := &near{}
 	n.entries.Ended = func(e nearEntry) bool {
-		return !time.Now().Before(e.until) && !time.Now().Before(e.quiet)
+		return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 	}
 	return n
 }
 
-// note returns what is used of the limits that changes have brought near to their ends, one of the
-// person and one of all people, and "" if none is near. The log has a line for a person and a
-// period.
-func (b *Budget) note(p call.Person, changes []bucketChange, r reply) string {
+// noteNear notes which limits are nearly used up after changes, and returns words for these: for the
+// fullest one of the person and the fullest one of all people, or "" if neither is nearly used up.
+// It logs a bucket once in a period.
+func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
 	if r.refused != 0 {
 		return ""
 	}
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
-	for _, c := range changes { // what was near may have been reset
-		used := r.ofPerson
+	for _, c := range changes { // the operator may have reset a bucket: then it is not near any more
+		used := r.personShare
 		if c.ofAll {
-			used = r.ofAll
+			used = r.allShare
 		}
 		e := b.near.entries.Get(c.key)
 		if e.quota != "" && used.thousandths() < nearShare {
-			e.until = time.Time{}
+			e.nearUntil = time.Time{}
 			b.near.entries.Set(c.key, e)
 		}
 	}
 
 	var words []string
-	for _, used := range []share{r.ofPerson, r.ofAll} {
+	for _, used := range []share{r.personShare, r.allShare} {
 		if used.thousandths() >= nearShare {
-			words = append(words, b.noteLocked(p, changes[used.bucket()-1], used.thousandths()))
+			words = append(words, b.noteNearLocked(p, changes[used.bucket()-1], used.thousandths()))
 		}
 	}
 	return strings.Join(words, ", ")
 }
 
-func (b *Budget) noteLocked(p call.Person, of bucketChange, used int64) (words string) {
-	words = fmt.Sprintf("%d %% of %s %s", used/10, of.unit.format(of.limit), of.words())
-	period := time.Duration(of.period()) * time.Microsecond
+// noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how much
+// of its limit is used, in thousandths.
+func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (words string) {
+	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limit), c.unitWords())
+	period := time.Duration(c.period()) * time.Microsecond
 	now := time.Now()
 
-	e := b.near.entries.Get(of.key)
-	isNew := !now.Before(e.quiet)
+	e := b.near.entries.Get(c.key)
+	isNew := !now.Before(e.quietUntil)
 	if isNew {
-		e.quiet = now.Add(period)
+		e.quietUntil = now.Add(period)
 	}
-	e.quota = of.Name
-	e.until = now.Add(time.Duration(used-nearShare+1) * period / 1000)
-	b.near.entries.Set(of.key, e)
+	e.quota = c.Name
+	e.nearUntil = now.Add(time.Duration(used-nearShare+1) * period / 1000)
+	b.near.entries.Set(c.key, e)
 	if isNew && b.Log != nil {
-		log := b.Log.With("limit", of.Name, "used", words)
-		if !of.ofAll {
+		log := b.Log.With("limit", c.Name, "used", words)
+		if !c.ofAll {
 			log = log.With("client", p.Name)
 		}
 		log.Info("a limit is nearly used up")
@@ -87,14 +89,14 @@ func (b *Budget) noteLocked(p call.Person, of bucketChange, used int64) (words s
 	return words
 }
 
-// Near returns how many people have used four fifths of a limit, or 1 if all people have, by the
-// names of the quotas. Only calls of this process are known.
+// Near returns how many people have used four fifths of a limit, by the name of the quota; for a
+// quota of all people it is 1. Only calls of this process are known.
 func (b *Budget) Near() map[string]int {
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
 	count := map[string]int{}
 	for _, e := range b.near.entries.All() {
-		if time.Now().Before(e.until) {
+		if time.Now().Before(e.nearUntil) {
 			count[e.quota]++
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// People are the limits of single people, by ID and setting. They replace those of all. 0 is none.
+// People are the limits of single people, by ID and setting. They replace the limits of each person
+// in Limits. 0 is no limit.
 type People map[string]map[string]float64
 
 // ParsePeople reads lines such as
@@ -20,8 +21,8 @@ type People map[string]map[string]float64
 //	alice calls_per_hour=20 tokens_per_day=500000 usd_per_day=2.50
 //	https://login.example.com 248289761001 usd_per_day=0
 //
-// A name is that of a token. Who signs in is an issuer and a subject: they can change their name.
-// The error has nothing of a line, which may be a token.
+// A line begins with the name of a token or, for people who sign in, with issuer and subject: these
+// people may change their names. The error does not quote a line, which may be a token.
 func ParsePeople(data []byte) (People, error) {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return nil, errors.New("not UTF-8 text")
@@ -45,7 +46,7 @@ func ParsePeople(data []byte) (People, error) {
 	return people, nil
 }
 
-// parsePerson reads a line, or says what is wrong with it.
+// parsePerson parses the words of a line. problem is what is wrong with the line, or "".
 func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
 	name, settings := words[0], words[1:]
 	id = call.TokenHolder + name
@@ -60,10 +61,10 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 	}
 
 	limits = map[string]float64{}
-	for _, setting := range settings {
-		name, value, _ := strings.Cut(setting, "=")
-		limit, ok := parseLimit(name, value)
-		_, twice := limits[name]
+	for _, field := range settings {
+		setting, value, _ := strings.Cut(field, "=")
+		limit, ok := parseLimit(setting, value)
+		_, twice := limits[setting]
 		switch {
 		case !ok:
 			return "", nil, "has something else than " + strings.Join(personSettings(), ", ") +
@@ -71,7 +72,7 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 		case twice:
 			return "", nil, "has a limit twice"
 		}
-		limits[name] = limit
+		limits[setting] = limit
 	}
 	if len(limits) == 0 {
 		return "", nil, "has no limit"
@@ -79,21 +80,21 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 	return id, limits, ""
 }
 
-// parseLimit reads the limit of a setting.
+// parseLimit parses the limit of a setting. ok is false if a line may not have it.
 func parseLimit(setting, value string) (limit float64, ok bool) {
 	all := Limits{}.All()
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting && !q.ofAll })
 	digits := "0123456789"
-	most := float64(maxLimit)
+	highest := float64(maxLimit)
 	if i >= 0 && all[i].unit == usd {
 		digits += "."
-		most = MaxUSD
+		highest = MaxUSD
 	}
 	limit, err := strconv.ParseFloat(value, 64)
-	return limit, i >= 0 && err == nil && limit <= most && strings.Trim(value, digits) == ""
+	return limit, i >= 0 && err == nil && limit <= highest && strings.Trim(value, digits) == ""
 }
 
-// personSettings are the settings that a line may have.
+// personSettings returns the names of the settings that a line may have.
 func personSettings() (names []string) {
 	for _, q := range (Limits{}).All() {
 		if !q.ofAll {
@@ -103,7 +104,7 @@ func personSettings() (names []string) {
 	return names
 }
 
-// HaveUSD reports whether somebody has a limit in USD.
+// HaveUSD reports whether a person has a limit in USD.
 func (p People) HaveUSD() bool {
 	for limits := range maps.Values(p) {
 		for _, q := range (Limits{}).All() {
@@ -115,7 +116,7 @@ func (p People) HaveUSD() bool {
 	return false
 }
 
-// Without returns the names in p of which there is no token, sorted.
+// Without returns the names of tokens in p that are not in tokens, sorted.
 func (p People) Without(tokens []string) (missing []string) {
 	for id := range p {
 		name, ofToken := strings.CutPrefix(id, call.TokenHolder)

@@ -10,23 +10,23 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// Limits are those of the quotas. 0 is none.
+// Limits are the limits of the quotas. 0 is no limit.
 type Limits struct {
-	CallsPerHour      int     // that one person starts
-	TokensPerDay      int     // of one person
-	TokensPerDayOfAll int     // of all people
-	USDPerDay         float64 // of one person
-	USDPerDayOfAll    float64 // of all people
+	CallsPerHour      int     // calls that one person starts
+	TokensPerDay      int     // tokens of one person
+	TokensPerDayOfAll int     // tokens of all people together
+	USDPerDay         float64 // cost of one person
+	USDPerDayOfAll    float64 // cost of all people together
 }
 
-// Quota is what one of the Limits counts.
+// Quota is one of the Limits with its names and what it counts.
 type Quota struct {
-	Name    string  // in metrics and logs, when it refuses a call
-	Setting string  // in the configuration
-	Limit   float64 // in calls, tokens or USD; 0: none
+	Name    string  // name in metrics and logs, and in the store
+	Setting string  // name in the configuration
+	Limit   float64 // calls, tokens or USD; 0 is no limit
 
 	unit  unit
-	ofAll bool // of all people, not of one
+	ofAll bool // one bucket for all people, not one for each person
 }
 
 // All returns the quotas, also those without a limit.
@@ -43,8 +43,8 @@ func (l Limits) All() []Quota {
 // HaveUSD reports whether there is a limit in USD.
 func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 }
 
-// words are those for the units in a period.
-func (q Quota) words() string {
+// unitWords returns words for the units of a quota in its period, such as "tokens a day".
+func (q Quota) unitWords() string {
 	words := units[q.unit].words
 	if q.ofAll {
 		words += " of all people"
@@ -52,7 +52,7 @@ func (q Quota) words() string {
 	return words
 }
 
-// period is the time in which a bucket refills, in microseconds.
+// period returns the time in which a bucket refills, in microseconds.
 func (q Quota) period() int64 { return units[q.unit].period }
 
 const oneMinute = 60_000_000 // microseconds
@@ -63,15 +63,15 @@ type unit int
 const (
 	calls unit = iota
 	tokens
-	usd     // millionths
-	settled // of no quota: whether the end of a response is settled, see endOf
-	started // of no quota: whether the store has taken a call, see startOf
+	usd     // millionths of a USD
+	settled // of no quota: whether the end of a response is settled, see endBucket
+	started // of no quota: whether the store has taken a call, see startBucket
 	nUnits  = int(iota)
 )
 
 const oneDay = 24 * 60 * oneMinute
 
-// units has the words of a unit in its period, and the period, in microseconds.
+// units has the words for each unit in its period, and this period, in microseconds.
 var units = [nUnits]struct {
 	words  string
 	period int64
@@ -79,11 +79,11 @@ var units = [nUnits]struct {
 	calls:   {"calls an hour", 60 * oneMinute},
 	tokens:  {"tokens a day", oneDay},
 	usd:     {"USD a day", oneDay},
-	settled: {"", onceParts * 2 * oneDay}, // one part refills in two days
-	started: {"", onceParts * 60 * oneMinute},
+	settled: {"", onceLimit * 2 * oneDay},     // so one unit refills in two days
+	started: {"", onceLimit * 60 * oneMinute}, // so one unit refills in an hour
 }
 
-// format returns a number of units in words.
+// format formats a number of units; millionths of a USD become USD.
 func (u unit) format(n int64) string {
 	switch {
 	case u != usd:
@@ -94,19 +94,19 @@ func (u unit) format(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64)
 }
 
-// maxLimit bounds limits: eight times as much is an int64.
+// maxLimit bounds limits: eight times as much still fits into an int64.
 const maxLimit = 1e18
 
 // MaxUSD is the highest limit in USD.
 const MaxUSD = 1e6
 
-// millionths rounds an amount of USD.
+// millionths returns an amount of USD in millionths, rounded.
 func millionths(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
 
-// amount is how much calls take, by unit.
+// amount is how much calls take of each unit.
 type amount [nUnits]int64
 
-// oneOfEach is one of each unit.
+// oneOfEach returns an amount with one of each unit.
 func oneOfEach() (a amount) {
 	for u := range a {
 		a[u] = 1
@@ -128,44 +128,47 @@ func (a amount) times(n int) amount {
 	return a
 }
 
-// change is what a call changes in the buckets of its person.
+// change is what a call changes in the buckets of its person and of all people.
 type change struct {
-	use     amount // negative: given back
+	use     amount // negative if units are given back
 	reserve amount // negative at the end of a call
-	minute  int64  // since 1970, until which it is reserved; if negative, so many minutes from now
-	anyway  bool   // also if too little is free
-	settles string // the response whose end it is; the change is refused if that was settled before
+	minute  int64  // since 1970, until which units are reserved; if negative, so many from now
+	force   bool   // no bucket refuses, even if too little is free
+	settles string // response that the change settles; refused if it was settled before; "": none
 }
 
-// noMinute is the minute of a change that reserves nothing. As any, it must not be 0: it is the
-// next one.
+// noMinute is the minute of a change that reserves nothing: the next one. It is not 0, because the
+// reply of the store must have a minute (reply.answers).
 const noMinute = -1
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
 	Quota
 	key  string
-	name string // of the person; "": it is not stored
+	name string // name of the person; "" if the store does not get it
 
 	limit                      int64 // units in a period
 	need, use, reserve, minute int64 // see take.lua
 }
 
-// reply says whether a bucket has refused a change.
+// reply is the result of changes, which numbers their buckets from 1 on: either one has refused
+// them, or all are changed.
 type reply struct {
-	refused int64 // the number of the bucket that refuses for the longest time, from 1 on; 0: none does
-	wait    int64 // microseconds until that bucket refuses no more; 0: calls that run are in the way
-	used    int64 // units of that bucket
+	refused int64 // number of the bucket that refuses for the longest time; 0 if none does
+	wait    int64 // microseconds until it refuses no more; 0 if only calls that run are in the way
+	used    int64 // used units of the bucket that refuses
 
-	// minute is until when units are reserved; or when the bucket that refuses was last changed.
+	// minute is the minute until which units are reserved or, if a bucket refuses, the minute in
+	// which this bucket was last changed.
 	minute int64
 
-	ofPerson share // if no bucket refuses: of the fullest bucket of the person
-	ofAll    share // of the fullest bucket of all people
+	// If no bucket refuses, these are the fullest bucket of the person and that of all people.
+	personShare share
+	allShare    share
 }
 
-// share is what a bucket has used of its limit: 16 times the thousandths, and the number of the
-// bucket from 1 on; 0: there is none.
+// share is a bucket and how much of its limit is used: 16 times the thousandths, plus the number of
+// the bucket. 0 is no bucket.
 type share int64
 
 func (s share) thousandths() int64 { return int64(s) / 16 }
@@ -173,43 +176,44 @@ func (s share) thousandths() int64 { return int64(s) / 16 }
 // bucket returns the number of the bucket.
 func (s share) bucket() int64 { return int64(s) % 16 }
 
-// onceParts are the units of a bucket that remembers something. A few of them are less than a
-// thousandth, so that no reply names this bucket as the fullest.
-const onceParts = 10_000
+// onceLimit is the limit of a bucket of onceBucket, in units. The one or two units that are used of
+// it are less than a thousandth, so that no reply names this bucket as the fullest.
+const onceLimit = 10_000
 
-// What is used of the bucket of a start tells who was first, for an hour: in that one part refills.
+// The used units of the bucket of startBucket tell for an hour, in which one unit refills, which
+// came first: the call, or giving back what it may have taken.
 const (
-	byCall     = 2
-	byGiveBack = 1 // of a call that may have been taken
+	usedByCall     = 2
+	usedByGiveBack = 1
 )
 
-// once returns a bucket that refuses the second change: it must be full. The r is no hexadecimal
-// digit, so that take.lua keeps no index of it.
-func once(of unit, kind, name string) bucketChange {
+// onceBucket returns the change of a bucket that refuses a second change: it must be full. The r in
+// its key is no hexadecimal digit, so that take.lua keeps no index of it.
+func onceBucket(of unit, kind, name string) bucketChange {
 	return bucketChange{
 		Quota:  Quota{unit: of},
 		key:    kind + ":r" + idOf(name),
-		limit:  onceParts,
-		need:   onceParts,
+		limit:  onceLimit,
+		need:   onceLimit,
 		use:    1,
 		minute: noMinute,
 	}
 }
 
-// endOf returns a bucket that remembers the end of a response for two days. Ids of responses last
-// for 25 hours at most.
-func endOf(response string) bucketChange { return once(settled, "end", response) }
+// endBucket returns the bucket that remembers the end of a response for two days. Sealed ids of
+// responses last for 25 hours at most.
+func endBucket(response string) bucketChange { return onceBucket(settled, "end", response) }
 
-// startOf returns a bucket that remembers for two hours that the store has taken a call, by a random
-// name.
-func startOf(call string) bucketChange {
-	start := once(started, "call", call)
-	start.use = byCall
+// startBucket returns the bucket that remembers for two hours that the store has taken a call. name
+// is a random name of the call.
+func startBucket(name string) bucketChange {
+	start := onceBucket(started, "call", name)
+	start.use = usedByCall
 	return start
 }
 
-// name is that of a person in the store.
-func (b *Budget) name(p call.Person) string {
+// storedName returns the name of a person as the store gets it; "" if it does not.
+func (b *Budget) storedName(p call.Person) string {
 	switch {
 	case b.NoNames:
 		return ""
@@ -219,35 +223,36 @@ func (b *Budget) name(p call.Person) string {
 	return p.Name
 }
 
-// idOf returns the pseudonym of a person or a response in the store.
+// idOf returns the pseudonym of a person, a call or a response in the store.
 func idOf(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
 }
 
-// InForce returns the names of what may refuse the calls of a person.
+// InForce returns the values that RefusedBy may have for calls of a person: the names of the quotas
+// with a limit, and with Refuse that of a failing store.
 func (b *Budget) InForce(p call.Person) (names []string) {
 	for _, c := range b.changes(p, change{use: oneOfEach()}) {
 		names = append(names, c.Name)
 	}
 	if b.Refuse && names != nil {
-		names = append(names, ofStore)
+		names = append(names, refusedByStore)
 	}
 	return names
 }
 
-// changes returns what a change does to each bucket that it is about.
+// changes returns what a change does to each bucket that it affects.
 func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 	if c.settles != "" {
-		list = append(list, endOf(c.settles))
+		list = append(list, endBucket(c.settles))
 	}
 	id := idOf(cmp.Or(person.ID, b.User))
-	own := (*b.people.Load())[person.ID]
+	personLimits := (*b.people.Load())[person.ID]
 	for _, q := range b.Limits.All() {
-		limit, replaced := own[q.Setting]
+		limit, replaced := personLimits[q.Setting]
 		if replaced {
 			q.Limit = limit
 		}
-		of := bucketChange{
+		bc := bucketChange{
 			Quota:   q,
 			key:     q.Name + ":",
 			limit:   int64(min(q.Limit, maxLimit)),
@@ -257,20 +262,20 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 			minute:  c.minute,
 		}
 
-		if q.Limit == 0 || of.use == 0 && of.reserve == 0 {
+		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {
 			continue
 		}
 		if q.unit == usd {
-			of.limit = max(millionths(q.Limit), 1)
+			bc.limit = max(millionths(q.Limit), 1)
 		}
 		if !q.ofAll {
-			of.key += id
-			of.name = b.name(person)
+			bc.key += id
+			bc.name = b.storedName(person)
 		}
-		if c.anyway {
-			of.need = -1 << 50 // less than any bucket has
+		if c.force {
+			bc.need = -1 << 50 // below the free units of any bucket, which may be negative
 		}
-		list = append(list, of)
+		list = append(list, bc)
 	}
 	return list
 }

@@ -9,64 +9,65 @@ import (
 // maxReply bounds a reply, in bytes.
 const maxReply = 4096
 
-// numbers is the line before the four of take.lua.
-const numbers = "*4\r"
+// scriptArray begins a reply of take.lua: an array of four numbers.
+const scriptArray = "*4\r"
 
-// replies is a connection that ends at a reply that the store cannot give. redigo allocates what a
-// length says before that much has come, and nests arrays as deep as the stream does. AUTH,
-// SELECT and errors have no length.
-type replies struct {
+// replyConn is a connection whose Read fails at a reply that its commands cannot have. Otherwise
+// redigo would allocate as much as a length in the reply says, before so much has come, and would
+// nest arrays as deep as the reply does. Replies to AUTH and SELECT and errors have no length.
+type replyConn struct {
 	net.Conn
-	form  form
-	size  int    // of the reply, in bytes
-	start []byte // of the current line, at most maxStart
+	form      replyForm
+	size      int    // of the present reply, in bytes
+	lineStart []byte // of the present line, at most maxStart bytes
 }
 
-// form is what the replies of a connection are.
-type form int
+// replyForm is which replies a connection may have.
+type replyForm int
 
 const (
-	ofScript form = iota
-	ofInfo
-	anyReply // of a command for operators
+	scriptReplies replyForm = iota // of take.lua
+	infoReplies                    // of INFO
+	anyReplies                     // of the commands of a report, which an operator starts
 )
 
-// maxStart is the length of the longest line that begins a reply, $9999\r.
+// maxStart is the length of $9999\r, the longest first line of a bulk string that is accepted.
 const maxStart = 6
 
-func (r *replies) Write(command []byte) (int, error) {
-	r.size = 0
-	return r.Conn.Write(command)
+func (c *replyConn) Write(command []byte) (int, error) {
+	c.size = 0
+	return c.Conn.Write(command)
 }
 
-func (r *replies) Read(p []byte) (int, error) {
-	n, err := r.Conn.Read(p)
+func (c *replyConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
 	for _, b := range p[:n] {
-		r.size++
+		c.size++
 		switch {
 		case b == '\n':
-			r.start = r.start[:0]
-		case len(r.start) < maxStart:
-			r.start = append(r.start, b)
+			c.lineStart = c.lineStart[:0]
+		case len(c.lineStart) < maxStart:
+			c.lineStart = append(c.lineStart, b)
 		}
-		if !r.fits(string(r.start)) {
+		if !c.accepts(string(c.lineStart)) {
 			return 0, errors.New("reading a reply: it is not one of the script")
 		}
 	}
 	return n, err
 }
 
-// fits reports whether a reply may have a line that starts so, and its size.
-func (r *replies) fits(start string) bool {
-	if r.form == anyReply {
+// accepts reports whether a reply may have a line with this start, and the size so far.
+func (c *replyConn) accepts(start string) bool {
+	if c.form == anyReplies {
 		return true
 	}
 	isArray := strings.HasPrefix(start, "*")
-	isText := strings.HasPrefix(start, "$")
-	if r.form == ofInfo {
+	isBulk := strings.HasPrefix(start, "$")
+	if c.form == infoReplies {
 		isLong := len(strings.TrimSuffix(start, "\r")) == maxStart
-		return !isArray && !(isText && isLong) && r.size <= 3*maxReply
+		return !isArray && !(isBulk && isLong) && c.size <= 3*maxReply
 	}
-	isOther := isArray && !strings.HasPrefix(numbers, start) && !strings.HasPrefix(start, numbers)
-	return !isOther && !isText && r.size <= maxReply
+	isOther := isArray && !strings.HasPrefix(scriptArray, start) &&
+		!strings.HasPrefix(start, scriptArray)
+	return !isOther && !isBulk && c.size <= maxReply
 }

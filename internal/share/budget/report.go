@@ -19,58 +19,60 @@ import (
 )
 
 const (
-	reportTime = 10 * time.Second // for all uses of the store
-	heaviest   = 20               // people in a report
-	batch      = 1000             // keys of a use
+	reportTime = 10 * time.Second // bounds a report with all its commands
+	maxPeople  = 20               // people in a report without a name
+	batchSize  = 1000             // keys that are read at once
 )
 
-// Entry is what a person, or all people, have used of a quota.
+// Entry is what a person, or all people together, have used of a quota.
 type Entry struct {
-	Name     string // of the person, as the log has it, or ID; "": all people
-	ID       string // half of the SHA-256 of the person's ID
-	Limit    string // in force, with its words
+	Name     string // name of the person as in the log, or the ID; "" for all people
+	ID       string // half of the SHA-256 of the person's ID; "" for all people
+	Limit    string // limit in force, with its unitWords
 	Used     string
 	Reserved string // for calls that run
 	Left     string
-	Full     time.Time // when nothing is used
+	Full     time.Time // when nothing is used any more
 
-	share float64 // of the limit that is used or reserved
+	share float64 // used or reserved part of the limit
 }
 
-// Report returns what a person has used, by quota; without a name what all people have used, and
-// the people who have used the most of a limit. A name is that of a token, an ID such as
-// token:alice or issuer and subject with a blank between, or one that the store has. The error is
-// of the store.
+// Report returns what a person has used, by quota. Without a name it returns what all people
+// together have used, and then the people who have used the most of a limit. A name is the name of
+// a token, an ID such as token:alice or issuer and subject with a blank between, or a name in the
+// store. The error is of the store.
 func (s *Store) Report(ctx context.Context, name string) (list []Entry, err error) {
 	err = s.query(ctx, func(r *report) {
 		if name != "" {
-			list = slices.Concat(r.people(r.named(name))...)
+			list = slices.Concat(r.people(r.idsByName(name))...)
 			return
 		}
-		people := r.people(r.ids(heaviest))
-		most := func(of []Entry) float64 {
+		people := r.people(r.topIDs(maxPeople))
+		maxShare := func(of []Entry) float64 {
 			return slices.MaxFunc(of, func(a, b Entry) int { return cmp.Compare(a.share, b.share) }).share
 		}
-		slices.SortStableFunc(people, func(a, b []Entry) int { return cmp.Compare(most(b), most(a)) })
-		people = people[:min(len(people), heaviest)]
+		slices.SortStableFunc(people, func(a, b []Entry) int {
+			return cmp.Compare(maxShare(b), maxShare(a))
+		})
+		people = people[:min(len(people), maxPeople)]
 		list = slices.Concat(append(r.people([]string{""}), people...)...)
 	})
 	return list, err
 }
 
-// Hint says what to do about an error of the store, or "".
+// Hint returns what to do about an error of the store, or "".
 func (s *Store) Hint(ctx context.Context, err error) string {
 	ctx, cancel := context.WithTimeout(ctx, useTime)
 	defer cancel()
 	return s.hint(ctx, err)
 }
 
-// Reset forgets what a person has used. The error is of the store, or says that the name is of
-// nobody, or of several people.
+// Reset forgets what a person has used. The error is of the store, or says that no person with this
+// name has used anything, or that several people have the name.
 func (s *Store) Reset(ctx context.Context, name string) error {
 	err := errors.New("nobody of this name has used anything")
 	failure := s.query(ctx, func(r *report) {
-		people := r.people(r.named(name))
+		people := r.people(r.idsByName(name))
 		if len(people) > 1 {
 			err = errors.New("several people have this name: write token:NAME, or issuer and subject")
 		}
@@ -87,20 +89,21 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 	return cmp.Or(failure, err)
 }
 
-// report is a connection for a report. After an error it does nothing.
+// report is a connection for Report and Reset. After the first error, do runs no more commands.
 type report struct {
 	*Store
 	conn redis.Conn
 	ctx  context.Context
-	now  int64 // of the store, in microseconds since 1970
-	err  error
+	now  int64 // time of the store, in microseconds since 1970
+	err  error // the first error
 }
 
-// query connects, and calls use.
-func (s *Store) query(ctx context.Context, use func(*report)) error {
+// query connects to the store, and calls run with a report. The error is that of the connection or
+// of a command.
+func (s *Store) query(ctx context.Context, run func(*report)) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()
-	conn, err := s.connect(ctx, s.url.Load(), anyReply)
+	conn, err := s.connect(ctx, s.url.Load(), anyReplies)
 	if err != nil {
 		return err
 	}
@@ -114,12 +117,12 @@ func (s *Store) query(ctx context.Context, use func(*report)) error {
 	now, err := redis.Int64s(r.do("TIME"))
 	if err == nil && len(now) == 2 {
 		r.now = now[0]*1e6 + now[1]
-		use(r)
+		run(r)
 	}
 	return cmp.Or(r.err, err)
 }
 
-// do runs a command.
+// do runs a command, unless there was an error before.
 func (r *report) do(command string, args ...any) (any, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -129,16 +132,17 @@ func (r *report) do(command string, args ...any) (any, error) {
 	return value, r.err
 }
 
-// quotas returns those of each person, or of all people.
+// quotas returns the quotas of each person, or those of all people.
 func (r *report) quotas(ofPerson bool) []Quota {
 	return slices.DeleteFunc(Limits{}.All(), func(q Quota) bool { return q.ofAll == ofPerson })
 }
 
-// ids returns those of so many people for each quota who have used the most; 0: of all people.
-func (r *report) ids(most int) []string {
+// topIDs returns, for each quota, the IDs of the n people whose buckets take the longest to be full;
+// if n is 0, the IDs of all people.
+func (r *report) topIDs(n int) []string {
 	ids := map[string]bool{}
 	for _, q := range r.quotas(true) {
-		list, _ := redis.Strings(r.do("ZREVRANGE", r.key(q.Name+":"), 0, most-1))
+		list, _ := redis.Strings(r.do("ZREVRANGE", r.key(q.Name+":"), 0, n-1))
 		for _, id := range list {
 			ids[id] = true
 		}
@@ -146,54 +150,55 @@ func (r *report) ids(most int) []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// named returns the IDs of people with a name.
-func (r *report) named(name string) []string {
+// idsByName returns the IDs of the people whom a name means: of the person with this ID, or else of
+// the holder of a token and of all people in the store with this name.
+func (r *report) idsByName(name string) []string {
 	exact := []string{idOf(name)}
 	if len(r.people(exact)) > 0 {
 		return exact
 	}
 
 	ids := []string{idOf(call.TokenHolder + name)}
-	for _, of := range r.people(r.ids(0)) {
-		if of[0].Name == name && of[0].ID != ids[0] {
-			ids = append(ids, of[0].ID)
+	for _, entries := range r.people(r.topIDs(0)) {
+		if entries[0].Name == name && entries[0].ID != ids[0] {
+			ids = append(ids, entries[0].ID)
 		}
 	}
 	return ids
 }
 
-// people returns what people have used, by their IDs; "": all people. Those who have used nothing
-// are not in it.
+// people returns the entries of each person with one of these IDs; the ID "" is all people. The
+// list does not contain people who have used nothing.
 func (r *report) people(ids []string) (list [][]Entry) {
-	for part := range slices.Chunk(ids, batch) {
+	for batch := range slices.Chunk(ids, batchSize) {
 		keys := []string{}
-		for _, id := range part {
+		for _, id := range batch {
 			for _, q := range r.quotas(id != "") {
 				keys = append(keys, q.Name+":"+id)
 			}
 		}
 		values := r.get(keys)
-		for _, id := range part {
-			var of []Entry
+		for _, id := range batch {
+			var entries []Entry
 			for _, q := range r.quotas(id != "") {
 				e, ok := r.entry(q, id, values[q.Name+":"+id])
 				if ok {
-					of = append(of, e)
+					entries = append(entries, e)
 				}
 			}
-			if len(of) > 0 {
-				list = append(list, of)
+			if len(entries) > 0 {
+				list = append(list, entries)
 			}
 		}
 	}
 	return list
 }
 
-// get returns the values of keys. A key that does not exist has none.
+// get returns the values of the keys that exist.
 func (r *report) get(keys []string) map[string]string {
 	values := map[string]string{}
 	for _, key := range keys {
-		_ = r.conn.Send("GET", r.key(key)) // Flush has the error, too
+		_ = r.conn.Send("GET", r.key(key)) // after an error ReceiveContext fails, too
 	}
 	_ = r.conn.Flush()
 	for _, key := range keys {
@@ -207,12 +212,12 @@ func (r *report) get(keys []string) map[string]string {
 	return values
 }
 
-// value matches that of a key; see take.lua.
-var value = text.Regexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
+// storedValue matches the value of a key; see take.lua.
+var storedValue = text.Regexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
-// entry reads the value of a key.
+// entry parses the value of a key. ok is false if it is not valid, or nothing is used or reserved.
 func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
-	m := value().FindStringSubmatch(stored)
+	m := storedValue().FindStringSubmatch(stored)
 	if m == nil {
 		return e, false
 	}
@@ -230,8 +235,8 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 		return e, false
 	}
 
-	s, running := s.until(r.now, b)
-	if s.used < 0 { // given back, and still reserved
+	s, running := s.advance(r.now, b)
+	if s.used < 0 { // SettleResponse has given back units that the call still reserves
 		running += int64(s.used)
 		s.used = 0
 	}
@@ -240,7 +245,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	return Entry{
 		Name:     text.Label(cmp.Or(m[5], id)),
 		ID:       id,
-		Limit:    q.unit.format(b.limit) + " " + q.words(),
+		Limit:    q.unit.format(b.limit) + " " + q.unitWords(),
 		Used:     q.unit.format(int64(math.Ceil(s.used))),
 		Reserved: q.unit.format(running),
 		Left:     q.unit.format(max(int64(float64(b.limit)-taken), 0)),

@@ -120,7 +120,7 @@ func TestSettleResponse(t *testing.T) {
 					for _, r := range replicas {
 						r.until(t, false)
 					}
-					time.Sleep(200 * time.Millisecond) // applyKept
+					time.Sleep(200 * time.Millisecond) // applyPending
 				}
 			}
 			for steps := range strings.FieldsSeq(tt.Steps) {
@@ -168,10 +168,10 @@ func TestGivenBack(t *testing.T) {
 		l := newLocal(time.Now)
 		at := func(c change) (used, running int64) {
 			b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
-			c.anyway = true
+			c.force = true
 			list := b.changes(alice, c)
 			l.apply(list)
-			s, running := l.buckets[list[0].key].until(time.Now().UnixMicro(), list[0])
+			s, running := l.buckets[list[0].key].advance(time.Now().UnixMicro(), list[0])
 			return int64(s.used), running
 		}
 		for _, tt := range []struct {

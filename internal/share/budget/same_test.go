@@ -28,9 +28,9 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 		use:     amount{calls: r.Int64N(3), tokens: r.Int64N(100_000), usd: r.Int64N(100_000)},
 		reserve: amount{tokens: r.Int64N(300_000), usd: r.Int64N(300_000)},
 		minute:  -r.Int64N(100) - 1,
-		anyway:  r.IntN(3) == 0,
+		force:   r.IntN(3) == 0,
 	}
-	if c.anyway {
+	if c.force {
 		c.use[calls] -= r.Int64N(4)
 		c.use[tokens] += r.Int64N(2_000_000) - 500_000
 		c.use[usd] += r.Int64N(2_000_000) - 500_000
@@ -81,8 +81,8 @@ func TestSame(t *testing.T) {
 
 		if !slices.Equal(got, []int64{
 			want.refused,
-			want.wait + int64(want.ofPerson),
-			want.used + int64(want.ofAll),
+			want.wait + int64(want.personShare),
+			want.used + int64(want.allShare),
 			want.minute,
 		}) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)

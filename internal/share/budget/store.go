@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	useTime   = 500 * time.Millisecond // for one use of the store, connecting included
-	probeTime = time.Second            // between two probes of a store that fails
-	maxUses   = 64                     // at once, each with a connection
-	maxKept   = 1000                   // of calls; what the others have reserved counts as used
+	useTime    = 500 * time.Millisecond // for one use of the store, connecting included
+	probeTime  = time.Second            // between two probes of a store that fails
+	maxUses    = 64                     // at once, each with a connection
+	maxPending = 1000                   // changes; what further calls have reserved counts as used
 )
 
 //go:embed take.lua
@@ -34,44 +34,47 @@ var takeSource string
 
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
-// storeURL matches the URLs of stores. It has no user without a password, who could be the
-// password. A prefix begins with a letter, so that it is not the version in key.
+// storeURL matches the URLs of stores. A user needs a password: a user alone could be a misplaced
+// password. A prefix begins with a letter, so that it cannot be the version in Store.key.
 var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
-// Store is a Valkey or Redis server. After an error it is not used until a probe succeeds. No use
-// is repeated: an error does not say whether the script ran.
+// Store is a Valkey or Redis server. After an error it fails: it is not used until a probe
+// succeeds. No use is repeated, as an error does not tell whether the script ran.
 type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Used, if not nil, is told of each use: how long it took, and whether the store fails since
-	// then. It may be set before the first use.
+	// Used, if not nil, is called after each use: took is how long the use took, fails whether the
+	// store began to fail with it. It may be set before the first use.
 	Used func(took time.Duration, fails bool)
 
-	roots   func(context.Context) (*x509.CertPool, error)
-	log     *slog.Logger
-	url     atomic.Pointer[url.URL]
-	pool    atomic.Pointer[redis.Pool]
-	uses    chan struct{} // that run; MaxActive and Wait of a pool panic if it is closed meanwhile
-	failing atomic.Int32  // 1: it fails
-	fresh   atomic.Bool   // it has not worked since SetURL
+	roots    func(context.Context) (*x509.CertPool, error)
+	log      *slog.Logger
+	url      atomic.Pointer[url.URL]
+	pool     atomic.Pointer[redis.Pool]
+	failing  atomic.Int32 // 1 while it fails
+	unprobed atomic.Bool  // no probe has succeeded since SetURL
 
-	meanwhile string // what holds while it fails
+	// uses holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if the
+	// pool is closed during a wait.
+	uses chan struct{}
 
-	mu   sync.Mutex // guards kept
-	kept []kept     // at most maxKept
+	whileFailing string // words for the log: which limits hold while it fails
+
+	mu      sync.Mutex      // guards pending
+	pending []pendingChange // at most maxPending
 }
 
-// kept is what the store gets when it works again: the end of a call, or what a call gives back
-// that the store may have taken.
-type kept struct {
+// pendingChange is what the store gets when it works again: the end of a call, or what a call gives
+// back that the store may have taken (giveBack).
+type pendingChange struct {
 	changes []bucketChange
-	start   *bucketChange // of the call that gives back; nil: of none
+	start   *bucketChange // start of the call that gives back; nil for the end of a call
 }
 
-// NewStore returns a Store, which needs a URL. roots returns those of TLS; nil: those of the
-// system.
+// NewStore returns a Store, which needs a URL before its first use. roots returns the root
+// certificates for TLS; a nil pool is that of the system.
 func NewStore(
 	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
 ) *Store {
@@ -81,7 +84,7 @@ func NewStore(
 		log:   log,
 		uses:  make(chan struct{}, maxUses),
 
-		meanwhile: "they are those of this replica",
+		whileFailing: "they are those of this replica",
 	}
 	s.pool.Store(&redis.Pool{})
 	return s
@@ -102,15 +105,15 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	}
 	s.url.Store(u)
 	s.renew(s.pool.Load())
-	s.fresh.Store(true)
+	s.unprobed.Store(true)
 	return u, nil
 }
 
-// Prefix returns what keeps the keys of a deployment apart, or "".
+// Prefix returns the prefix in the URL of a store, which keeps the keys of deployments apart, or "".
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
-// renew ends the connections of a pool, and reports whether it was the current one. Connections
-// also end after some minutes, because the name may have a new address.
+// renew closes a pool, and reports whether it was the current one: then a new pool replaces it.
+// Connections also end after some minutes, because the host of the URL may get a new address.
 func (s *Store) renew(pool *redis.Pool) bool {
 	_ = pool.Close()
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
@@ -123,11 +126,12 @@ func (s *Store) renew(pool *redis.Pool) bool {
 
 // dial connects to the store until ctx ends.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	return s.connect(ctx, s.url.Load(), ofScript)
+	return s.connect(ctx, s.url.Load(), scriptReplies)
 }
 
-// connect connects to a URL. redigo sees no TLS: the check of replies is above it.
-func (s *Store) connect(ctx context.Context, to *url.URL, f form) (redis.Conn, error) {
+// connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on
+// top of the replyConn, which has to see plain replies.
+func (s *Store) connect(ctx context.Context, to *url.URL, f replyForm) (redis.Conn, error) {
 	u := *to
 	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
@@ -137,12 +141,12 @@ func (s *Store) connect(ctx context.Context, to *url.URL, f form) (redis.Conn, e
 		if err == nil && secure {
 			conn, err = s.secure(ctx, conn, u.Hostname())
 		}
-		return &replies{Conn: conn, form: f}, err
+		return &replyConn{Conn: conn, form: f}, err
 	}
 	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
 }
 
-// secure begins TLS on a connection, which it closes after an error.
+// secure does the TLS handshake on a connection. After an error the connection is closed.
 func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
 	roots, err := s.roots(ctx)
 	if err != nil {
@@ -161,13 +165,13 @@ func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Co
 	return conn, nil
 }
 
-// outcome says whether the store has run the script.
+// outcome is whether the store has run the script.
 type outcome int
 
 const (
-	storeUnused outcome = iota // it was not asked, has refused, or cannot be reached
-	storeDone
-	storeUnsure // it was asked, and has not answered
+	storeUnused outcome = iota // no: it was not asked, returned an error, or could not be reached
+	storeDone                  // yes; a bucket may still have refused the changes
+	storeUnsure                // unknown: it was asked, and there is no valid reply
 )
 
 // Failing returns 1 while the store fails, and 0 otherwise or if there is none.
@@ -178,17 +182,18 @@ func (s *Store) Failing() int {
 	return int(s.failing.Load())
 }
 
-// probe is a change that no person notices.
+// probe is a change of a bucket that belongs to no person.
 var probe = []bucketChange{{key: "probe", limit: 3600, use: 1, minute: noMinute}}
 
-// Probe probes the store, if there is one, until ctx ends: once for each URL, and every second
-// while it fails. A probe writes: a store that is full or read-only answers others.
+// Probe probes the store, if there is one, until ctx ends: every second until the first success
+// after SetURL, and while the store fails. A probe writes, because a store that is full or
+// read-only still answers reads.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
-		if s.fresh.Load() || s.Failing() == 1 {
+		if s.unprobed.Load() || s.Failing() == 1 {
 			_, o := s.use(probe)
 			if o == storeDone {
-				s.works(ctx)
+				s.noteWorking(ctx)
 			}
 		}
 		select {
@@ -199,13 +204,14 @@ func (s *Store) Probe(ctx context.Context) {
 	}
 }
 
-// works notes that the store works.
-func (s *Store) works(ctx context.Context) {
+// noteWorking notes that a probe has succeeded. After the first one for a URL it checks the policy
+// of the store.
+func (s *Store) noteWorking(ctx context.Context) {
 	if s.failing.CompareAndSwap(1, 0) {
 		s.log.Info("the store of the limits works again")
-		s.applyKept()
+		s.applyPending()
 	}
-	if !s.fresh.CompareAndSwap(true, false) {
+	if !s.unprobed.CompareAndSwap(true, false) {
 		return
 	}
 	policy, drops := s.policy(ctx)
@@ -214,79 +220,83 @@ func (s *Store) works(ctx context.Context) {
 	}
 }
 
-// apply is use, if there is a store that works and something to take.
+// apply changes buckets of the store (use). It does nothing if there is no store, the store fails,
+// or there are no changes. It waits while maxUses uses run.
 func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 	if s == nil || s.Failing() == 1 || len(changes) == 0 {
 		return reply{}, storeUnused
 	}
-	s.uses <- struct{}{} // each use ends in useTime
+	s.uses <- struct{}{} // waits for at most useTime, after which each use ends
 	defer func() { <-s.uses }()
-	if s.Failing() == 1 { // meanwhile
+	if s.Failing() == 1 { // it began to fail during the wait
 		return reply{}, storeUnused
 	}
 	return s.use(changes)
 }
 
-// applyOrKeep notes the end of a call, if there is a store: now, or once it works again.
+// applyOrKeep applies the end of a call, if there is a store: now or, if the store is not used now,
+// when it works again.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	r, o = s.apply(end)
 	if o == storeUnused && len(end) > 0 && s != nil {
-		s.keep(kept{changes: end})
+		s.keep(pendingChange{changes: end})
 	}
 	return r, o
 }
 
-// giveBack undoes, once, what a call may have taken, once the store works again. name is that of
-// its start. The minute of the changes is negative: so many minutes after the start.
+// giveBack gives back what a call may have taken, once, when the store works again. name names the
+// start of the call (startBucket). The minute of the changes is negative: so many minutes after the
+// start.
 func (s *Store) giveBack(name string, changes []bucketChange) {
-	start := startOf(name)
-	start.use = byGiveBack
-	back := once(started, "back", name)
-	s.keep(kept{append([]bucketChange{back}, changes...), &start})
+	start := startBucket(name)
+	start.use = usedByGiveBack
+	back := onceBucket(started, "back", name)
+	s.keep(pendingChange{append([]bucketChange{back}, changes...), &start})
 }
 
-// keep keeps a change for applyKept.
-func (s *Store) keep(k kept) {
+// keep keeps a change for applyPending, unless there are too many.
+func (s *Store) keep(p pendingChange) {
 	s.mu.Lock()
-	if len(s.kept) < maxKept {
-		s.kept = append(s.kept, k)
+	if len(s.pending) < maxPending {
+		s.pending = append(s.pending, p)
 	}
 	s.mu.Unlock()
-	if s.Failing() == 0 { // it works again meanwhile
-		s.applyKept()
+	if s.Failing() == 0 { // it works again since p was made
+		s.applyPending()
 	}
 }
 
-// applyKept gives the store what it has missed. A call gives back only what the store has taken: if
-// it had not, start keeps it from taking the call later, from a connection that it has not read
-// yet.
-func (s *Store) applyKept() {
+// applyPending gives the store the changes that it has missed. A call gives back only what the
+// store has taken. If the store has not taken the call, the change of start makes it refuse the
+// call later, should it read that only now from an old connection.
+func (s *Store) applyPending() {
 	s.mu.Lock()
-	list := s.kept
-	s.kept = nil
+	list := s.pending
+	s.pending = nil
 	s.mu.Unlock()
-	for _, k := range list {
-		if k.start == nil {
-			s.applyOrKeep(k.changes)
+	for _, p := range list {
+		if p.start == nil {
+			s.applyOrKeep(p.changes)
 			continue
 		}
 
-		r, o := s.apply([]bucketChange{*k.start})
-		if r.refused == 1 && r.used == byCall { // it has taken the call, in the minute of the reply
-			changes := slices.Clone(k.changes)
+		r, o := s.apply([]bucketChange{*p.start})
+		if r.refused == 1 && r.used == usedByCall { // the store took the call, in minute r.minute
+			changes := slices.Clone(p.changes)
 			for i := range changes {
 				changes[i].minute = r.minute - changes[i].minute
 			}
 			_, o = s.apply(changes)
 		}
 		if o != storeDone {
-			s.keep(k)
+			s.keep(p)
 		}
 	}
 }
 
-// use runs take.lua. After an error the store fails, and all connections end: the server behind
-// them may have become read-only. That is not so if the URL has changed meanwhile.
+// use runs take.lua. After an error the store fails, and all connections are closed: the server
+// behind them may have become read-only. If SetURL has changed the URL in the meantime, the error
+// is not about the present store, which does not fail.
 func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
@@ -299,7 +309,7 @@ func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	}()
 
 	pool := s.pool.Load()
-	conn, _ := pool.GetContext(ctx) // an error is that of DoContext, too
+	conn, _ := pool.GetContext(ctx) // after an error DoContext returns it, too
 	defer conn.Close()
 	connected := conn.Err() == nil
 	r, err := s.run(ctx, conn, changes)
@@ -315,7 +325,7 @@ func (s *Store) use(changes []bucketChange) (reply, outcome) {
 		if hint != "" {
 			log = log.With("hint", hint)
 		}
-		log.Warn("the store of the limits fails: until it works, " + s.meanwhile)
+		log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
@@ -323,7 +333,7 @@ func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	return reply{}, storeUnused
 }
 
-// run runs take.lua. A redis.Error is the store's.
+// run runs take.lua on a connection. The error is a redis.Error if the store returned it.
 func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange) (r reply, err error) {
 	value, err := takeScript.DoContext(ctx, conn, s.arguments(changes)...)
 	if err != nil {
@@ -331,29 +341,29 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange
 	}
 	n, err := redis.Int64s(value, nil)
 	if err != nil {
-		return reply{}, errors.New(err.Error()) // not a refusal of the script
+		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
 	}
 	switch {
 	case len(n) != 4:
 	case n[0] == 0:
-		r = reply{ofPerson: share(n[1]), ofAll: share(n[2]), minute: n[3]}
+		r = reply{personShare: share(n[1]), allShare: share(n[2]), minute: n[3]}
 	default:
 		r = reply{refused: n[0], wait: n[1], used: n[2], minute: n[3]}
 	}
-	if !r.isOf(changes) {
+	if !r.answers(changes) {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 	return r, nil
 }
 
-// isOf reports whether a reply can be that of take.lua for these buckets.
-func (r reply) isOf(changes []bucketChange) bool {
+// answers reports whether take.lua can return this reply for these changes.
+func (r reply) answers(changes []bucketChange) bool {
 	fits := func(s share) bool {
 		used := 0 < s.thousandths() && s.thousandths() <= 8000
 		return s == 0 || used && 0 < s.bucket() && s.bucket() <= int64(len(changes))
 	}
 	if r.refused == 0 {
-		return fits(r.ofPerson) && fits(r.ofAll) && r.minute > 0
+		return fits(r.personShare) && fits(r.allShare) && r.minute > 0
 	}
 	if r.refused < 0 || r.refused > int64(len(changes)) {
 		return false
@@ -362,8 +372,9 @@ func (r reply) isOf(changes []bucketChange) bool {
 	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
 }
 
-// key returns the key of a name. The braces keep all keys in one slot of a cluster. The prefix of
-// the URL keeps deployments apart, and the number is the version of what keys hold.
+// key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
+// slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the version of the
+// format of values.
 func (s *Store) key(name string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()
@@ -373,7 +384,7 @@ func (s *Store) key(name string) string {
 	return namespace + Prefix(u) + ":3:" + name
 }
 
-// arguments are those of take.lua, the number of keys first.
+// arguments returns the arguments of take.lua, the number of keys first.
 func (s *Store) arguments(changes []bucketChange) []any {
 	keys := []any{len(changes)}
 	var values []any

@@ -245,7 +245,7 @@ func TestReplies(t *testing.T) {
 					go replyAll(server, said, size)
 					r := idleReplica(t, "redis://store", Options{})
 					r.Store.pool.Store(&redis.Pool{Dial: func() (redis.Conn, error) {
-						return redis.NewConn(&replies{Conn: client}, 0, 0), nil
+						return redis.NewConn(&replyConn{Conn: client}, 0, 0), nil
 					}})
 
 					var before, after runtime.MemStats

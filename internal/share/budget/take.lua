@@ -1,33 +1,37 @@
--- Uses units of buckets, and reserves some for calls that run: in all buckets, or in none if one has
--- less than it needs.
+-- Uses units of buckets, and reserves some for a call that runs. It changes all buckets, or none if
+-- one of them has fewer free units than the call needs. Package budget calls it; local.go has the
+-- same rules.
 --
--- KEYS are the buckets. A key holds how many units are used, when that was so, in microseconds of the
--- clock of this server, the limit in force, what is reserved until the end of a minute since 1970, and
--- the name of the person:
+-- KEYS are the buckets. The value of a key begins with the used units, the time since which they
+-- refill, in microseconds since 1970 on the clock of this server, and the limit in force. Then come
+-- the reserved units, each with the minute since 1970 at whose end they count as used, and the name
+-- of the person:
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
--- Used units refill evenly, and what is still reserved after its minute is used. What is given back
--- before its reservation counts as used may leave the used units below 0. A bucket without a key is full.
--- The key without the ID of its person is an index of IDs by the time at which their buckets are full: a
--- sorted set. ARGV has seven values for each bucket:
+-- Used units refill evenly: a bucket is full when none is used. Units that are still reserved after
+-- their minute count as used. The used units may be below 0 if a call gives back units before they
+-- count as used. A bucket without a key is full. A key without the ID of a person, such as day:, is
+-- an index: a sorted set of IDs by the time at which their buckets are full. ARGV has seven values
+-- for each bucket:
 --
---	period   in which a limit refills, in microseconds
+--	period   time in which a limit refills, in microseconds
 --	limit    units in a period
 --	need     units that must be free, else nothing is changed
---	use      units that are used, negative if they are given back
---	reserve  units for a call that runs, negative at its end
---	minute   until which they are reserved; if negative, so many minutes from now
+--	use      units that are used; negative if they are given back
+--	reserve  units that are reserved for a call that runs; negative at its end
+--	minute   until which they are reserved, since 1970; if negative, so many minutes from now
 --	name     of the person, or empty
 --
--- If buckets refuse, it returns the number of the one that refuses for the longest time, that time, or 0
--- if only calls that run are in the way, the units that are used of it, and the minute in which it was
--- last changed. If none refuses it returns 0, which bucket of a person has used the most of its limit,
--- which of all people, and the minute. Such a bucket is thousandths * 16 + number: how much of its limit
--- is used, and its place in KEYS.
-local maxUsed = 8 -- periods: a debt of seven
-local kept = 10 * 86400 -- seconds: longer than a bucket may take to be full
-local day = 86400000000
+-- It returns four numbers. If buckets refuse: the number of the bucket that refuses for the longest
+-- time; that time in microseconds, or 0 if only calls that run are in the way; the used units of
+-- this bucket; the minute in which it was last changed. If none refuses: 0; the fullest bucket of
+-- the person; the fullest bucket of all people; the minute until which units are reserved. A
+-- fullest bucket, with the largest used part of its limit, is that part in thousandths * 16 + its
+-- number; 0 if there is none. Numbers of buckets are places in KEYS, from 1 on.
+local maxUsed = 8 -- periods: a bucket may owe seven
+local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to be full
+local day = 86400000000 -- microseconds
 
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
@@ -47,10 +51,10 @@ for i, key in ipairs(KEYS) do
 	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)([ %d:]*)')
 	number, at = tonumber(number), tonumber(at)
 	local running, over = 0, 0
-	if number ~= nil and number == number and at < now + b.period then -- else it is wrong
+	if number ~= nil and number == number and at < now + b.period then -- else the value is wrong
 		for minute, units in string.gmatch(rest, ' (%d+):(%d+)') do
 			local left = tonumber(minute) * 60000000 - now
-			if left <= 0 then -- the call has not ended: its process has
+			if left <= 0 then -- the process has ended before the end of its call
 				over = over + tonumber(units)
 			elseif left < 2 * day then
 				b.reserved[tonumber(minute)] = tonumber(units)
@@ -63,7 +67,7 @@ for i, key in ipairs(KEYS) do
 		b.used = math.min(math.max(number + over - refilled, least), maxUsed * b.limit)
 	end
 	b.least = math.min(b.used, 0)
-	if b.reserve == 0 then -- it gives back what the call of another process has still reserved
+	if b.reserve == 0 then -- may give back units that the call of another process still reserves
 		b.least = 0 - running
 	end
 
@@ -84,13 +88,13 @@ for i, key in ipairs(KEYS) do
 	minute = b.minute
 	if minute < 0 then
 		minute = math.ceil(now / 60000000) - minute
-	elseif b.reserve < 0 and minute * 60000000 <= now then -- it counts as used
+	elseif b.reserve < 0 and minute * 60000000 <= now then -- these count as used already
 		b.use = b.use + b.reserve
 	end
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
 
-	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: it is of all people, or of none
+	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: not the bucket of one person
 	local share = math.floor(b.used / b.limit * 1000)
 	if share > 0 and id then
 		ofPerson = math.max(ofPerson, share * 16 + i)
@@ -116,7 +120,7 @@ for i, key in ipairs(KEYS) do
 	else
 		redis.call('DEL', key)
 	end
-	if id then -- pcall: an account without these commands has the limits all the same
+	if id then -- pcall: for an account without these commands only the index is missing
 		redis.pcall('ZADD', index, now + left, id)
 		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
 		redis.pcall('EXPIRE', index, kept)
