@@ -1,15 +1,15 @@
 // Package pacer lets people share the rate limit of an API. A Pacer decides when a request may go
-// out, from when the API refused and accepted earlier requests, and makes none itself.
+// out, by when the API refused and accepted earlier requests. It sends no requests itself.
 //
 // An API does not say how many requests it accepts. So no call waits until the API refuses a
-// request of its person. From then on the calls of the person wait in a queue, which sends one
-// request after each gap. The gap is an experiment that goes on all the time: an accepted request
-// makes it shorter, a refused one longer. People take turns in the queue, and a person whose
-// requests are accepted does not wait in it.
+// request of its person. From then on the calls of the person wait in a queue, which lets one
+// request out after each gap. The queue looks for the shortest gap that the API accepts: an accepted
+// request makes the gap shorter, a refused one longer. People take turns in the queue. A person
+// whose requests are all accepted does not wait in it.
 //
 // For example, a call of a person sends a request, which the API refuses after 10 ms. The API asks
-// for a wait of 1.5 s. Two more calls of the person come at 20 ms and 30 ms, and each later request
-// is accepted within 10 ms:
+// for a wait of 1.5 s. Two more calls of the person come at 20 ms and 30 ms. Each later request is
+// accepted within 10 ms:
 //
 //	0 ms      request of the first call
 //	1,510 ms  its second request, after the wait that the API asked for
@@ -31,23 +31,23 @@ import (
 const (
 	firstGap = time.Second / 3
 	minGap   = 10 * time.Millisecond
-	maxGap   = 20 * time.Second // if a longer one does not help, the calls that wait share it
+	maxGap   = 20 * time.Second // divided among the waiting calls if a longer gap does not help
 
 	firstPause    = 500 * time.Millisecond // of a call or a person; each further refusal doubles it
-	maxPause      = 8 * time.Second        // also of the queue, where the API asks for one
-	maxQueuePause = 4 * time.Second        // that refusals in a row lead to
+	maxPause      = 8 * time.Second        // of a call or a person, and of the queue if the API asks
+	maxQueuePause = 4 * time.Second        // of the queue after refusals in a row
 
-	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
-	limitMemory = time.Minute // without a refusal and without a waiting call a limit is forgotten
-	reportEvery = time.Second // how often a waiting call looks how many calls are ahead
+	maxVerdict  = time.Second // after it a request without a refusal counts as accepted
+	limitMemory = time.Minute // without a refusal and a waiting call, until a limit is forgotten
+	reportEvery = time.Second // between two looks of a waiting call at how many calls are ahead
 )
 
 // Pacer lets the calls of one model share the API's rate limit. A Pacer is safe for concurrent use.
 //
 // The requests of a person go out at once until the API refuses one of them. From then on the
-// person is limited, and the calls wait in a queue that the limited people share. The queue sends
-// one request after each gap. Points in time are durations since begin. While the lock is free,
-// this holds:
+// person is limited: the calls of the person wait in a queue that all limited people share. The
+// queue lets one request out after each gap. Points in time are durations since epoch. Whenever the
+// lock is free, this holds:
 //
 //   - A call is in the queue exactly while it waits for its turn.
 //   - The people in the map are limited. Each has a waiting call, or was refused or had a call that
@@ -55,51 +55,51 @@ const (
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
-	mu     sync.Mutex
-	begin  time.Time          // a minute before the first call, so that 0 is no recent time
-	people map[string]*person // by ID
-	queue  queue.Queue        // of limited people
+	mu     sync.Mutex         // guards the fields below and all tickets, see lock
+	epoch  time.Time          // a minute before New, so that a zero time is not recent
+	people map[string]*person // limited people, by ID
+	queue  queue.Queue        // calls of limited people
 	timer  *time.Timer        // nil until the first refusal
 
-	gap        time.Duration // between two requests of the queue; 0: the limit is not known
-	next       time.Duration // when the queue may send its next request
-	queuePause time.Duration // after the last refusal that counted; 0: a request was accepted since
-	refused    time.Duration // when the last refusal came
-	slowest    time.Duration // longest time from a request to its refusal; 0: no limit is known
+	gap        time.Duration // between two requests of the queue; 0 while the limit is not known
+	nextSend   time.Duration // when the queue may let its next request out
+	queuePause time.Duration // after the last refusal that counted; 0 once a request is accepted
+	refusedAt  time.Duration // when the last refusal came
+	slowest    time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
 // person is the state of a limited person.
 type person struct {
-	latest      *Ticket       // whose request was sent last
-	refused     time.Duration // when the last refusal came
-	left        time.Duration // when a call last gave up waiting
-	refusals    int           // of requests of the queue, since the last accepted request
-	personPause time.Duration // after a refusal, from the second one on
+	latest      *Ticket       // the call whose request was sent last
+	refusedAt   time.Duration // when the last refusal came
+	gaveUpAt    time.Duration // when a call last gave up waiting
+	refusals    int           // of requests from the queue, since the last accepted request
+	personPause time.Duration // from the last refusal to the next request; 0 until the second one
 }
 
-// Ticket is a call with all its attempts, which follow each other. Its methods are called one after
-// another: Wait, and then Accepted, Refused or Undecided. Refused or Undecided may also follow
-// Accepted, if the API's answer fails after its header.
+// Ticket is a call with all its attempts, one after another. For each attempt Wait is called, and
+// then Accepted, Refused or Undecided. Refused or Undecided may also follow Accepted, if the
+// response fails after its header.
 type Ticket struct {
 	pacer     *Pacer
 	place     queue.Place
-	last      bool          // the next request is the last one
-	callPause time.Duration // after the last refusal that named no time
+	isLast    bool          // the next request is the last attempt of the call
+	callPause time.Duration // after the last refusal that named no wait
 
-	sent    time.Duration
-	verdict *time.Timer // accepts the request; nil: no request is undecided
+	sent    time.Duration // when the last request went out
+	verdict *time.Timer   // accepts the last request later; nil if the request is decided
 }
 
 // New returns a Pacer without a limit.
 func New() *Pacer {
 	return &Pacer{
-		begin:  time.Now().Add(-limitMemory),
+		epoch:  time.Now().Add(-limitMemory),
 		people: map[string]*person{},
 		queue:  queue.Queue{ByTurns: true},
 	}
 }
 
-// Ticket returns a ticket for a call of a person.
+// Ticket returns a ticket for a call of the person with an ID.
 func (p *Pacer) Ticket(person string) *Ticket {
 	t := &Ticket{pacer: p}
 	t.place = queue.Place{Person: person, Call: t}
@@ -113,20 +113,21 @@ func (p *Pacer) Waiting() int {
 	return p.queue.Len()
 }
 
-// Wait returns when the call may send its next request. The last request of a call goes out four
-// gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
-// calls are ahead, first at once and then when the number has changed.
+// Wait waits until the call may send its next request. If that is the last attempt of the call, the
+// request goes out four gaps later, when the API is more likely to accept it. During the wait, Wait
+// calls report, unless that is nil, with how many calls are ahead: at once, and when the number
+// changes.
 //
-// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. Wait returns
-// nil if the turn comes as ctx ends: the turn is taken, and a caller that does not use it calls
-// Undecided.
+// If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. If the turn
+// comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
+// request calls Undecided.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	turn := t.enter(last)
 	if turn == nil {
 		return nil
 	}
 	select {
-	case <-turn: // at once
+	case <-turn: // the turn came at once: nothing to report
 		return nil
 	default:
 	}
@@ -157,18 +158,18 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 	}
 }
 
-func (p *Pacer) now() time.Duration { return time.Since(p.begin) }
+func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// lock locks the pacer for an event. A minute without a refusal and without a waiting call ends the
-// limit of a person, and the end of the last limit that of the gap.
+// lock locks the pacer for an event, and forgets what is old. A person without a refusal and a
+// waiting call for a minute is not limited any more. If no person is limited, the gap is forgotten.
 func (p *Pacer) lock() {
 	p.mu.Lock()
 	p.queue.Forget()
 	now := p.now()
-	for name, owner := range p.people {
-		waits := len(p.queue.Waiting[name]) > 0
-		if !waits && now-max(owner.refused, owner.left) >= limitMemory {
-			delete(p.people, name)
+	for id, owner := range p.people {
+		waits := len(p.queue.Waiting[id]) > 0
+		if !waits && now-max(owner.refusedAt, owner.gaveUpAt) >= limitMemory {
+			delete(p.people, id)
 		}
 	}
 	if len(p.people) == 0 {
@@ -178,14 +179,15 @@ func (p *Pacer) lock() {
 	}
 }
 
-// unlock ends an event: it sends the requests that are due, and sets the timer for what is next.
+// unlock ends an event: it lets the requests out that are due, sets the timer for the next one, and
+// unlocks the pacer.
 func (p *Pacer) unlock() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
 		t, due := p.nextLocked()
 		delay := due - p.now()
 		switch {
-		case t != nil && delay <= 0: // t is nil if no call is ready; then delay may be below 0, too
+		case t != nil && delay <= 0: // if no call is ready, t is nil, and delay may also be negative
 			p.releaseLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, func() {
@@ -206,7 +208,7 @@ func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 	p.lock()
 	defer p.unlock()
 
-	t.last = last
+	t.isLast = last
 	if p.people[t.place.Person] != nil {
 		return p.queue.Enter(&t.place)
 	}
@@ -222,27 +224,28 @@ func (t *Ticket) leave() bool {
 
 	left := p.queue.Leave(&t.place)
 	if left {
-		p.people[t.place.Person].left = p.now()
+		p.people[t.place.Person].gaveUpAt = p.now()
 	}
 	return left
 }
 
-// ahead returns how many calls are ahead of a waiting one.
+// ahead returns how many calls are ahead of this waiting call.
 func (t *Ticket) ahead() int {
 	t.pacer.lock()
 	defer t.pacer.unlock()
 	return t.pacer.queue.Ahead(&t.place)
 }
 
-// Undecided notes that the request ended in some other way than with a 2xx or a refusal.
+// Undecided notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
 func (t *Ticket) Undecided() {
 	t.pacer.lock()
 	defer t.pacer.unlock()
 	t.decideLocked()
 }
 
-// sendLocked lets the request of t go out. Without a refusal in twice the time that a refusal
-// takes, the request counts as accepted: a plain answer sends its headers at its end.
+// sendLocked lets the request of t out. If no refusal comes within twice the time that the slowest
+// refusal took, the request counts as accepted: a response that is not streamed has its header only
+// at its end.
 func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
@@ -250,11 +253,11 @@ func (t *Ticket) sendLocked() {
 	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
 }
 
-// Accepted notes that the request was answered with a 2xx.
+// Accepted notes that the API answered the request with a 2xx.
 func (t *Ticket) Accepted() { t.accept(t.sent) }
 
-// accept notes that the request that was sent at this time counts as accepted, if it is undecided.
-// The acceptance ends the refusals of the person and shortens the gap.
+// accept notes that the request that was sent at this time is accepted, unless it is decided
+// already. That ends the refusals in a row of the person, and shortens the gap.
 func (t *Ticket) accept(sent time.Duration) {
 	p := t.pacer
 	p.lock()
@@ -266,17 +269,17 @@ func (t *Ticket) accept(sent time.Duration) {
 	t.decideLocked()
 	owner := p.people[t.place.Person]
 	if owner == nil {
-		return // a request without a limit says nothing about the queue
+		return // the person is not limited: the request says nothing about the queue
 	}
 	owner.refusals = 0
 	owner.personPause = 0
-	if sent > p.refused && p.gap > 0 { // else sent before the gap changed
+	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
 }
 
-// decideLocked ends the time in which the request of t is undecided, if there is one.
+// decideLocked notes that the last request of t is decided.
 func (t *Ticket) decideLocked() {
 	if t.verdict != nil {
 		t.verdict.Stop()
@@ -285,7 +288,8 @@ func (t *Ticket) decideLocked() {
 }
 
 // Refused notes that the API refused the request with a 429. retryAfter is the wait that the API
-// asks for, or 0. Refused returns how long this call has to wait. The queue may wait less.
+// asks for, or 0. Refused returns how long this call has to wait before its next attempt. Other
+// calls of the queue may go out earlier.
 func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	p := t.pacer
 	p.lock()
@@ -311,34 +315,35 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 		owner.refusals++
 	}
 	t.slowDownLocked(owner, retryAfter)
-	later := owner.personPause == 0 || t.sent > owner.refused // else both requests were on their way
-	if owner.refusals > 1 && later {
+	// A request that was sent before the last refusal does not lengthen the pause.
+	isLater := owner.personPause == 0 || t.sent > owner.refusedAt
+	if owner.refusals > 1 && isLater {
 		owner.personPause = nextPause(owner.personPause)
 	}
-	owner.refused = now
-	p.refused = now
+	owner.refusedAt = now
+	p.refusedAt = now
 	return wait
 }
 
-// slowDownLocked makes the queue slower after a refusal. The first refusal starts the queue. A
-// later refusal counts if the queue sent the request after the last refusal: the gap becomes longer
-// if calls wait, but not because of a person who was refused twice before and may have a limit of
-// their own. Then the queue makes a pause. If the request after the pause is refused too, a longer
-// gap may not help: the next pause becomes longer in its place. The queue also waits as long as the
-// API asks for, up to maxPause.
+// slowDownLocked makes the queue slower after a refusal. The first refusal starts the queue, with
+// firstGap. A later refusal counts only if the request came from the queue and was sent after the
+// last refusal. Then the queue makes a pause, and its gap becomes longer if calls wait. The gap
+// stays if the person was refused twice in a row before: this person may have a limit of their own.
+// If the request after a pause is refused too, a longer gap may not help: then the pause becomes
+// longer instead. The queue also waits as long as the API asks for, up to maxPause.
 func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
 	case p.gap == 0:
 		p.gap = firstGap
 
-	case !t.place.HasWaited() || t.sent <= p.refused:
+	case !t.place.HasWaited() || t.sent <= p.refusedAt:
 		return
 
 	case p.queuePause > 0:
-		most := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
-		p.gap = min(p.gap, most)
-		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, most*3, maxQueuePause))
+		longest := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
+		p.gap = min(p.gap, longest)
+		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longest*3, maxQueuePause))
 
 	default:
 		if owner.refusals <= 2 && p.queue.Len() > 0 {
@@ -348,47 +353,48 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	}
 
 	if retryAfter%time.Second == 0 {
-		retryAfter -= time.Second // it may be rounded up
+		retryAfter -= time.Second // whole seconds may be rounded up
 	}
-	p.next = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
+	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
+// nextPause returns the pause after a further refusal: firstPause, then twice the last pause.
 func nextPause(pause time.Duration) time.Duration {
 	return min(max(firstPause, 2*pause), maxPause)
 }
 
-// releaseLocked lets a waiting call send its request.
+// releaseLocked ends the wait of a call: its request goes out.
 func (p *Pacer) releaseLocked(t *Ticket) {
 	t.sendLocked()
-	p.next = t.sent + p.gap
+	p.nextSend = t.sent + p.gap
 	p.people[t.place.Person].latest = t
 	p.queue.Go(&t.place)
 }
 
-// nextLocked returns the next call of the queue and when it may go out. Next is the person who was
-// served longest ago, among those who have a call that is ready; of a person, the first such call.
-// After a second refusal the person sends one request at a time, each after a pause. If no call is
-// ready, nextLocked returns nil and when to look again.
+// nextLocked returns the next call of the queue and when it may go out. Of the people with a call
+// that is ready, the person who sent a request longest ago is next, with the first ready call. With
+// a personPause, a person sends one request at a time, each after the pause. If no call is ready,
+// nextLocked returns nil and when to look again.
 func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
 	var next *Ticket
-	var served time.Duration
-	again := now + limitMemory // to forget
-	for name, calls := range p.queue.Waiting {
-		owner := p.people[name]
+	var sent time.Duration         // when the person of next last sent a request
+	lookAgain := now + limitMemory // at the latest, so that lock forgets the limits
+	for id, calls := range p.queue.Waiting {
+		owner := p.people[id]
 		if owner.personPause > 0 && owner.latest.verdict != nil {
-			continue // one request at a time
+			continue // the last request is undecided: one at a time
 		}
 
 		for _, place := range calls {
-			ready := max(place.Ready, owner.refused+owner.personPause)
+			ready := max(place.Ready, owner.refusedAt+owner.personPause)
 			if ready > now {
-				again = min(again, ready)
+				lookAgain = min(lookAgain, ready)
 				continue
 			}
-			if next == nil || owner.latest.sent < served {
+			if next == nil || owner.latest.sent < sent {
 				next = place.Call.(*Ticket)
-				served = owner.latest.sent
+				sent = owner.latest.sent
 			}
 			break
 		}
@@ -396,9 +402,9 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 
 	switch {
 	case next == nil:
-		return nil, again
-	case next.last: // there is more room later
-		return next, max(p.next, next.place.Ready) + 4*p.gap
+		return nil, lookAgain
+	case next.isLast: // see Wait
+		return next, max(p.nextSend, next.place.Ready) + 4*p.gap
 	}
-	return next, p.next
+	return next, p.nextSend
 }

@@ -1,6 +1,7 @@
-// Package people counts what each person who uses the server takes, and bounds that.
+// Package people counts the requests, bytes and running calls of each person and of all people, and
+// bounds them.
 //
-//	people.go   Registry: what people have taken
+//	people.go   Registry: what people hold
 //	requests.go requests and their bytes
 //	slots.go    the calls that run at a time
 package people
@@ -12,31 +13,32 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
-// Bounds are those of what people take.
+// Bounds are the bounds of a Registry.
 type Bounds struct {
-	// MaxCalls bounds the calls that run at the same time; others wait. Twice as many requests are
-	// accepted at the same time. 0: 256.
+	// MaxCalls bounds the calls that run at the same time; further calls wait. Twice as many
+	// requests are accepted at the same time. 0 is 256.
 	MaxCalls int
 
-	PerPerson func() int // the same for one person; 0, and nil: no bound
+	// PerPerson returns the same bound for one person; 0 is no bound. It may be nil, for no bound.
+	PerPerson func() int
 }
 
-// Registry counts what people take. A person who has taken nothing has no entry.
+// Registry counts what people hold. A person who holds nothing has no entry.
 type Registry struct {
 	Bounds Bounds
 
 	mu     sync.Mutex         // guards the fields below
-	people map[string]holding // by ID
-	all    holding            // the sum
-	queue  queue.Queue        // for slots
-	empty  chan struct{}      // of Close, nil before it
+	people map[string]holding // by ID of the person
+	all    holding            // the sum of people
+	queue  queue.Queue        // calls that wait for a slot
+	empty  chan struct{}      // made by Close, and closed when no requests are left
 }
 
-// holding is what a person has taken, or all people.
+// holding is what a person holds, or all people together.
 type holding struct {
 	requests int
-	bytes    int // of the requests
-	calls    int // that run
+	bytes    int // of the bodies of these requests
+	calls    int // that run, each in a slot
 }
 
 func (h holding) plus(more holding) holding {
@@ -55,7 +57,7 @@ func New(b Bounds) *Registry {
 	}
 }
 
-// addLocked adds to what a person has taken, by ID.
+// addLocked adds to what the person with an ID holds.
 func (r *Registry) addLocked(id string, more holding) {
 	r.all = r.all.plus(more)
 	r.people[id] = r.people[id].plus(more)

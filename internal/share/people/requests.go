@@ -5,9 +5,11 @@ import (
 	"fmt"
 )
 
-const maxBytes = 64 << 20 // of all requests at a time; a quarter of one person, if people have a bound
+// maxBytes bounds the bytes of all requests at a time. If people have a bound, one person may have a
+// quarter of it.
+const maxBytes = 64 << 20
 
-// Busy is why a request is refused that may be sent again later.
+// Busy is the error of a request that is refused now and may be sent again later.
 type Busy struct {
 	Reason string // for metrics and logs
 	text   string
@@ -17,20 +19,21 @@ func (b *Busy) Error() string {
 	return b.text
 }
 
-// ErrClosed refuses requests after Close.
+// ErrClosed is the error of requests after Close.
 var ErrClosed = &Busy{"shutting down", "shutting down"}
 
-// TakeRequest adds a request to those of a person, by ID, if the limits of the person and of all
-// people allow it. The error is a *Busy.
+// TakeRequest counts a request of the person with an ID, if the limits of the person and of all
+// people allow it. The error is a *Busy. Return gives the request back.
 func (r *Registry) TakeRequest(id string) error {
 	return r.take(id, holding{requests: 1})
 }
 
-// TakeBytes is TakeRequest for bytes of a request.
+// TakeBytes is TakeRequest for n bytes of a request.
 func (r *Registry) TakeBytes(id string, n int) error {
 	return r.take(id, holding{bytes: n})
 }
 
+// take adds to what a person holds, unless that is more than a limit allows.
 func (r *Registry) take(id string, more holding) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,41 +50,43 @@ func (r *Registry) take(id string, more holding) error {
 	return err
 }
 
-// check returns an error if the requests are more than mostCalls that run and as many that wait, or
-// the bytes more than mostBytes. The error names whose limit that is. Without mostCalls there is no
-// limit.
-func check(h holding, mostCalls, mostBytes int, reason, whose string) error {
+// check returns a *Busy if there are more than 2*maxCalls requests, since as many calls may wait as
+// run, or more than maxBytes bytes. reason and whose say whose limit this is. If maxCalls is 0 there
+// is no limit.
+func check(h holding, maxCalls, maxBytes int, reason, whose string) error {
 	switch {
-	case mostCalls == 0:
+	case maxCalls == 0:
 		return nil
-	case h.requests > 2*mostCalls:
+	case h.requests > 2*maxCalls:
 		return &Busy{reason, fmt.Sprintf(
-			"too many calls: at most %d of %s run at a time, and as many wait", mostCalls, whose)}
-	case h.bytes > mostBytes:
+			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
+	case h.bytes > maxBytes:
 		return &Busy{"bytes", fmt.Sprintf(
-			"too many bytes: %s have at most %d MiB at a time", whose, mostBytes>>20)}
+			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
 	}
 	return nil
 }
 
-// Return gives back a request of a person, and its bytes.
+// Return gives back a request of a person and its bytes, when the request has ended.
 func (r *Registry) Return(id string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.addLocked(id, holding{requests: -1, bytes: -bytes})
-	r.emptyLocked()
+	r.closeIfEmptyLocked()
 }
 
-// Close lets in no further request. The channel is closed when those before it have ended.
+// Close makes TakeRequest return ErrClosed. The channel is closed when the requests from before
+// have ended.
 func (r *Registry) Close() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.empty = make(chan struct{})
-	r.emptyLocked()
+	r.closeIfEmptyLocked()
 	return r.empty
 }
 
-func (r *Registry) emptyLocked() {
+// closeIfEmptyLocked closes the channel of Close if no requests are left.
+func (r *Registry) closeIfEmptyLocked() {
 	if r.empty != nil && r.all.requests == 0 {
 		close(r.empty)
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
-// Acquire waits until a call may run: its person runs fewer calls than the bound, and all people
-// fewer than theirs. Next is the first call whose person may run another one. end gives the slot
-// back.
-func (r *Registry) Acquire(ctx context.Context, c *call.Call) (end func(), err error) {
+// Acquire waits for a slot, in which a call runs. A call gets one when all people run fewer calls
+// than MaxCalls and its person fewer than PerPerson. The first waiting call whose person may run
+// another call is next. release gives the slot back. If ctx or c.WaitUntil ends the wait, err is the
+// cause, and c.Ahead is how many calls were ahead.
+func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
 	p := &queue.Place{Person: c.Person.ID}
@@ -21,7 +22,7 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (end func(), err e
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		ahead := r.queue.Ahead(p)
-		if r.queue.Leave(p) { // else the turn has just come
+		if r.queue.Leave(p) { // else the call has just got its slot
 			c.Ahead = ahead
 			return nil, context.Cause(ctx)
 		}
@@ -35,7 +36,7 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (end func(), err e
 	}, nil
 }
 
-// enter puts a call into the queue, and returns its turn.
+// enter puts a call into the queue. The channel is closed when the call gets its slot.
 func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +44,7 @@ func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
 	return r.queue.Enter(p)
 }
 
-// serveLocked gives slots to the calls that are next.
+// serveLocked gives free slots to the calls that are next.
 func (r *Registry) serveLocked() {
 	most := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls) // of a person
 	for r.all.calls < r.Bounds.MaxCalls {

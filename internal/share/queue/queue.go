@@ -1,12 +1,12 @@
 // Package queue keeps the places of calls that wait. The user of a queue decides which call goes
 // next, and when: package people for slots, package pacer for the rate limit.
 //
-// Each call that waits has a place, which is a number. Clients end calls that wait long, and people
+// Each call that waits has a place with a number. Clients end calls that wait long, and people then
 // ask again. So the place of a call that gives up is kept for a minute, and the next call of the
-// person gets it: a person who asks again is not last.
+// person gets it. Otherwise a person who asks again would be last.
 //
-// For example, two calls of alice wait, and calls of bob and carol. The call of bob gives up, and
-// bob asks again. The numbers are the calls ahead, where the first call to come is the first to go:
+// For example, two calls of alice wait, one of bob and one of carol. The call of bob gives up, and
+// bob asks again. The numbers are the calls ahead, if the first call to come is the first to go:
 //
 //	place                         1      2    3      4      5
 //	call of                       alice  bob  alice  carol
@@ -15,8 +15,8 @@
 //	bob asks again after 40 s     0      1    2      3
 //	or bob asks again after 70 s  0           1      2      3
 //
-// Where people take turns, the second call of alice waits for the first call of each person: 3
-// calls are ahead of it, and 0 of each first call.
+// If people take turns, the second call of alice waits for the first call of each person: 3 calls
+// are ahead of it. No call is ahead of the first call of a person, as far as that is known.
 package queue
 
 import (
@@ -27,33 +27,33 @@ import (
 // keepTime is for how long the place of a call that gave up is kept.
 const keepTime = time.Minute
 
-// Queue has the calls that wait, and the places that are kept. No two places have the same number.
-// The zero value is an empty Queue. The lock of its user guards a Queue and its places.
+// Queue holds the calls that wait, and the places that are kept. No two places have the same number.
+// The zero value is an empty Queue. The user of a Queue guards it and its places with a lock.
 type Queue struct {
-	// ByTurns is whether people take turns. false: the first call to come is the first to go. Only
-	// Ahead depends on that.
+	// ByTurns is whether people take turns; else the first call to come is the first to go. Only
+	// Ahead depends on it.
 	ByTurns bool
 
-	// Waiting has the waiting calls of each person, by ID, in the order of their numbers. A person
-	// without one has no entry.
+	// Waiting holds the waiting calls by the ID of their person, in the order of their numbers. A
+	// person without a waiting call has no entry.
 	Waiting map[string][]*Place
 
-	kept []*Place // of calls that gave up, in the order of their numbers
-	last int      // number of the last new place
+	kept       []*Place // places of calls that gave up, in the order of their numbers
+	lastNumber int      // number of the last new place
 }
 
-// Place is the place of a call, which waits before each of its attempts.
+// Place is the place of a call. The call may wait more than once, such as before each attempt.
 type Place struct {
-	Person string // by ID
-	Call   any    // what the user of the queue needs
-	Number int    // in the order of the first waits; 0: the call has not waited
+	Person string // ID of the person
+	Call   any    // for the user of the queue
+	Number int    // in the order in which calls first waited; 0 before the first wait
 
-	// Ready is when the call may go at the earliest, on a clock of the user; 0: at once. The call
-	// that gets a kept place gets its Ready, too.
+	// Ready is when the call may go at the earliest, on the user's clock; 0 is at once. A call that
+	// gets a kept place also gets its Ready.
 	Ready time.Duration
 
-	turn chan struct{} // of the last wait
-	left time.Time     // when the call gave up
+	turn   chan struct{} // closed by Go at the end of the present wait
+	leftAt time.Time     // when the call gave up
 }
 
 // HasWaited reports whether the call has ever been in the queue.
@@ -62,9 +62,9 @@ func (p *Place) HasWaited() bool {
 }
 
 // Enter puts a call into the queue, and returns the turn of this wait: a channel that Go closes. A
-// call that has waited before is back at its place. A call without Ready gets the first place that
-// is kept for its person. Any other call gets a new place, the last one. A call that gave up does
-// not enter again.
+// call that has waited before gets its old place. Another call with Ready 0 gets the first place
+// that is kept for its person, if there is one. Any other call gets a new place, behind all others.
+// A call that gave up must not enter again.
 func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	q.Forget()
 	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.Person == p.Person })
@@ -75,8 +75,8 @@ func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 		p.Ready = q.kept[i].Ready
 		q.kept = slices.Delete(q.kept, i, i+1)
 	default:
-		q.last++
-		p.Number = q.last
+		q.lastNumber++
+		p.Number = q.lastNumber
 	}
 
 	if q.Waiting == nil {
@@ -87,25 +87,25 @@ func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	return p.turn
 }
 
-// Go lets a waiting call go.
+// Go takes a waiting call out of the queue, and closes the channel that Enter returned for it.
 func (q *Queue) Go(p *Place) {
 	q.remove(p)
 	close(p.turn)
 }
 
-// Leave takes out a call that gives up, and keeps its place. Leave reports whether the call was
-// waiting: its turn may have come in the same moment.
+// Leave takes out a call that gives up, and keeps its place. It reports whether the call was still
+// waiting: if its turn came in the same moment, the place is not kept.
 func (q *Queue) Leave(p *Place) bool {
 	waits := q.remove(p)
 	if waits {
-		p.left = time.Now()
+		p.leftAt = time.Now()
 		q.kept = insert(q.kept, p)
 	}
 	return waits
 }
 
-// Ahead returns how many calls go before a waiting one, as far as that is known. Where people take
-// turns, these are the calls of its person before it, and as many of each other person.
+// Ahead returns how many calls are ahead of a waiting call, as far as that is known. If people take
+// turns, these are the calls of its person before it, and as many calls of each other person.
 func (q *Queue) Ahead(p *Place) int {
 	before := index(q.Waiting[p.Person], p)
 	ahead := 0
@@ -128,18 +128,19 @@ func (q *Queue) Len() int {
 	return n
 }
 
-// Forget ends the places that were kept for a minute.
+// Forget drops the places that have been kept for a minute.
 func (q *Queue) Forget() {
 	oldest := time.Now().Add(-keepTime)
-	q.kept = slices.DeleteFunc(q.kept, func(p *Place) bool { return !p.left.After(oldest) })
+	q.kept = slices.DeleteFunc(q.kept, func(p *Place) bool { return !p.leftAt.After(oldest) })
 }
 
-// index returns how many places have smaller numbers than p.
+// index returns how many of the places, which are sorted, have smaller numbers than p.
 func index(places []*Place, p *Place) int {
 	i, _ := slices.BinarySearchFunc(places, p, func(a, b *Place) int { return a.Number - b.Number })
 	return i
 }
 
+// insert inserts p into places, which are sorted by their numbers.
 func insert(places []*Place, p *Place) []*Place {
 	return slices.Insert(places, index(places, p), p)
 }
