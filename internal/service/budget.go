@@ -17,7 +17,7 @@ func (s *Service) Limits() budget.Limits {
 }
 
 // Budget returns what bounds the calls, tokens and money of people, with the store that the
-// environment names. The options are Limits, User and Refuse. The error is about the URL of the
+// environment names. The options are Limits, NoID and RefuseWithoutStore. The error is about the URL of the
 // store, or names the models without a price where a limit in USD needs it.
 func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}

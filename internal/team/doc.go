@@ -2,5 +2,5 @@
 // serve --http, and oauth checks the access tokens of an identity provider.
 //
 // It may import mcp, openai and the wings below these, but not service. Begin with instance.handler
-// in httpd/httpd.go: it has the steps of a request.
+// in httpd/httpd.go: it has the steps of a request, which Serve precedes with instance.track.
 package team

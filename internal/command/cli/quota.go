@@ -96,9 +96,9 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 	w := tabwriter.NewWriter(f.app.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", s.Config.Location)
 	for _, u := range list {
-		full := u.Full.In(s.Config.Location).Format(time.DateOnly + " 15:04")
+		unusedAt := u.UnusedAt.In(s.Config.Location).Format(time.DateOnly + " 15:04")
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			cmp.Or(u.Name, "all people"), u.Limit, u.Used, u.Reserved, u.Left, full)
+			cmp.Or(u.Name, "all people"), u.Limit, u.Used, u.Reserved, u.Left, unusedAt)
 	}
 	return w.Flush()
 }

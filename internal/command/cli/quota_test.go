@@ -45,7 +45,7 @@ func usedStore(t *testing.T) string {
 		return taken
 	}
 	use := func(id, name string, tokens int64) {
-		take(id, name).Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, true)
+		take(id, name).Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, budget.End{})
 	}
 
 	use("token:alice", "alice", 190_000)
@@ -54,7 +54,7 @@ func usedStore(t *testing.T) string {
 	use("https://issuer.example 7", "bob", 130_000)
 	use("https://issuer.example 8", "\x1b[31mred", 120_000)
 	for i := range 30 { // their calls fail, and count nothing
-		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, false)
+		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, budget.End{GiveBack: true})
 	}
 	b.NoNames = true
 	for i := range 22 {

@@ -286,13 +286,14 @@ func (f *serveFlags) budget(
 ) (*budget.Budget, error) {
 	quotas, err := s.Budget(budget.Options{
 		Limits: f.limitsOr(s.Limits()),
-		User:   call.Anonymous,
-		Refuse: f.withoutStore == refuse,
+		NoID:   call.Anonymous,
+
+		RefuseWithoutStore: f.withoutStore == refuse,
 	}, files)
 	if err != nil {
 		return nil, usageError("", "%v", err)
 	}
-	if quotas.Refuse && quotas.Store == nil {
+	if quotas.RefuseWithoutStore && quotas.Store == nil {
 		return nil, usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
 	}
 	return quotas, f.personLimits(s, access, quotas, files)
@@ -407,7 +408,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.Resource == nil:
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
-		named := slices.Compact([]string{reader, o.Access.ReadsMetrics()})
+		named := slices.Compact([]string{reader, o.Access.MetricsName()})
 		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(named, " or ") +
 			"; --metrics ADDRESS serves it without one on an address of its own")
 	}
@@ -430,7 +431,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 			log = log.With(q.Setting, q.Limit)
 		}
 	}
-	if o.Budget.Refuse {
+	if o.Budget.RefuseWithoutStore {
 		log = log.With("without_store", refuse)
 	}
 	if o.Access.Denied != nil {

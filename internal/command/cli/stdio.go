@@ -132,7 +132,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.Budget(budget.Options{Limits: s.Limits(), User: a.user()}, files)
+	quotas, err := s.Budget(budget.Options{Limits: s.Limits(), NoID: a.user()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

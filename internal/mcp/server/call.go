@@ -182,15 +182,15 @@ func (s *Server) settle(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
-	givesBack := unsent || errors.Is(err, call.ErrWaiting) // the latter also after a 429
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 	sealedResponse := s.tasks.StopSealing(t)
+	end := budget.End{GiveBack: unsent || errors.Is(err, call.ErrWaiting)} // the latter also after a 429
 	if leftToAPI {
-		taken.Left = sealedResponse != ""
+		end.Left = sealedResponse != ""
 	} else {
-		taken.Response = sealedResponse // another process may have settled it
+		end.Response = sealedResponse
 	}
-	first := taken.Settle(c, !givesBack) // false: another process has settled it
+	first := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}

@@ -297,7 +297,7 @@ func TestStops(t *testing.T) {
 			wantSuccess(t, err)
 			_, err = cl.Create(endsAfter(t, 2*time.Second, context.Canceled), c, r)
 			wantCause(t, err, context.Canceled)
-			taken.Settle(c, true)
+			taken.Settle(c, budget.End{})
 		}
 
 		passed := -1

@@ -49,11 +49,12 @@ type Options struct {
 	Prices   map[string]*call.Price // prices of models, by tool; limits in USD need all of them
 	Timeout  time.Duration          // time limit of a call
 	Location *time.Location         // time zone of the times in errors; nil is UTC
-	User     string                 // ID for the person who has none
+	NoID     string                 // counts in place of the ID of a person who has none, as over stdio
 	NoNames  bool                   // names of people are not sent to the store
 	Log      *slog.Logger           // may be nil
 	Store    *Store                 // nil: only calls of this process count
-	Refuse   bool                   // while the store fails, calls that have a limit are refused
+
+	RefuseWithoutStore bool // while the store fails, calls that have a limit are refused
 }
 
 // Budget counts what people use. It is safe for concurrent use.
@@ -70,7 +71,7 @@ func (b *Budget) SetPeople(p People) { b.people.Store(&p) }
 // New returns a Budget.
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
-	if o.Refuse && o.Store != nil {
+	if o.RefuseWithoutStore && o.Store != nil {
 		o.Store.whileFailing = "calls that have a limit are refused"
 	}
 	b := &Budget{
@@ -92,16 +93,8 @@ const refusedByStore = "store"
 // usualSearches is how many searches are guessed for a call.
 const usualSearches = 3
 
-// Taken is what a call has taken, until Settle corrects it. Its caller sets Response and Left.
+// Taken is what a call has taken, until Settle corrects it.
 type Taken struct {
-	// Response is the id of the call's response at the API if other processes may read its end and
-	// settle it (SettleResponse), or "".
-	Response string
-
-	// Left is whether the process that reads the end of Response settles the call, should the store
-	// not have it. Then Settle does not tell the store.
-	Left bool
-
 	budget   *Budget
 	person   call.Person
 	tool     string
@@ -124,7 +117,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	ask := change{
 		use:     amount{calls: 1},
 		reserve: taken.reserved,
-		minute:  -int64(min(b.Timeout, 24*time.Hour)/time.Minute) - 1,
+		minute:  fromNow(min(b.Timeout, 24*time.Hour)),
 	}
 
 	changes := b.changes(taken.person, ask)
@@ -153,7 +146,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 			ask.force = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
 		}
-	case b.Refuse && len(changes) > 0:
+	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
@@ -192,18 +185,30 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 		used, limit, refused.unitWords(), at.Format(format), b.Location, in)
 }
 
-// Settle notes what a call has used when it has ended, and frees what it had reserved. counts is
-// whether the call still counts for the quota of calls; else it is given back. Settle sets Guessed
-// and NearLimit of c. If another process has settled the Response, first is false, and what the
-// call had reserved in the store counts as used there.
-func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
+// End says how a call has ended. The zero value is a call whose end only this process knows.
+type End struct {
+	GiveBack bool // the call does not count for the quota of calls
+
+	// Response is the id of the call's response at the API if other processes may read its end and
+	// settle it (SettleResponse), or "".
+	Response string
+
+	// Left is whether the response goes on at the API. The process that reads its end then settles
+	// the call, so Settle does not tell the store of a call that the store does not have.
+	Left bool
+}
+
+// Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
+// Guessed and NearLimit of c. If another process has settled the response, first is false, and what
+// the call had reserved in the store counts as used there. While the store fails, first is true.
+func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 	b := t.budget
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if !counts {
+	if e.GiveBack {
 		end.use[calls] = -1
 	}
 	changes := b.changes(t.person, t.endHere(end))
@@ -211,12 +216,12 @@ func (t *Taken) Settle(c *call.Call, counts bool) (first bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	if t.stored || t.Response != "" { // if the store fails now, it gets the end later
+	if t.stored || e.Response != "" { // if the store fails now, it gets the end later
 		apply = store.applyOrKeep
 	}
-	inStore := b.changes(t.person, t.endInStore(end))
+	inStore := b.changes(t.person, t.endInStore(end, e))
 	storeReply, o := apply(inStore)
-	if o == storeDone {
+	if o == storeDone { // its buckets have the calls of all processes
 		changes, r = inStore, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
@@ -234,17 +239,17 @@ func (t *Taken) endHere(end change) change {
 }
 
 // endInStore returns the end of a call as a change of the store. If the store has not taken the
-// call, the change takes it, too, unless the call is Left: then the change is empty.
-func (t *Taken) endInStore(end change) change {
+// call, the change takes it now, too, unless the call is Left: then the change is empty.
+func (t *Taken) endInStore(end change, e End) change {
 	end.minute = t.storeUntil
-	end.settles = t.Response
+	end.settles = e.Response
 	switch {
 	case t.stored:
 		return end
-	case t.Left: // SettleResponse of another process takes the call
+	case e.Left: // SettleResponse of another process takes the call
 		return change{}
 	}
-	end.use[calls]++
+	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back
 	end.minute = noMinute
 	end.reserve = amount{}
 	return end

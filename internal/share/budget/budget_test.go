@@ -32,7 +32,7 @@ func takeCall(b *Budget, c *call.Call) (*Taken, string) {
 
 // settle ends a call that has used tokens.
 func settle(taken *Taken, tokens int64) {
-	taken.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, true)
+	taken.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, End{})
 }
 
 // The calls of a person after each other. Each ends as its row says.
@@ -59,7 +59,7 @@ func TestSettle(t *testing.T) {
 					Begun:      tt.Begun,
 				}
 				c := &call.Call{Used: used}
-				taken.Settle(c, tt.Sent)
+				taken.Settle(c, End{GiveBack: !tt.Sent})
 				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unreported > 0)
 			}
 			bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
@@ -101,7 +101,7 @@ func TestUSD(t *testing.T) {
 					Searches:   tt.Search,
 					Unreported: tt.Unreported,
 					Begun:      tt.Begun,
-				}}, true)
+				}}, End{})
 			} else {
 				compare.Equal(t, "limit", c.RefusedBy, "usd")
 			}

@@ -23,10 +23,10 @@ type state struct {
 
 	at       int64           // time since which used units refill, in microseconds since 1970
 	reserved map[int64]int64 // units, by the minute since 1970 at whose end they count as used
-	fullAt   int64           // when the bucket is full, in microseconds since 1970
+	unusedAt int64           // when nothing is used or reserved any more, in microseconds since 1970
 }
 
-// newLocal returns a local whose buckets are all full.
+// newLocal returns a local of whose buckets nothing is used.
 func newLocal(clock func() time.Time) *local {
 	return &local{
 		clock:   clock,
@@ -39,7 +39,7 @@ func (l *local) apply(changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock().UnixMicro() // under the lock: no bucket may have been changed after now
-	maps.DeleteFunc(l.buckets, func(_ string, s state) bool { return s.fullAt <= now })
+	maps.DeleteFunc(l.buckets, func(_ string, s state) bool { return s.unusedAt <= now })
 
 	states := make([]state, len(changes))
 	r := reply{wait: -1}
@@ -138,7 +138,7 @@ func (s state) change(now int64, b bucketChange, minute int64) state {
 			free = max(free, minute*oneMinute)
 		}
 	}
-	s.fullAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))
+	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))
 	return s
 }
 

@@ -35,7 +35,7 @@ func newNear() *near {
 }
 
 // noteNear notes which limits are nearly used up after changes, and returns words for these: for the
-// fullest one of the person and the fullest one of all people, or "" if neither is nearly used up.
+// most used one of the person and the most used one of all people, or "" if neither is nearly used up.
 // It logs a bucket once in a period.
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
 	if r.refused != 0 {

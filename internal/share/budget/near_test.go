@@ -46,7 +46,7 @@ func TestNear(t *testing.T) {
 			taken, err := takeCall(b, c)
 			compare.Equal(t, what+": error", err, "")
 			c.Usage.Output = tt.tokens
-			taken.Settle(c, true)
+			taken.Settle(c, End{})
 
 			compare.Equal(t, what, c.NearLimit, tt.want)
 			compare.Equal(t, what+": near", b.Near(), tt.near)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
@@ -132,10 +133,14 @@ func (a amount) times(n int) amount {
 type change struct {
 	use     amount // negative if units are given back
 	reserve amount // negative at the end of a call
-	minute  int64  // since 1970, until which units are reserved; if negative, so many from now
+	minute  int64  // since 1970, until which units are reserved; negative: see fromNow
 	force   bool   // no bucket refuses, even if too little is free
 	settles string // response that the change settles; refused if it was settled before; "": none
 }
+
+// fromNow returns the minute of a change that reserves units for a time from now on, as a number of
+// minutes below 0. take.lua adds it to its own clock.
+func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
 // noMinute is the minute of a change that reserves nothing: the next one. It is not 0, because the
 // reply of the store must have a minute (reply.answers).
@@ -162,7 +167,7 @@ type reply struct {
 	// which this bucket was last changed.
 	minute int64
 
-	// If no bucket refuses, these are the fullest bucket of the person and that of all people.
+	// If no bucket refuses, these are the most used bucket of the person and that of all people.
 	personShare share
 	allShare    share
 }
@@ -177,7 +182,7 @@ func (s share) thousandths() int64 { return int64(s) / 16 }
 func (s share) bucket() int64 { return int64(s) % 16 }
 
 // onceLimit is the limit of a bucket of onceBucket, in units. The one or two units that are used of
-// it are less than a thousandth, so that no reply names this bucket as the fullest.
+// it are less than a thousandth, so that no reply names this bucket as the most used.
 const onceLimit = 10_000
 
 // The used units of the bucket of startBucket tell for an hour, in which one unit refills, which
@@ -187,8 +192,9 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceBucket returns the change of a bucket that refuses a second change: it must be full. The r in
-// its key is no hexadecimal digit, so that take.lua keeps no index of it.
+// onceBucket returns the first change of a bucket. It needs a bucket of which nothing is used, so
+// the bucket refuses a second one until this has refilled. The r in its key is no hexadecimal digit,
+// so that take.lua keeps no index of it.
 func onceBucket(of unit, kind, name string) bucketChange {
 	return bucketChange{
 		Quota:  Quota{unit: of},
@@ -218,7 +224,7 @@ func (b *Budget) storedName(p call.Person) string {
 	case b.NoNames:
 		return ""
 	case p.ID == "":
-		return b.User
+		return b.NoID
 	}
 	return p.Name
 }
@@ -229,12 +235,12 @@ func idOf(name string) string {
 }
 
 // InForce returns the values that RefusedBy may have for calls of a person: the names of the quotas
-// with a limit, and with Refuse that of a failing store.
+// with a limit, and with RefuseWithoutStore that of a failing store.
 func (b *Budget) InForce(p call.Person) (names []string) {
 	for _, c := range b.changes(p, change{use: oneOfEach()}) {
 		names = append(names, c.Name)
 	}
-	if b.Refuse && names != nil {
+	if b.RefuseWithoutStore && names != nil {
 		names = append(names, refusedByStore)
 	}
 	return names
@@ -245,7 +251,7 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 	if c.settles != "" {
 		list = append(list, endBucket(c.settles))
 	}
-	id := idOf(cmp.Or(person.ID, b.User))
+	id := idOf(cmp.Or(person.ID, b.NoID))
 	personLimits := (*b.people.Load())[person.ID]
 	for _, q := range b.Limits.All() {
 		limit, replaced := personLimits[q.Setting]

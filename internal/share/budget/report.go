@@ -32,7 +32,7 @@ type Entry struct {
 	Used     string
 	Reserved string // for calls that run
 	Left     string
-	Full     time.Time // when nothing is used any more
+	UnusedAt time.Time // when nothing is used any more
 
 	share float64 // used or reserved part of the limit
 }
@@ -137,7 +137,7 @@ func (r *report) quotas(ofPerson bool) []Quota {
 	return slices.DeleteFunc(Limits{}.All(), func(q Quota) bool { return q.ofAll == ofPerson })
 }
 
-// topIDs returns, for each quota, the IDs of the n people whose buckets take the longest to be full;
+// topIDs returns, for each quota, the IDs of the n people whose buckets take the longest to refill;
 // if n is 0, the IDs of all people.
 func (r *report) topIDs(n int) []string {
 	ids := map[string]bool{}
@@ -241,7 +241,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	full := r.now + int64(taken*float64(q.period())/float64(b.limit))
+	unusedAt := r.now + int64(taken*float64(q.period())/float64(b.limit))
 	return Entry{
 		Name:     text.Label(cmp.Or(m[5], id)),
 		ID:       id,
@@ -249,7 +249,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 		Used:     q.unit.format(int64(math.Ceil(s.used))),
 		Reserved: q.unit.format(running),
 		Left:     q.unit.format(max(int64(float64(b.limit)-taken), 0)),
-		Full:     time.UnixMicro(full),
+		UnusedAt: time.UnixMicro(unusedAt),
 		share:    taken / float64(b.limit),
 	}, taken > 0
 }

@@ -99,11 +99,9 @@ func TestSettleResponse(t *testing.T) {
 					_, err := takeCall(New(ofResponses), c)
 					compare.Equal(t, "error", err, "")
 				case "ends":
-					taken.Response = response
-					count(taken.Settle(reading(n), true))
+					count(taken.Settle(reading(n), End{Response: response}))
 				case "drains":
-					taken.Left = true
-					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, Begun: 1}}, true)
+					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, Begun: 1}}, End{Left: true})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {
@@ -153,8 +151,8 @@ func TestSettleResponseAlone(t *testing.T) {
 			before, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "another process", b.SettleResponse(reading(1000), "resp_1"), false)
 			taken, _ := takeCall(b, &call.Call{Person: alice})
-			taken.Response = "resp_1"
-			compare.Equal(t, "its own", taken.Settle(&call.Call{}, true), true)
+			own := taken.Settle(&call.Call{}, End{Response: "resp_1"})
+			compare.Equal(t, "its own", own, true)
 			after, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "keys", after-before, 0)
 		})

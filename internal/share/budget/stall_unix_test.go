@@ -21,7 +21,7 @@ func TestStall(t *testing.T) {
 		t.Run(fmt.Sprint("refuse ", refuse), func(t *testing.T) {
 			server := redistest.New(t)
 			o := ofResponses
-			o.Refuse = refuse
+			o.RefuseWithoutStore = refuse
 			r := idleReplica(t, "redis://"+server.Address, o)
 			taken, _ := takeCall(r.Budget, &call.Call{Tool: "answer_detailed", Person: alice})
 			settle(taken, 1000)

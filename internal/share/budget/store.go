@@ -281,10 +281,12 @@ func (s *Store) applyPending() {
 		}
 
 		r, o := s.apply([]bucketChange{*p.start})
-		if r.refused == 1 && r.used == usedByCall { // the store took the call, in minute r.minute
+		wasTaken := r.refused == 1 && r.used == usedByCall
+		if wasTaken {
+			takenAt := r.minute
 			changes := slices.Clone(p.changes)
-			for i := range changes {
-				changes[i].minute = r.minute - changes[i].minute
+			for i := range changes { // until so many minutes after takenAt (fromNow)
+				changes[i].minute = takenAt - changes[i].minute
 			}
 			_, o = s.apply(changes)
 		}

@@ -189,7 +189,7 @@ func TestNotedLater(t *testing.T) {
 // failure. It takes nothing. A call without a limit is none of the store's.
 func TestRefuse(t *testing.T) {
 	server := redistest.New(t, "appendonly", "yes", "appendfsync", "always")
-	o := Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 100_000}, Refuse: true}
+	o := Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 100_000}, RefuseWithoutStore: true}
 	r := newReplica(t, "redis://"+server.Address, o)
 	running, _ := take(r.Budget, "alice")
 	server.Kill()
@@ -201,7 +201,7 @@ func TestRefuse(t *testing.T) {
 	}
 	settle(running, 1000)
 	compare.Equal(t, "warnings", r.log.count("until it works, calls that have a limit are refused"), 1)
-	without := idleReplica(t, "redis://"+server.Address, Options{Refuse: true})
+	without := idleReplica(t, "redis://"+server.Address, Options{RefuseWithoutStore: true})
 	_, err := take(without.Budget, "alice")
 	compare.Equal(t, "without a limit", err, "")
 	compare.Equal(t, "fails, without a limit", without.Store.Failing(), 0)
@@ -320,8 +320,7 @@ func TestStored(t *testing.T) {
 	settle(c, 900_000)
 	r.NoNames = true
 	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
-	c.Response = "resp_1"
-	settle(c, 10)
+	c.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: 10}}}, End{Response: "resp_1"})
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {

@@ -9,11 +9,10 @@
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
--- Used units refill evenly: a bucket is full when none is used. Units that are still reserved after
--- their minute count as used. The used units may be below 0 if a call gives back units before they
--- count as used. A bucket without a key is full. A key without the ID of a person, such as day:, is
--- an index: a sorted set of IDs by the time at which their buckets are full. ARGV has seven values
--- for each bucket:
+-- Used units refill evenly. Units that are still reserved after their minute count as used. The used
+-- units may be below 0 if a call gives back units before they count as used. Nothing is used of a
+-- bucket without a key. A key without the ID of a person, such as day:, is an index: a sorted set of
+-- IDs by the time at which their buckets have refilled. ARGV has seven values for each bucket:
 --
 --	period   time in which a limit refills, in microseconds
 --	limit    units in a period
@@ -25,12 +24,12 @@
 --
 -- It returns four numbers. If buckets refuse: the number of the bucket that refuses for the longest
 -- time; that time in microseconds, or 0 if only calls that run are in the way; the used units of
--- this bucket; the minute in which it was last changed. If none refuses: 0; the fullest bucket of
--- the person; the fullest bucket of all people; the minute until which units are reserved. A
--- fullest bucket, with the largest used part of its limit, is that part in thousandths * 16 + its
+-- this bucket; the minute in which it was last changed. If none refuses: 0; the most used bucket of
+-- the person; the most used bucket of all people; the minute until which units are reserved. A
+-- most used bucket, with the largest used part of its limit, is that part in thousandths * 16 + its
 -- number; 0 if there is none. Numbers of buckets are places in KEYS, from 1 on.
 local maxUsed = 8 -- periods: a bucket may owe seven
-local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to be full
+local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
 local now = redis.call('TIME')

@@ -106,9 +106,9 @@ func (a Access) acceptsHost(header string) bool {
 // person and may not call.
 const MetricsReader = "metrics"
 
-// ReadsMetrics returns the name whose tokens open /metrics: MetricsReader or, if all tokens have
+// MetricsName returns the name whose tokens open /metrics: MetricsReader or, if all tokens have
 // the same name and people do not sign in, that name.
-func (a Access) ReadsMetrics() string {
+func (a Access) MetricsName() string {
 	names := a.Tokens.Names()
 	if a.Resource == nil && len(names) == 1 {
 		return names[0]
@@ -119,7 +119,7 @@ func (a Access) ReadsMetrics() string {
 // metricsRefusal returns why a person may not read the metrics, and what to do about it. Both are
 // "" if the person may.
 func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
-	if p.ID == call.TokenHolder+a.ReadsMetrics() {
+	if p.ID == call.TokenHolder+a.MetricsName() {
 		return "", ""
 	}
 	return "/metrics is for tokens named metrics",

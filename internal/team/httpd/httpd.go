@@ -128,6 +128,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 
 	s.checkDescriptors()
+	s.wireMetrics()
 	srv := serve(s.listener, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
@@ -210,8 +211,6 @@ func (s *instance) wireMetrics() {
 
 // handler returns the routes of the server. All but /healthz and /readyz check the Host header.
 func (s *instance) handler() http.Handler {
-	s.wireMetrics()
-
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
 	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.callRefusal, s.admit(s.mcp())))
