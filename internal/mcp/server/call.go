@@ -245,7 +245,7 @@ func watch(
 }
 
 // settleResponse is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.EndedElsewhere). It notes what the response has used, and
+// process runs, or ran (tasks.Options.SettleResponse). It notes what the response has used, and
 // observes its end as the end of the call, unless another process has done so before. c is the call
 // of the request that read the end.
 //

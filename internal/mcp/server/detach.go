@@ -56,20 +56,20 @@ func (s *Server) ask(
 	q answer.Question,
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
-	longCalls := s.options.LongCalls
-	within := s.forClient.Load().Within // LongCalls.Within, unless the client needs another
-	if longCalls.Shared && within > 0 {
-		c.WaitUntil = time.Now().Add(within)
-	}
-
-	t := s.tasks.Prepare(c, q.ExcludeDomains, s.isPolled(req.Params), isWatched(req), within)
+	t := s.tasks.Prepare(c, tasks.Terms{
+		Polled:   s.isPolled(req.Params),
+		Watched:  isWatched(req),
+		Within:   s.forClient.Load().Within, // LongCalls.Within, unless the client needs another
+		Shared:   s.options.LongCalls.Shared,
+		Excluded: q.ExcludeDomains,
+	})
 	if !t.Polled {
 		defer watch(ctx, req, t.Progress)() // ends before the result is sent
 	}
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
-	if s.tasks.Detach(t, longCalls.Shared) { // false at once if Run has already waited for the end
+	if s.tasks.Detach(t) { // false at once if Run has already waited for the end
 		return t, nil, nil
 	}
 	a, err := t.Result()

@@ -129,7 +129,7 @@ func New(o Options) *Server {
 		Timeout: o.Settings.Timeout,
 		API:     o.LongCalls.API,
 
-		EndedElsewhere: s.settleResponse,
+		SettleResponse: s.settleResponse,
 		Recover:        s.recoverCall,
 		EOF:            o.LongCalls.EOF,
 	})

@@ -75,7 +75,7 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 	overdue := time.Since(t.Created) >= ts.options.Timeout
 	switch {
 	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrUnknown wraps ErrRunning
-		ts.options.EndedElsewhere(c, origin, a, err)
+		ts.options.SettleResponse(c, origin, a, err)
 		ts.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
 		r.message = "the API does not say whether the answer is complete"

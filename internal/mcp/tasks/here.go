@@ -15,21 +15,38 @@ import (
 // in this process. With the name the id can be sealed, and is useful after the end of this process.
 const nameTimeout = 2 * time.Second
 
-// Prepare returns the task of a call, for Run. polled says that the client polls the task, watched
-// that it gets progress notifications. A task that is not polled can be detached after within, or
-// never if within is 0. excluded are the domains that the answer does not cite: a sealed id has
-// them for another process, which may make the answer.
+// Terms say what the client of a call takes, and when and where the call can go on without its
+// request. The zero value is a call that ends with its request.
+type Terms struct {
+	Polled  bool          // the client polls the task
+	Watched bool          // the client gets progress notifications
+	Within  time.Duration // a task that is not polled can be detached after it; 0: never
+
+	// Shared says that later requests may reach other processes, so that only calls whose response
+	// the API runs in the background can go on.
+	Shared bool
+
+	// Excluded are the domains that the answer does not cite. A sealed id has them for another
+	// process, which may make the answer.
+	Excluded []string
+}
+
+// Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
-// Prepare sets the Sink of the call if the task is watched or can be detached. Any other call has
-// no Sink, so that no events are made of its deltas.
-func (ts *Tasks) Prepare(
-	c *call.Call, excluded []string, polled, watched bool, within time.Duration,
-) *Task {
+//   - WaitUntil: with Shared, a call that still waits for a slot or for the rate limit after Within
+//     ends then, as it could not go on elsewhere.
+//   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
+//     are made of its deltas.
+func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
-	t.Polled = polled
-	t.within = within
-	t.detachable = polled || within > 0
-	if !t.detachable && !watched {
+	t.Polled = terms.Polled
+	t.within = terms.Within
+	t.shared = terms.Shared
+	t.detachable = terms.Polled || terms.Within > 0
+	if terms.Shared && terms.Within > 0 {
+		c.WaitUntil = time.Now().Add(terms.Within)
+	}
+	if !t.detachable && !terms.Watched {
 		return t
 	}
 
@@ -37,7 +54,7 @@ func (ts *Tasks) Prepare(
 	origin := answer.Origin{
 		Created:    t.Created,
 		Tool:       t.Tool,
-		Excluded:   strings.Join(excluded, " "),
+		Excluded:   strings.Join(terms.Excluded, " "),
 		Unreserved: c.Unreserved,
 	}
 	c.Sink = func(ev call.Event) {
@@ -104,18 +121,17 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 	return t.sealedResponse
 }
 
-// Detach separates a task from its request, if the task can go on without it. It waits until that
-// is decided: soon for a polled task, after the within of Prepare for any other. If Detach returns
-// true, the task has an ID, by which later requests find it, and the call goes on, at most until
-// Close. If not, the task ends with its request. shared says that later requests may reach other
-// processes, so that only calls whose response the API runs in the background can go on.
-func (ts *Tasks) Detach(t *Task, shared bool) bool {
+// Detach separates a task from its request, if its Terms allow that. It waits until this is decided:
+// soon for a polled task, after Within for any other. If Detach returns true, the task has an ID, by
+// which later requests find it, and the call goes on, at most until Close. If not, the task ends
+// with its request, or has ended already: Result returns its end.
+func (ts *Tasks) Detach(t *Task) bool {
 	if !t.detachable {
 		return false
 	}
 	poll := pollHere
 	var canGoOn bool
-	if shared {
+	if t.shared {
 		poll = pollAPI
 		canGoOn = ts.canGoOnAtAPI(t)
 	} else {
@@ -127,7 +143,7 @@ func (ts *Tasks) Detach(t *Task, shared bool) bool {
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if shared && t.sealingStopped { // the call has just ended: Result has its answer
+	if t.shared && t.sealingStopped { // the call has just ended, so it needs no id
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
@@ -171,8 +187,8 @@ func (ts *Tasks) canGoOnAtAPI(t *Task) bool {
 
 	if t.origin.Load() == nil {
 		<-withinCtx.Done()
-		// A call that waits for a slot or for the rate limit ends now: Server.ask has set its
-		// WaitUntil to this time. Any other call needs a name, or its answer would be lost.
+		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
+		// call needs a name, or its answer would be lost.
 		return ts.isAtAPI(t)
 	}
 	if t.hasEnded() || ts.isGone(withinCtx, t) {

@@ -52,16 +52,16 @@ type Options struct {
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
-	// EndedElsewhere is called, once for each Task, when this process has read the end of a
+	// SettleResponse is called, once for each Task, when this process has read the end of a
 	// response whose call another process runs, or ran. c is the call of the request that read the
 	// end, and has what the response has used. a and err are the results of Fetch.
-	EndedElsewhere func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
+	SettleResponse func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// EOF, if set, is closed when no more requests can come. Requests in flight then wait for the
-	// end of their tasks, unless these are polled.
+	// EOF, if set, is closed when no more requests can come. Wait then waits for the end of a task,
+	// not for its limit.
 	EOF <-chan struct{}
 }
 
@@ -129,7 +129,8 @@ type Task struct {
 	// The state of a call that runs in this process. All but the first is set only if the call can
 	// be detached.
 	detachable bool
-	within     time.Duration           // the call can be detached after it; not used if Polled
+	within     time.Duration           // see Terms
+	shared     bool                    // see Terms
 	probe      call.Call               // a copy of the call at its start, for the GET of isGone
 	ctx        context.Context         // done when the call has ended
 	stop       context.CancelCauseFunc // ends the call
@@ -211,9 +212,10 @@ func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	}
 }
 
-// Wait waits until a task has ended, ctx is done or a time limit is over, and returns the state of
-// the task. If Options.EOF is closed when the limit is over, Wait goes on until the end of the
-// task: the client cannot ask again. c is as for Look.
+// Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
+// task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
+// to the end of the task. An API that does not tell that end cannot keep the process alive: Wait
+// returns askTimeout after the time limit of the call. c is as for Look.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {
@@ -221,7 +223,8 @@ func (ts *Tasks) Wait(
 	defer stop()
 	timer := time.AfterFunc(limit, func() {
 		select {
-		case <-ts.options.EOF: // no request can follow
+		case <-ts.options.EOF:
+			time.AfterFunc(time.Until(t.Created.Add(ts.options.Timeout+askTimeout)), stop)
 		default:
 			stop()
 		}

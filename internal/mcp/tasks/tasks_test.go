@@ -31,9 +31,9 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Prepare(c, nil, true, false, 0)
+			task := first.Prepare(c, Terms{Polled: true})
 			first.Run(t.Context(), task, run)
-			compare.Equal(t, "detached", first.Detach(task, false), true)
+			compare.Equal(t, "detached", first.Detach(task), true)
 
 			for _, who := range []string{"token:bob", "", alice, "token:bob", ""} {
 				found := first.Find(task.ID, who) != nil
@@ -61,17 +61,17 @@ func TestDetach(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Timeout: time.Hour})
 				request, leave := context.WithCancel(t.Context())
-				task := s.Prepare(&call.Call{}, nil, true, false, 0)
+				task := s.Prepare(&call.Call{}, Terms{Polled: true})
 				s.Run(request, task, func(ctx context.Context) (*answer.Answer, error) {
 					<-ctx.Done()
 					return nil, context.Cause(ctx)
 				})
-				detached := name == "detached" && s.Detach(task, false)
+				detached := name == "detached" && s.Detach(task)
 
 				leave()
 				synctest.Wait()
 				compare.Equal(t, "runs", !task.hasEnded(), detached)
-				compare.Equal(t, "detached afterwards", s.Detach(task, false), false)
+				compare.Equal(t, "detached afterwards", s.Detach(task), false)
 				s.Close()
 				_, err := task.Result()
 				if !errors.Is(err, want) {
@@ -96,14 +96,40 @@ func TestAskEnds(t *testing.T) {
 		})
 		began := time.Now()
 		c := &call.Call{}
-		task := s.Prepare(c, nil, true, false, 0)
+		task := s.Prepare(c, Terms{Polled: true, Shared: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.Created{ID: "resp_1"})
 			time.Sleep(time.Second)
 			return &answer.Answer{}, nil
 		})
 
-		compare.Equal(t, "detached", s.Detach(task, true), false)
+		compare.Equal(t, "detached", s.Detach(task), false)
 		compare.Equal(t, "after", time.Since(began), time.Second)
+	})
+}
+
+// After EOF a request waits for the end of its task, but not forever for an API that does not tell
+// it: the wait would keep the process alive.
+func TestWaitAfterEOF(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		eof := make(chan struct{})
+		close(eof)
+		s := New(Options{
+			Timeout: 5 * time.Minute,
+			EOF:     eof,
+			Recover: func(string, *error) {},
+			API: &API{
+				Secrets: func() []string { return []string{newSecret} },
+				Keep:    time.Hour,
+				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
+					return nil, answer.ErrUnknown
+				},
+			},
+		})
+		origin := answer.Origin{Created: now(), Response: "resp_1"}
+		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
+		state := s.Wait(t.Context(), task, &call.Call{}, 20*time.Second)
+		compare.Equal(t, "works", state.Works(), true)
+		compare.Equal(t, "waited", time.Since(origin.Created), 5*time.Minute+askTimeout)
 	})
 }
