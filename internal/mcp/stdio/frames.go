@@ -239,7 +239,7 @@ func (r *Reader) peekLine(limit int) []byte {
 // resync skips the input that the last parseError was about, but stops before a Content-Length
 // header.
 func (r *Reader) resync() {
-	for ; r.skip > 0 || r.skipsLine; r.skip-- {
+	for skipped := 0; r.skipsLine || skipped < r.skip; skipped++ {
 		first, _ := r.in.Peek(1)
 		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.peekLine(maxLengthLine))
 		if header {
