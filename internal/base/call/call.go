@@ -1,7 +1,8 @@
-// Package call has the words that all packages share: the tools, a call of one, its person, the
-// request and the response of the API, the events between them, and the kinds of errors.
+// Package call has the types that all packages share: the tools, a call of a tool, the person who
+// makes it, the request and the response of the API, the events between them, and the kinds of
+// errors.
 //
-//	tool.go      Tools: their names and words
+//	tool.go      Tools: their names and texts
 //	call.go      Call, Person and Used: who asks, and what a call used
 //	request.go   Request, and what models take
 //	response.go  Response and its items
@@ -18,59 +19,66 @@ import (
 	"time"
 )
 
-// Call is one call of a tool: who asks, and what it used. It is made where it comes in, in the MCP
-// server or a command, which passes it to all that works for it.
+// Call is one call of a tool: who asks, and what the call has used. The MCP server makes it from a
+// request, a command from its arguments; all functions that work for the call get it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
-	Person Person // without an ID over stdio and for anonymous callers, who are one person
-	Tool   string // names the profile, too
-	App    string // name and version of the client program, "" if it does not say
+	Person Person // the ID is "" over stdio and for anonymous callers, who are one person
+	Tool   string // the name of the tool, and of its profile
+	App    string // name and version of the client program; "": not known
 
-	// Traceparent is a header of the requests, which links them to the caller's trace
-	// (https://www.w3.org/TR/trace-context); "": none.
+	// Traceparent is sent as a header of each request to the API, which links the request to the
+	// caller's trace (https://www.w3.org/TR/trace-context); "": none.
 	Traceparent string
 
-	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped.
-	// Package tasks sets it before the call runs.
+	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped. For a
+	// call of the MCP server, package tasks sets it before the call runs.
 	Sink func(Event)
 
-	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit.
-	// The zero value is never. Package server sets it before the call runs, and llm sets it to zero
-	// after a request, unless a 4xx says that nothing was begun.
+	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit;
+	// zero: never. Package server sets it before the call runs. Package llm sets it to zero after a
+	// request, unless a 4xx says that the API has begun nothing.
 	WaitUntil time.Time
 
 	Used
 }
 
-// Used is what a call used so far, also if it failed. Each field names the package that writes it.
+// Used is what a call has used so far, even if it fails. Each comment begins with the package that
+// writes the field.
 type Used struct {
-	Attempts   int               // llm: requests that were sent
-	Time       time.Duration     // llm: of these requests, each until the end of its response
-	Waited     time.Duration     // llm: for the rate limit
-	RequestID  string            // llm: of the last response, known as soon as its header is there
-	Usage      Usage             // llm: of all responses that report it
-	Unreported int               // llm: requests that may have used tokens, which were not reported
-	Begun      int               // llm: of Unreported, those of which a search or text has come, or after ErrLeftToAPI
-	Guessed    int64             // budget: tokens that stand for those of Unreported
-	Searches   int               // llm: billable ones if the API reports them, else those in the output
-	Blocks     int               // llm: that have started
-	Input      []json.RawMessage // llm: of the last request, whose words an error may repeat
-	RootsErr   error             // llm: the RootsError of the last request; openai-go does not pass it on
+	Attempts  int           // llm: requests that were sent
+	Time      time.Duration // llm: the sum over these requests, each until the end of its response
+	Waited    time.Duration // llm: how long the call waited for the rate limit
+	RequestID string        // llm: of the last response, set as soon as its header has arrived
+	Usage     Usage         // llm: the sum over all responses that report it
 
-	// Ahead is how many calls are before this one: llm sets it while the call waits, and people
-	// when its wait ends without a slot.
+	// Unreported (llm) counts the requests that may have used tokens which no response reported.
+	// Begun (llm) is how many of these had begun their work: a search, another tool or text had
+	// arrived, or the response was left to the API (ErrLeftToAPI). Guessed (budget) is how many
+	// tokens count for all of them.
+	Unreported int
+	Begun      int
+	Guessed    int64
+
+	Searches int               // llm: the billable ones; if not reported, those in the output
+	Blocks   int               // llm: blocks that have started, in all responses
+	Input    []json.RawMessage // llm: of the last request; an error may repeat its words
+	RootsErr error             // llm: the RootsError of the last request, which openai-go drops
+
+	// Ahead is how many calls are before this one: llm sets it while the call waits for the rate
+	// limit, people when the wait for a slot ends without one.
 	Ahead int
 
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none
-	NearLimit  string // budget: what is used of a quota that is nearly used up; "": none is
+	NearLimit  string // budget: how much is used of a quota that is nearly used up; "": none is
 	Unreserved bool   // budget: no store has reserved anything for the call
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.
 const Anonymous = "anonymous"
 
-// TokenHolder is what the IDs of people with a static token begin with. Those of people who sign in
-// are issuer and subject, with a blank between.
+// TokenHolder is the prefix of the ID of a person with a static token. The ID of a person who signs
+// in is the issuer and the subject, separated by a space.
 const TokenHolder = "token:"
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
@@ -80,15 +88,15 @@ type Person struct {
 	Name string // for logs and metrics
 }
 
-// Send passes an event to the sink.
+// Send passes an event to the sink, if there is one.
 func (c *Call) Send(ev Event) {
 	if c.Sink != nil {
 		c.Sink(ev)
 	}
 }
 
-// The context of a call ends with one of these causes, among others. All but ErrLeftToAPI cancel its
-// response at the API, if that runs in the background.
+// The context of a call ends with one of these causes, among others. If the response of the call
+// runs in the background, all causes but ErrLeftToAPI cancel it at the API.
 //
 //	context.Canceled      its client has left, or cancels it
 //	server.ErrCancelled   its client cancels it over HTTP, also before a late answer has an id
@@ -96,14 +104,16 @@ func (c *Call) Send(ev Event) {
 //	answer.ErrShutdown    the process ends
 //	ErrLeftToAPI          the process ends, and the call was detached
 
-// ErrWaiting is the cause of the end of a call at its WaitUntil.
+// ErrWaiting is the error of a call that ends at its WaitUntil, because it still waits for a slot
+// or for the rate limit.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
 // ErrLeftToAPI is the cause of a context that ends without cancelling its background response at
 // the API.
 var ErrLeftToAPI = errors.New("the response goes on at the API")
 
-// WaitContext returns a context for waiting.
+// WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with
+// the cause ErrWaiting.
 func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.WaitUntil.IsZero() {
 		return ctx, func() {}
@@ -111,7 +121,7 @@ func (c *Call) WaitContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
 }
 
-// CountRequest counts a request that was sent at that time and has ended.
+// CountRequest counts a request that was sent at the time sent and ends now.
 func (c *Call) CountRequest(sent time.Time) {
 	c.Attempts++
 	c.Time += time.Since(sent)

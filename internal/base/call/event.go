@@ -1,33 +1,34 @@
 package call
 
-// Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
-// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from 0 over
-// everything that one call takes: retries and further requests included. Events with tags are
-// printed as JSON.
+// Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Created,
+// Reconnecting, Waiting, Usage or Done. The blocks of a call are numbered from 0 over all its
+// requests, retries included. The command ask prints events with tags as JSON.
 type Event any
 
 // The values of BlockStart.Kind.
 const (
 	BlockText     = "text"     // output text, refusals included
 	BlockThinking = "thinking" // reasoning, raw or summarized; may have no delta
-	BlockToolUse  = "tool_use" // input of a function or custom tool
+	BlockToolUse  = "tool_use" // the input of a function or a custom tool
 	BlockSearch   = "search"   // one web search call; has no delta
 )
 
-// BlockStart opens a block. Every block that starts is stopped once, also when the stream breaks.
+// BlockStart opens a block. Each block gets exactly one BlockStop, even if the stream breaks.
 type BlockStart struct {
-	Index int    `json:"index"`
-	Kind  string `json:"kind"`
-	ID    string `json:"id"`             // item id; for a tool the call_id
+	Index int    `json:"index"`          // the number of the block
+	Kind  string `json:"kind"`           // BlockText, for example
+	ID    string `json:"id"`             // the id of the item; for a tool the call_id
 	Name  string `json:"name,omitempty"` // of the tool
 }
 
-// BlockDelta adds to a block. Exactly one of the texts is set.
+// BlockDelta adds text to a block. Exactly one of the texts is set.
 type BlockDelta struct {
-	Index     int    `json:"index"`
-	Text      string `json:"text,omitempty"`
-	Thinking  string `json:"thinking,omitempty"`
-	InputJSON string `json:"input_json,omitempty"` // arguments of a function, or free text of a custom tool
+	Index    int    `json:"index"`
+	Text     string `json:"text,omitempty"`
+	Thinking string `json:"thinking,omitempty"`
+
+	// InputJSON is part of the arguments of a function, or of the free text of a custom tool.
+	InputJSON string `json:"input_json,omitempty"`
 }
 
 // BlockStop closes the block with the number Index.
@@ -42,14 +43,14 @@ type Search struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// Retrying announces another attempt. Everything streamed so far is void.
+// Retrying announces another attempt. What the failed attempt has streamed is void.
 type Retrying struct {
-	Attempt int    // number of the attempt that follows, from 2 on
-	Err     *Error // why the last one failed
+	Attempt int    // the number of the next attempt, from 2 on
+	Err     *Error // why the last attempt failed
 }
 
-// Created says that a response runs in the background of the API under this id. It follows each
-// attempt that the API takes.
+// Created says that a response runs in the background of the API under this id. Each attempt that
+// the API accepts has a response of its own.
 type Created struct{ ID string }
 
 // Reconnecting announces that the response goes on although its connection broke.
@@ -61,5 +62,5 @@ type Waiting struct{ Ahead int }
 // Done ends a call that got its response. The event before it is a Usage.
 type Done struct {
 	Status   string `json:"status"` // "completed" or "incomplete"
-	Streamed bool   `json:"-"`      // came as a stream
+	Streamed bool   `json:"-"`      // the response came as a stream
 }

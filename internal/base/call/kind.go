@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Kind says what went wrong with a call, as far as the hint depends on it: in words, as the class
-// that OpenAI's SDKs have for it, and as a label in metrics and logs.
+// Kind says what went wrong with a call, as far as the hint to the user depends on it. A kind has
+// words, the name of the class that OpenAI's SDKs have for it, and a label for metrics and logs.
 type Kind struct{ words, class, label string }
 
 // The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. KindMissingKey,
-// KindShutdown, KindArguments, KindLimited, KindNoText and KindInternal are of this program.
+// KindShutdown, KindArguments, KindLimited, KindNoText and KindInternal come from this program.
 var (
-	// KindMissingKey: nothing was sent.
+	// KindMissingKey: there is no API key, so nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}
 
 	// KindAuth: 401.
@@ -37,7 +37,7 @@ var (
 	// KindParameter: 400, 422 and other 4xx.
 	KindParameter = Kind{"request refused", "BadRequestError", "parameter"}
 
-	// KindServer: 5xx, or a response that failed with a server error.
+	// KindServer: 408, 409, 5xx, or a response that failed with a server error.
 	KindServer = Kind{"server error", "InternalServerError", "server"}
 
 	// KindTimeout: the deadline of the context passed.
@@ -84,6 +84,7 @@ var (
 	KindInternal = Kind{"error", "", "internal"}
 )
 
+// String returns the kind in words, such as rate limited.
 func (k Kind) String() string { return k.words }
 
 // Label returns the kind for metrics and logs, such as rate_limit.
@@ -119,16 +120,17 @@ func Kinds() []Kind {
 	}
 }
 
-// KindOf returns the kind that err names, or that of the end of a context.
+// KindOf returns the kind of an error: what ErrorKind returns of the first error in its chain that
+// has such a method, KindTimeout or KindCanceled for the error of a context, else KindInternal.
 func KindOf(err error) Kind {
-	named, ok := errors.AsType[interface {
+	withKind, ok := errors.AsType[interface {
 		error
 		ErrorKind() Kind
 	}](err)
 
 	switch {
 	case ok:
-		return named.ErrorKind()
+		return withKind.ErrorKind()
 	case errors.Is(err, context.DeadlineExceeded):
 		return KindTimeout
 	case errors.Is(err, context.Canceled):
@@ -137,7 +139,8 @@ func KindOf(err error) Kind {
 	return KindInternal
 }
 
-// Errorf returns an error of a kind that is not an *Error.
+// Errorf is fmt.Errorf for an error of this kind. The error is not an *Error: it is not about a
+// request to the API.
 func (k Kind) Errorf(format string, args ...any) error {
 	return kindError{fmt.Errorf(format, args...), k}
 }

@@ -10,13 +10,13 @@ type Price struct {
 	Search float64 // for 1,000 searches
 }
 
-// MicroUSD rounds an amount to a millionth.
+// MicroUSD rounds an amount in USD to a millionth.
 func MicroUSD(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
 
 // Cost returns what tokens and searches cost, in USD. A service tier and tokens that are written to
 // the cache may have other prices at the API.
 func (p Price) Cost(u Usage, searches int) float64 {
-	cached := min(u.Cached, u.Input) // some servers count it beside the input
+	cached := min(u.Cached, u.Input) // some servers do not count cached tokens as input
 	tokens := float64(u.Input-cached)*p.Input +
 		float64(cached)*p.Cached +
 		float64(u.Output)*p.Output

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and
-// neither are those that the model does not take (CapabilityOf).
+// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent. Neither
+// are parameters that the model does not take (CapabilityOf).
 type Profile struct {
 	Model            string
 	ReasoningEffort  string
@@ -20,7 +20,7 @@ type Profile struct {
 	Background       bool // runs at the API without a connection
 }
 
-// Request is one question to a model. Empty fields are not sent. The client adds store,
+// Request is one question to a model. Empty fields are not sent. llm.Client adds store,
 // parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
 type Request struct {
 	Profile
@@ -61,7 +61,7 @@ func AssistantMessage(answer string) json.RawMessage {
 	return data
 }
 
-// FixedMembers are those of a body that Request.Extra cannot replace.
+// FixedMembers are the parameters that Request.Extra cannot replace.
 var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
 // Capability says which optional parameters a model takes (spec §5.6).
@@ -70,15 +70,15 @@ type Capability struct {
 	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
 }
 
-// The capability table. Azure writes gpt-3.5 as gpt-35.
+// The models that take a parameter. gpt-35, with one more digit, is Azure's name for gpt-3.5.
 var (
 	takesVerbosity = regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`)
 	takesReasoning = regexp.MustCompile(takesVerbosity.String() + `|^o[1-9]`)
 )
 
-// CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
-// -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online)
-// and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
+// CapabilityOf returns which optional parameters a model takes, by its id. Variants and snapshot
+// dates (-mini, -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online) and what
+// surrounds the model in a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
 func CapabilityOf(model string) Capability {
 	id := strings.TrimPrefix(path.Base(strings.ToLower(model)), "ft:")
 	return Capability{

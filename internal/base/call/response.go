@@ -10,35 +10,35 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Response is a finished response, or from Get one that runs in the background
-// (https://platform.openai.com/docs/api-reference/responses/object).
+// Response is a response that has ended or, if llm.Client.Get returns it, one that may still run in
+// the background (https://platform.openai.com/docs/api-reference/responses/object).
 type Response struct {
 	ID                string
-	Model             string  // often a dated snapshot of the one that was asked
-	Status            string  // "completed" or "incomplete"; in the background any of the API's
-	Background        bool    // runs or ran in the background, says the API
-	ServiceTier       string  `json:"service_tier"` // that served it, "" if the API does not say
+	Model             string  // often a dated snapshot of the requested model
+	Status            string  // "completed" or "incomplete"; from Get any status of the API
+	Background        bool    // the API says that the response runs or ran in the background
+	ServiceTier       string  `json:"service_tier"` // the tier that served it; "": not known
 	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
 	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
-	Output    []Item // nil: the API sent no list; an empty list is an output
-	Tokens    Usage  `json:"usage"` // of this response; llm.Client.Run: of all rounds
+	Output    []Item // nil: the API sent no list; an empty list is an output, too
+	Tokens    Usage  `json:"usage"` // of this response; from llm.Client.Run: of all its rounds
 	ToolUsage struct {
 		WebSearch struct {
 			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
-	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil if it did neither
+	Failure *Error `json:"-"` // from Get: why it failed or was cancelled; nil: neither
 
-	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
+	RequestID string `json:"-"` // X-Request-Id header; "": none
 	Retries   int    `json:"-"` // attempts that failed before this response
-	Streamed  bool   `json:"-"` // came as a stream
+	Streamed  bool   `json:"-"` // it came as a stream
 }
 
-// Running reports whether the response runs in the background.
+// Running reports whether the response still runs in the background.
 func (r *Response) Running() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
 }
@@ -57,7 +57,7 @@ type Item struct {
 
 	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
 
-	Action struct { // of a search
+	Action struct { // of a search, in the form of a web_search_call
 		Type, Query, URL string
 		Queries          []string
 		Sources          []Source
@@ -69,7 +69,7 @@ type Item struct {
 	Input     string // of a custom tool
 }
 
-// Part is a part of a message.
+// Part is a part of a message or of reasoning.
 type Part struct {
 	Type        string // "output_text", "text", "refusal" or another one
 	Text        string
@@ -77,12 +77,13 @@ type Part struct {
 	Annotations []Source
 }
 
-// Source is a page or, without a URL, a source with a name. Among annotations
-// its type is url_citation.
+// Source is a page or, without a URL, a source that has only a name. An annotation is a Source if
+// its Type is url_citation.
 type Source struct {
 	Type, URL, Name, Title string
 
-	// URLCitation has URL and title where servers write annotations as in chat completions.
+	// URLCitation contains the URL and the title if a server writes annotations in the form of the
+	// Chat Completions API.
 	URLCitation struct{ URL, Title string } `json:"url_citation"`
 }
 
@@ -98,7 +99,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 
 	i.Action.Type = form.action
 	read := func(member string, v any) {
-		_ = Decode([]byte(gjson.GetBytes(data, member).Raw), v) // without the member there are none
+		_ = Decode([]byte(gjson.GetBytes(data, member).Raw), v) // a missing member leaves v empty
 	}
 	read(form.pages, &i.Action.Sources)
 	read(form.queries, &i.Action.Queries)
@@ -108,11 +109,11 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// searchItems are the types of items that are a search. A type without pages has the members of a
+// searchItems are the types of items that are a search. A type without pages has the form of a
 // web_search_call.
 var searchItems = map[string]struct {
-	action         string // as in Action.Type
-	pages, queries string // members with lists
+	action         string // the Action.Type that the item gets
+	pages, queries string // the names of its members with the pages and the queries
 }{
 	"web_search_call": {},
 
@@ -130,14 +131,14 @@ func (i *Item) IsSearch() bool {
 	return ok
 }
 
-// IsText reports whether the part has text.
+// IsText reports whether the part is a text, not a refusal, for example.
 func (p Part) IsText() bool {
 	return p.Type == "output_text" || p.Type == "text"
 }
 
-// InputItems returns the output as input of the next request. Each item is sent as the raw JSON
-// that was received, so items of unknown types survive. The API refuses reasoning without encrypted
-// content, and reasoning that no other item follows: it is left out.
+// InputItems returns the output as input items of the next request. Each item is the raw JSON that
+// was received, so items of unknown types survive. Reasoning is left out if it has no encrypted
+// content, or if no other item follows it: the API would refuse it.
 func (r *Response) InputItems() []json.RawMessage {
 	var items []json.RawMessage
 	for _, item := range slices.Backward(r.Output) {
@@ -151,8 +152,8 @@ func (r *Response) InputItems() []json.RawMessage {
 	return items
 }
 
-// Usage counts tokens. Cached, which was read from the cache, and CacheWrite are parts of Input,
-// Reasoning is part of Output. Its JSON is that of the event.
+// Usage counts tokens. Cached (read from the cache) and CacheWrite (written to it) are parts of
+// Input, and Reasoning is a part of Output. It is also an Event, for which its JSON is.
 type Usage struct {
 	Input      int64 `json:"input_tokens"`
 	Cached     int64 `json:"-"`
@@ -160,10 +161,10 @@ type Usage struct {
 	Output     int64 `json:"output_tokens"`
 	Reasoning  int64 `json:"-"`
 	Total      int64 `json:"total_tokens"`
-	Searches   int64 `json:"-"` // of one response: billable ones, where servers count them here
+	Searches   int64 `json:"-"` // billable searches of one response, if its server counts them here
 }
 
-// Add adds the tokens of v to u. Used.Searches has the searches of all responses.
+// Add adds the tokens of v to u, but not its searches: Used.Searches has those of all responses.
 func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
@@ -173,16 +174,17 @@ func (u *Usage) Add(v Usage) {
 	u.Total += v.Total
 }
 
-// UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0. Some
-// have the names of chat completions, and OpenRouter counts searches there
-// (https://openrouter.ai/docs/guides/features/server-tools/web-search).
+// UnmarshalJSON reads the usage of a response. It accepts what some servers write: numbers such as
+// 3.0, the names of the Chat Completions API, and the searches of OpenRouter
+// (https://openrouter.ai/docs/guides/features/server-tools/web-search). Values that are no number,
+// or negative, count as 0. The error is always nil.
 func (u *Usage) UnmarshalJSON(data []byte) error {
-	const most = 1 << 53 // a float64 holds every integer up to it
+	const maxExact = 1 << 53 // a float64 holds every integer up to it
 	count := func(paths ...string) int64 {
 		for _, path := range paths {
 			n := gjson.GetBytes(data, path).Num
 			if n > 0 {
-				return int64(min(n, most))
+				return int64(min(n, maxExact))
 			}
 		}
 		return 0
@@ -199,12 +201,13 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxCommas bounds the JSON of a response before it is decoded, so that a small one cannot become
-// large in memory: commas separate elements. The longest texts have a few ten thousand.
+// maxCommas bounds the elements of the JSON of a response, which commas separate, before it is
+// decoded: a small text with many elements becomes large in memory. The longest answers have a few
+// ten thousand commas.
 const maxCommas = 200_000
 
-// Decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
-// differ in members that no answer needs.
+// Decode is json.Unmarshal, but leaves out members that have an unexpected type: servers differ in
+// members that no answer needs. JSON with too many elements is the error TooLarge.
 func Decode(data []byte, v any) error {
 	if bytes.Count(data, []byte(",")) > maxCommas {
 		return TooLarge("the answer has more than 200,000 commas")

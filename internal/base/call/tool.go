@@ -1,21 +1,21 @@
 package call
 
-// Tool is a tool that answers questions. Its profile in the configuration has its name.
+// Tool is a tool that answers questions. Its profile in the configuration has the same name.
 type Tool struct {
 	Name        string
 	Title       string
 	Description string // for models
-	For         string // what to use it for, in the instructions of the server
-	Flag        string // of the command ask; "" for the tool that it uses without a flag
-	Variable    string // with the model of the profile
-	Pollable    bool   // clients may poll a call, as a task
-	Tokens      int64  // that a call usually takes; a limit reserves them while it runs
+	For         string // what to use the tool for, in the instructions of the server
+	Flag        string // the flag of ask for this tool; "": ask uses it without a flag
+	Variable    string // the environment variable that sets the model of the profile
+	Pollable    bool   // clients may poll a call as a task
+	Tokens      int64  // how many a call usually uses; a quota reserves them while it runs
 
-	// The profile where the configuration file has none.
+	// The reasoning effort and the verbosity of the profile, if the configuration sets none.
 	Effort, Verbosity string
 }
 
-// DefaultTool is the first of Tools. Its profile is the one that the others inherit from.
+// DefaultTool is the name of the first of Tools. The other profiles inherit from its profile.
 const DefaultTool = "answer"
 
 // Tools are the tools of spec §3.1.
@@ -55,7 +55,8 @@ var Tools = []Tool{
 	},
 }
 
-// TokensOf returns how many tokens a call of a tool usually takes.
+// TokensOf returns how many tokens a call of a tool usually uses. A tool that is not in Tools
+// counts as the DefaultTool.
 func TokensOf(name string) int64 {
 	for _, tool := range Tools {
 		if tool.Name == name {
@@ -65,10 +66,10 @@ func TokensOf(name string) int64 {
 	return Tools[0].Tokens
 }
 
-// OfTools returns what of says about each tool, in the order of Tools.
-func OfTools(of func(Tool) string) (all []string) {
+// OfTools returns the result of describe for each tool, in the order of Tools.
+func OfTools(describe func(Tool) string) (all []string) {
 	for _, tool := range Tools {
-		all = append(all, of(tool))
+		all = append(all, describe(tool))
 	}
 	return all
 }
