@@ -1,6 +1,6 @@
-// Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
-// MCP clients. It also splits lists, fills templates, and knows what a host name is, which hosts
-// are this machine, and which name a typing error stands for.
+// Package text truncates and sanitizes text that other parties wrote: the model, web pages, the API
+// and MCP clients. It also splits lists, expands templates, recognizes host names and loopback
+// hosts, and finds the name that is nearest to a misspelled one.
 package text
 
 import (
@@ -31,9 +31,10 @@ func Truncate(s string, n int) string {
 	return strings.TrimRightFunc(s[:end], unicode.IsSpace) + "…"
 }
 
-// Printable returns s without the characters that Unsafe names, and with U+FFFD for each byte that
-// is not UTF-8. It looks at single characters, so a sequence that is split over several calls is
-// removed as well. The variant of a Han character stays (葛 and U+E0100).
+// Printable returns s without the characters for which Unsafe is true, and with U+FFFD for each
+// byte that is not UTF-8. It looks at single characters, so an escape sequence that is split over
+// several calls becomes harmless, too. A variation selector after a Han character stays (葛 and
+// U+E0100).
 func Printable(s string) string {
 	var previous rune
 	return strings.Map(func(r rune) rune {
@@ -49,7 +50,7 @@ func Printable(s string) string {
 // OneLine returns s as one printable line: each run of white space becomes one space, and there is
 // none at the ends.
 func OneLine(s string) string {
-	line := strings.Join(strings.Fields(s), " ") // some white space is unsafe
+	line := strings.Join(strings.Fields(s), " ") // first: Printable removes some white space
 	return strings.Join(strings.Fields(Printable(line)), " ")
 }
 
@@ -59,8 +60,8 @@ func OneLine(s string) string {
 // letters and emoji, and the selectors of text and emoji style, are safe.
 func Unsafe(r rune) bool {
 	const blankBraille = '\u2800'
-	plain := r >= ' ' && r <= '~' // most characters, which need no table
-	if plain {
+	isASCII := r >= ' ' && r <= '~' // most characters, which need no table
+	if isASCII {
 		return false
 	}
 	switch r {
@@ -70,23 +71,24 @@ func Unsafe(r rune) bool {
 		return true
 	}
 
-	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // format characters that are visible
+	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // visible format characters
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point) // such as fillers
 }
 
-// List returns the entries of a list, which commas or white space separate. A byte order mark may
-// precede it.
+// List returns the entries of a list that are separated by commas or white space. A byte order mark
+// before the list is ignored.
 func List(s string) []string {
-	separates := func(r rune) bool {
+	isSeparator := func(r rune) bool {
 		return r == ',' || r <= ' '
 	}
-	return strings.FieldsFunc(strings.TrimPrefix(s, "\ufeff"), separates)
+	return strings.FieldsFunc(strings.TrimPrefix(s, "\ufeff"), isSeparator)
 }
 
-// Enumerate joins words with commas, and the last one with a word of its own, such as " and ".
+// Enumerate joins words with ", ", but the last two with and, such as " and ". There must be at
+// least one word.
 func Enumerate(words []string, and string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + and + words[last]
@@ -99,29 +101,30 @@ func IsHostName(s string) bool {
 	return hostName().MatchString(s)
 }
 
-// hostName matches host names. To compile it takes a tenth of a start, most of which do not need
-// it.
+// hostName matches host names. It is compiled at its first use: that takes a tenth of the time of a
+// start, and most processes do not need it.
 var hostName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
 })
 
-// IsLoopback reports whether a host is this machine (RFC 6761 for localhost).
+// IsLoopback reports whether a host is this machine: localhost and the names below it (RFC 6761),
+// or a loopback address.
 func IsLoopback(host string) bool {
-	named := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
-	return named || net.ParseIP(host).IsLoopback()
+	isLocalhost := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
+	return isLocalhost || net.ParseIP(host).IsLoopback()
 }
 
-// Nearest returns the name that s most likely stands for, or "" if all are far.
-// Of a name with dots the last part counts. The first of equally near names wins.
+// Nearest returns the one of names that the user most likely meant by s, or "" if none is near.
+// Only the last part of a name with dots is compared. The first of equally near names wins.
 func Nearest(s string, names []string) string {
 	nearest := ""
-	least := max(2, len(s)/3) + 1 // edits that are too many
+	least := max(2, len(s)/3) + 1 // the least distance so far; at first, one that is too far
 	for _, name := range names {
 		last := name[strings.LastIndex(name, ".")+1:]
 		distance := levenshtein.ComputeDistance(strings.ToLower(s), last)
-		part := len(s) > 2 && strings.Contains(last, s)
-		longer := strings.HasPrefix(s, last+"-") // codex-cli, codex
-		if part || longer {
+		isPart := len(s) > 2 && strings.Contains(last, s)
+		isLonger := strings.HasPrefix(s, last+"-") // codex-cli for codex
+		if isPart || isLonger {
 			distance = min(distance, 1)
 		}
 
@@ -133,13 +136,14 @@ func Nearest(s string, names []string) string {
 	return nearest
 }
 
-// Label returns what a client writes in one short line.
+// Label returns s as one printable line of at most 100 characters. It is for names that clients
+// send.
 func Label(s string) string {
 	return Truncate(OneLine(s), 100)
 }
 
-// EscapeJSON escapes the characters of a JSON document that Unsafe names. Only its strings can have
-// them.
+// EscapeJSON replaces the characters of a JSON document for which Unsafe is true by \u escapes. A
+// valid document has such characters only in its strings.
 func EscapeJSON(doc []byte) (escaped []byte) {
 	for _, r := range string(doc) {
 		if !Unsafe(r) {
@@ -153,8 +157,8 @@ func EscapeJSON(doc []byte) (escaped []byte) {
 	return escaped
 }
 
-// Expand replaces words such as $NAME or ${NAME} in a template by their values. Words without a
-// value stay, and a value is not expanded.
+// Expand replaces each $NAME and ${NAME} in a template by the value of NAME. A name without a value
+// stays, as $NAME. Values are not expanded again.
 func Expand(template string, values map[string]string) string {
 	return os.Expand(template, func(word string) string {
 		value, found := values[word]
@@ -165,8 +169,9 @@ func Expand(template string, values map[string]string) string {
 	})
 }
 
-// Regexp returns a regular expression that is compiled at its first use: a session needs few of
-// them, and compiling all takes a third of the start. Inlined, it would add 50 KB to the program.
+// Regexp returns a function that returns a regular expression, which is compiled at the first call:
+// a process needs few of all expressions, and compiling all would take a third of the start.
+// Inlining Regexp would add 50 KB to the program.
 //
 //go:noinline
 func Regexp(expr string) func() *regexp.Regexp {
