@@ -1,21 +1,21 @@
-// Package expire has a map whose entries end.
+// Package expire has a map whose entries expire.
 package expire
 
 // minSweep is how many entries a Map has before it is swept for the first time.
 const minSweep = 64
 
-// Map is a map whose entries end by a rule, which is asked when an entry is read: no goroutine and
-// no timer is needed. Entries that have ended only take memory. Set sweeps them when the map has
-// twice as many entries as after the last sweep. The zero value has no entries and needs Ended. A
-// Map is not safe for concurrent use.
+// Map is a map whose entries expire. Ended decides that whenever an entry is read, so a Map needs
+// neither a goroutine nor a timer. Expired entries are never returned, but take memory until they
+// are swept: Set does that when the map has twice as many entries as after the last sweep. A Map
+// without entries is a Map{Ended: f}. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
-	Ended func(V) bool
+	Ended func(V) bool // reports whether an entry has expired
 
 	entries map[K]V
-	sweep   int // with how many entries Set sweeps; at least minSweep
+	sweepAt int // how many entries make Set sweep, if more than minSweep
 }
 
-// Get returns the entry of a key, or the zero value if there is none that has not ended.
+// Get returns the entry of a key, or the zero value if there is none or if it has expired.
 func (m *Map[K, V]) Get(key K) V {
 	value, ok := m.entries[key]
 	if ok && m.Ended(value) {
@@ -24,13 +24,13 @@ func (m *Map[K, V]) Get(key K) V {
 	return value
 }
 
-// Set sets the entry of a key.
+// Set sets the entry of a key. It may sweep the expired entries first.
 func (m *Map[K, V]) Set(key K, value V) {
 	if m.entries == nil {
 		m.entries = map[K]V{}
 	}
-	if len(m.entries) >= max(m.sweep, minSweep) {
-		m.sweep = 2 * len(m.All())
+	if len(m.entries) >= max(m.sweepAt, minSweep) {
+		m.sweepAt = 2 * len(m.All())
 	}
 	m.entries[key] = value
 }
@@ -41,8 +41,8 @@ func (m *Map[K, V]) Delete(key K) { delete(m.entries, key) }
 // Clear deletes all entries.
 func (m *Map[K, V]) Clear() { clear(m.entries) }
 
-// All sweeps, and returns the entries that have not ended. They may be read, and deleted, until the
-// next Set.
+// All sweeps the expired entries, and returns the map of all others. Until the next Set, the caller
+// may read it, and delete entries from it.
 func (m *Map[K, V]) All() map[K]V {
 	for key, value := range m.entries {
 		if m.Ended(value) {
