@@ -1,14 +1,15 @@
 package jsonx
 
-// Bounds of JSON from outside. Decoded, a small text with many elements takes hundreds of times its
-// bytes.
+// Bounds of JSON that clients send. Decoded, a small text with many elements takes hundreds of
+// times the memory of the text.
 const (
 	MaxElements = 10_000
 	maxDepth    = 64
 )
 
-// Elements returns an upper bound of the number of elements in JSON: its commas, arrays and
-// objects. Above MaxElements or 64 levels it returns MaxElements+1. It allocates nothing.
+// Elements returns an upper bound of the number of elements in valid JSON: the number of its
+// commas, arrays and objects. With more than MaxElements of them, or more than 64 levels, it
+// returns MaxElements+1. It allocates nothing.
 func Elements(data []byte) int {
 	elements := 0
 	depth := 0

@@ -2,7 +2,7 @@
 // read URLs and answers. It also counts the elements of JSON before that is decoded.
 //
 //	jsonx.go     JSON without HTML escapes
-//	elements.go  bounds of JSON from outside
+//	elements.go  the number of elements, and its bounds
 package jsonx
 
 import (
@@ -10,13 +10,14 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal without the escapes for HTML, which RFC 8259 section 7 does not require.
+// Marshal is json.Marshal without the escapes of <, > and &, which RFC 8259 section 7 does not
+// require.
 func Marshal(v any) ([]byte, error) {
 	return MarshalIndent(v, "")
 }
 
-// MarshalIndent is Marshal with a line for each value and this indent for each level; "" puts all
-// into one line. There is no line feed at the end. The error is that of json.Marshal.
+// MarshalIndent is Marshal with a line for each value, indented by indent for each level. With ""
+// the JSON is one line. It has no line feed at its end. The error is that of json.Marshal.
 func MarshalIndent(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
