@@ -16,25 +16,26 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Redacted stands for a secret.
+// Redacted replaces each secret.
 const Redacted = "[redacted]"
 
-// apiKey matches an API key that the configuration does not know: the API repeats a wrong key
-// with asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a
-// JSON \n.
+// apiKey matches what looks like an API key, for keys that no Redactor knows: the API repeats a
+// wrong key with asterisks in it. After a letter, sk- is part of a word, unless the letter belongs
+// to an escape in JSON, such as \n.
 var apiKey = regexp.MustCompile(`(\b|\\[nrt])sk-[A-Za-z0-9_*-]{8,}`)
 
-// minSecret is the length of the shortest secret, in characters. A shorter one occurs in ordinary
-// words.
+// minSecret is the length of the shortest secret, in characters. A shorter secret would also be
+// found in ordinary words.
 const minSecret = 4
 
-// Redactor replaces secrets in text. It may be used by several goroutines. replacer always replaces
-// all forms, the longest first: a secret that begins with another one is replaced as a whole.
+// Redactor replaces secrets in text. It may be used by several goroutines.
 type Redactor struct {
+	// replacer replaces all forms, the longest first: a secret that begins with another one is
+	// replaced as a whole.
 	replacer atomic.Pointer[strings.Replacer]
 
 	mu    sync.Mutex // guards forms
-	forms []string
+	forms []string   // how the secrets may be written: see forms
 }
 
 // New returns a Redactor for the given secrets.
@@ -44,8 +45,8 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Add adds secrets, as they are and escaped for JSON and for URLs. Secrets of fewer than 4
-// characters are ignored.
+// Add adds secrets. From then on they are redacted, also where they are escaped for JSON or for
+// URLs. Secrets of fewer than 4 characters are ignored.
 func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,15 +69,15 @@ func (r *Redactor) Add(secrets ...string) {
 	r.replacer.Store(strings.NewReplacer(pairs...))
 }
 
-// forms returns a secret as it is and as JSON and URLs have it.
+// forms returns how a secret may be written: as it is, and escaped for URLs and for JSON.
 func forms(secret string) []string {
-	escaped, _ := json.Marshal(secret) // a string cannot fail
+	htmlSafe, _ := json.Marshal(secret) // a string cannot fail
 	plain, _ := jsonx.Marshal(secret)
 	return []string{
 		secret,
 		url.QueryEscape(secret),
 		url.PathEscape(secret),
-		string(escaped[1 : len(escaped)-1]), // with < as \u003c
+		string(htmlSafe[1 : len(htmlSafe)-1]), // with < as \u003c
 		string(plain[1 : len(plain)-1]),
 	}
 }
@@ -99,8 +100,8 @@ func (r *Redactor) Line(s string) string {
 	return r.Redact(text.OneLine(s))
 }
 
-// Truncate returns Line(s) with at most n characters. It is truncated last: a part of a secret is
-// not found.
+// Truncate returns Line(s), truncated to at most n characters. Secrets are replaced before that,
+// because a part of a secret would not be found.
 func (r *Redactor) Truncate(s string, n int) string {
 	return text.Truncate(r.Line(s), n)
 }
