@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Limiter bounds the lines about events that may come in a loop: one in a period for each key of
-// an event. Its zero value is ready for use.
+// Limiter limits the log lines about events that may come in a loop to one line per period and key.
+// The zero value is ready for use.
 type Limiter struct {
 	Period time.Duration // 0: a second
 
 	mu      sync.Mutex
-	pending map[any]*pending // by key, for a period after each line
+	pending map[any]*pending // by key; an entry exists for a period after each line of the key
 }
 
-// pending is what the next line of a key is about.
+// pending collects the events of a key for its next line.
 type pending struct {
-	n   int         // events since the last line
-	log func(n int) // of the last of them
+	n   int         // how many events there were since the last line
+	log func(n int) // writes the next line; that of the last event
 }
 
-// Log logs an event of a key at once, or as one of several when the period after the last line of
-// the key ends. log gets the number of events; it is called without a lock.
+// Log logs an event with a key: at once, if the last line of the key is more than a period ago, or
+// else together with other events of the key when the period ends. log writes the line, and gets
+// the number of its events. It is called without a lock held.
 func (l *Limiter) Log(key any, log func(n int)) {
 	l.mu.Lock()
 	next := l.pending[key]
@@ -38,7 +39,7 @@ func (l *Limiter) Log(key any, log func(n int)) {
 	log(1)
 }
 
-// beginLocked begins the period after a line.
+// beginLocked begins the period after a line of a key.
 func (l *Limiter) beginLocked(key any) {
 	if l.pending == nil {
 		l.pending = map[any]*pending{}
@@ -47,7 +48,8 @@ func (l *Limiter) beginLocked(key any) {
 	time.AfterFunc(cmp.Or(l.Period, time.Second), func() { l.end(key) })
 }
 
-// end ends the period of a key, with the line about its events. Without any the key is forgotten.
+// end ends the period of a key. It writes a line about the events of the period, after which
+// another period begins. If there were none, the key is forgotten.
 func (l *Limiter) end(key any) {
 	l.mu.Lock()
 	next := l.pending[key]
@@ -62,7 +64,8 @@ func (l *Limiter) end(key any) {
 	}
 }
 
-// Flush ends all periods, for the end of the log.
+// Flush writes the lines that are pending, and ends all periods. It is called at the end of the
+// log.
 func (l *Limiter) Flush() {
 	l.mu.Lock()
 	all := l.pending

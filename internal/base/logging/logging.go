@@ -1,8 +1,9 @@
 // Package logging makes the logger of the process.
 //
-// Without debug, warnings and errors go to stderr, one plain line each; a server also reports its
-// calls, with the time, as text or as JSON. With debug every record goes to stderr and, when a file
-// is named, to the file as well. stdout belongs to the protocol and is never written to.
+// Without debug, only warnings and errors go to stderr, one plain line each. A server that has a
+// log format also reports its calls; its lines are text or JSON and have the time. With debug every
+// record goes to stderr and, if a file is named, also to the file. The log is never written to
+// stdout, which belongs to the protocol.
 package logging
 
 import (
@@ -27,10 +28,10 @@ import (
 // Options say where records go and what is hidden in them.
 type Options struct {
 	Debug    bool   // log everything; otherwise only warnings and errors
-	Format   string // Text or JSON for a server, which logs its calls; "" for a client's stderr
-	File     string // with Debug, the file that gets the log as well; "" for none
+	Format   string // Text or JSON for a server, which logs its calls; "" for stderr of a client
+	File     string // with Debug, the file that also gets the log; "": none
 	Stderr   io.Writer
-	NoColor  bool // no colours on a terminal either (https://no-color.org)
+	NoColor  bool // no colours, not even on a terminal (https://no-color.org)
 	Redactor *redact.Redactor
 }
 
@@ -41,8 +42,8 @@ const (
 )
 
 // New returns the logger and a function that flushes and closes it. The file is created with mode
-// 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
-// even then and writes to stderr only.
+// 0600; its folder must exist. The error says why the file cannot be opened. Even then the logger
+// can be used, and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	q, flush := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
@@ -64,17 +65,18 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	return slog.New(slog.NewMultiHandler(h, o.handler(o.Stderr))), closeLog, nil
 }
 
-// debugFile is the debug file. The first line that it loses is a warning on stderr.
+// debugFile is the debug file. At the first line that cannot be written to it, it logs a warning to
+// stderr.
 type debugFile struct {
 	*os.File
-	log    *slog.Logger // of stderr
-	warned bool         // the handler writes one line at a time
+	log    *slog.Logger // logs to stderr only
+	warned bool         // needs no lock: the handler writes one line at a time
 }
 
 func (f *debugFile) Write(line []byte) (int, error) {
 	n, err := f.File.Write(line)
 	if err == nil {
-		_, err = os.Stat(f.Name()) // the file may be gone
+		_, err = os.Stat(f.Name()) // a file that was removed can still be written
 	}
 	if err != nil && !f.warned {
 		f.warned = true
@@ -83,7 +85,7 @@ func (f *debugFile) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// Formats of the time. Only logs that are kept have a date.
+// Formats of the time. Only a server's log has a date, because it is kept.
 const (
 	clientTime = "15:04:05.000"
 	serverTime = "2006-01-02T15:04:05.000Z07:00"
@@ -120,52 +122,53 @@ func (o Options) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// hasColors reports whether levels have colours. Windows consoles show them only after a system
-// call.
+// hasColors reports whether levels have colours. On Windows they have none, because consoles show
+// colours only after a system call.
 func (o Options) hasColors() bool {
 	f, ok := o.Stderr.(*os.File)
 	if !ok || runtime.GOOS == "windows" {
 		return false
 	}
-	wanted := !o.NoColor && !o.plain()
+	wanted := !o.NoColor && !o.isPlain()
 	return wanted && term.IsTerminal(int(f.Fd()))
 }
 
-// plain reports whether the lines have no time and begin with the program's name: clients mix them
-// with those of other servers.
-func (o Options) plain() bool {
+// isPlain reports whether lines begin with the program's name, and have no time: clients mix the
+// lines of several servers.
+func (o Options) isPlain() bool {
 	return o.Format == "" && !o.Debug
 }
 
-// clean redacts and sanitizes the message and the values of a record.
+// clean is the ReplaceAttr of the handlers. It redacts and sanitizes the message and the values of
+// a record, and puts the program's name into a plain line.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
-	top := len(groups) == 0
-	level, leveled := a.Value.Any().(slog.Level)
+	isTop := len(groups) == 0
+	level, isLevel := a.Value.Any().(slog.Level)
 	kind := a.Value.Kind()
-	textual := kind == slog.KindString || kind == slog.KindAny
+	isText := kind == slog.KindString || kind == slog.KindAny
 
 	switch {
-	case top && a.Key == slog.MessageKey:
+	case isTop && a.Key == slog.MessageKey:
 		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
-	case top && a.Key == slog.TimeKey && o.plain():
+	case isTop && a.Key == slog.TimeKey && o.isPlain():
 		return slog.Attr{} // no time
-	case leveled && o.plain():
+	case isLevel && o.isPlain():
 		word := ": warning:"
 		if level >= slog.LevelError {
 			word = ": error:"
 		}
 		a.Value = slog.StringValue(version.Name + word)
-	case textual && !leveled:
-		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
-		// after the redaction.
+	case isText && !isLevel:
+		// Sanitize first: an escape sequence inside a secret would hide the secret from the
+		// redactor, and removing the sequence later would restore the secret.
 		value := tintSafe.Replace(text.Printable(a.Value.String()))
 		a.Value = slog.StringValue(o.Redactor.Redact(value))
 	}
 	return a
 }
 
-// tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
-// writes an escape character for the four characters \x1b.
+// tintSafe replaces what package tint does not write as it is: tint ends a value at U+FFFD, and on
+// a terminal it writes an escape character for the four characters \x1b.
 var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
 
 // openFile opens the debug file for appending. The log holds whole answers, so the rights of other
@@ -176,7 +179,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|inPlace, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|safeOpen, 0o600)
 	if err == nil {
 		err = f.Chmod(0o600)
 	}
@@ -187,19 +190,20 @@ func openFile(path string) (*os.File, error) {
 }
 
 const (
-	queueLines = 4096 // those of a burst of 1,000 calls, and more
+	queueLines = 4096 // enough for a burst of 1,000 calls
 	flushTime  = 500 * time.Millisecond
 )
 
-// queue passes lines on to a goroutine that writes them. A client that does not read stderr would
-// otherwise stop the server as soon as the pipe is full. Lines that find the queue full are dropped
-// and counted.
+// queue passes lines to a goroutine that writes them. Without it, a client that does not read
+// stderr would block the server as soon as the pipe is full. When the queue is full, lines are
+// dropped and counted.
 type queue struct {
 	lines   chan []byte // nil ends the goroutine
 	dropped atomic.Int64
 }
 
-// newQueue returns the queue and a function that waits at most flushTime until all is written.
+// newQueue returns a queue in front of w, and a function that ends it: flush waits until all lines
+// are written, for flushTime at most.
 func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
 	dropped := "... %d lines dropped: stderr was not read\n"
 	if asJSON {
@@ -232,6 +236,7 @@ func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
 	}
 }
 
+// Write puts a line into the queue, or drops it if the queue is full. It never blocks.
 func (q *queue) Write(line []byte) (int, error) {
 	select {
 	case q.lines <- bytes.Clone(line):

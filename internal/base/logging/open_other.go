@@ -4,5 +4,6 @@ package logging
 
 import "syscall"
 
-// inPlace are flags for a path that has just been checked: it may have become a link or a pipe.
-const inPlace = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+// safeOpen are flags to open a path that has just been checked: meanwhile it may have become a link
+// or a pipe.
+const safeOpen = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

@@ -1,4 +1,4 @@
 package logging
 
-// inPlace is 0: Windows has no such flags.
-const inPlace = 0
+// safeOpen is 0: Windows has no such flags.
+const safeOpen = 0
