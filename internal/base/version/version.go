@@ -1,7 +1,7 @@
-// Package version holds the name and the version of the program.
+// Package version has the name and the version of the program.
 //
-// npm/package.json, server.json and the manifests of the bundle and the plugin carry the same
-// number; a test compares them.
+// npm/package.json, server.json and the manifests of the bundle and the plugin have the same
+// version; a test compares them.
 package version
 
 import (
@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// Name is the product, the command and the MCP serverInfo.name.
+	// Name is the name of the product and of the command, and serverInfo.name in MCP.
 	Name = "openai-responses-mcp"
 
-	// Version is the semantic version (https://semver.org) without the leading v of its tag: the
-	// release that the sources belong to, or become.
+	// Version is the semantic version (https://semver.org) of the release that the sources belong
+	// to, or will become. It has no leading v, unlike its tag.
 	Version = "1.3.0"
 )
 
@@ -23,8 +23,8 @@ const (
 // sets it with -ldflags=-X.
 var release string
 
-// String is the version of this build: Version for a release, otherwise Version-dev+COMMIT, with
-// .dirty for changed files, and without the commit in go run and builds without Git.
+// String returns the version of this build: Version for a release, otherwise Version-dev+COMMIT,
+// with .dirty if files were changed. With go run and in builds without Git it has no commit.
 func String() string {
 	info, _ := debug.ReadBuildInfo()
 	info = cmp.Or(info, new(debug.BuildInfo))
@@ -32,12 +32,13 @@ func String() string {
 	return describe(release, info.Main.Version)
 }
 
-// IsRelease reports whether npm and the registry of images have the version of this build.
+// IsRelease reports whether this build is a release, which npm and the registry of images have,
+// too.
 func IsRelease() bool { return String() == Version }
 
-// describe tells the version from the linker's flag and from the version of the main module: v1.3.0
-// for a tag, v1.3.1-0.20261122052352-a515ba238ce8 for a commit, with +dirty for changed files, and
-// (devel) when Go does not know it.
+// describe returns the version that String returns, from the linker's flag and the version of the
+// main module: v1.3.0 for a tag, v1.3.1-0.20261122052352-a515ba238ce8 for a commit, with +dirty for
+// changed files, and (devel) if Go does not know it.
 func describe(release, module string) string {
 	if release == "true" || module == "v"+Version {
 		return Version
