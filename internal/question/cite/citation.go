@@ -9,9 +9,9 @@
 //	code.go      where a text has code
 //	rows.go      reads the tables
 //
-// The world's habits are rows of tables: markers.table has the citation markers of vendors,
-// forms.table the forms of dates, months.table the names of the months, and dates.table the words
-// beside dates.
+// What models, servers and pages write is in tables: markers.table has the citation markers of
+// vendors, forms.table the forms of dates, months.table the names of the months, and dates.table
+// the words beside dates.
 package cite
 
 import (
@@ -22,24 +22,24 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-const maxTitle = 300 // characters
+const maxTitle = 300 // characters of Citation.Title
 
 // Citation is one source of an answer (spec §3.2).
 type Citation struct {
 	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
 	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
 	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
-	Accessed    bool   `json:"-"`               // PublishedAt is the date of access: the source has no date
+	Accessed    bool   `json:"-"`               // the date is that of access; the source has none
 }
 
-// number matches what some servers have in place of a title: the number of a source
+// sourceNumber matches what some servers send in place of a title: the number of the source
 // ("[[1]](https://a.example)").
-var number = text.Regexp(`^\[?\d{1,2}\]?$`)
+var sourceNumber = text.Regexp(`^\[?\d{1,2}\]?$`)
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {
 	title = text.OneLine(title)
-	if number().MatchString(title) {
+	if sourceNumber().MatchString(title) {
 		title = ""
 	}
 	return Citation{
@@ -48,11 +48,11 @@ func Page(raw, title string) Citation {
 	}
 }
 
-// sourceName matches the name of a source without a URL. No URL and no Markdown is one.
+// sourceName matches the name of a source without a URL. It matches no URL and no Markdown.
 var sourceName = text.Regexp(`^[A-Za-z0-9._-]{1,64}$`)
 
-// Named returns a source without a URL, as the API names its own ("oai-weather"). Its URL is empty
-// if name is not an identifier.
+// Named returns a source that has a name but no URL, such as those of the API itself
+// ("oai-weather"). The URL of the result is the name, or empty if name is not an identifier.
 func Named(name string) Citation {
 	if !sourceName().MatchString(name) {
 		return Citation{}
@@ -60,12 +60,12 @@ func Named(name string) Citation {
 	return Citation{URL: name, Title: "api"}
 }
 
-// IsPage reports whether the source has a URL.
+// IsPage reports whether the source is a page, with a URL, and not only a name.
 func (c Citation) IsPage() bool {
 	return strings.Contains(c.URL, "://")
 }
 
-// Date returns the date as lists have it: "2026-05-01", or "accessed 2026-11-28".
+// Date returns the date for a list of sources: "2026-05-01", or "accessed 2026-11-28".
 func (c Citation) Date() string {
 	if c.Accessed {
 		return "accessed " + c.PublishedAt
@@ -73,10 +73,11 @@ func (c Citation) Date() string {
 	return c.PublishedAt
 }
 
-// Citations returns at most limit of the sources, each with its date: the one in the text, else the
-// one in the path of its URL, else that of access, which is today unless the text says yesterday. A
-// page has the date that the list says, also one of access. Dates are YYYY-MM-DD, and those in the
-// future are ignored. The list is never nil.
+// Citations returns at most limit of the sources, each with its date. That is the date in the text,
+// or else in the path of the URL, or else the date of access: today, unless the text names
+// yesterday. If the list of sources gives a date for a page, only that counts, even if it is one of
+// access. today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never
+// nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {
@@ -94,18 +95,19 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 	return list
 }
 
-// accessDate returns the date of access: that of the text if it is yesterday, else today.
-func accessDate(said, today string) string {
+// accessDate returns the date of access: accessed, which the text names, if that is yesterday, or
+// else today.
+func accessDate(accessed, today string) string {
 	day, _ := time.Parse(time.DateOnly, today)
-	if said == day.AddDate(0, 0, -1).Format(time.DateOnly) {
-		return said
+	if accessed == day.AddDate(0, 0, -1).Format(time.DateOnly) {
+		return accessed
 	}
 	return today
 }
 
-// choose returns at most limit sources: pages that the text links to, then other pages, then
-// sources without a URL, which have only a name. Names are kept before pages, but leave one place
-// for a page; if limit is 1, that place is a name's.
+// choose returns at most limit sources, in this order: pages that the text links to, other pages,
+// and names, which are sources without a URL. If there are too many, names are kept rather than
+// pages, but one place stays for a page, unless limit is 1.
 func (doc *Document) choose(sources []Citation, limit int) []Citation {
 	if len(sources) <= limit {
 		return sources
@@ -131,8 +133,8 @@ func (doc *Document) choose(sources []Citation, limit int) []Citation {
 	}
 	pages := append(linked, others...)
 
-	forNames := max(limit-1, limit-len(pages), 1)
-	names = names[:min(len(names), forNames)]
+	maxNames := max(limit-1, limit-len(pages), 1)
+	names = names[:min(len(names), maxNames)]
 	pages = pages[:min(len(pages), limit-len(names))]
 	return append(pages, names...)
 }

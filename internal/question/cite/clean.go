@@ -16,7 +16,7 @@ import (
 const tracker = "utm_source=openai"
 
 var (
-	// queryEnd matches what follows the last parameter of a URL.
+	// queryEnd matches what follows a parameter that is the last one of its URL.
 	queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 	// bareAddress matches the beginning of a URL without a scheme, up to a parameter.
@@ -27,8 +27,8 @@ var (
 //go:embed markers.table
 var markersTable string
 
-// marker matches a marker with the space that goes with it, and brackets that hold nothing else.
-// The submatch is a part of a path that looks like a marker.
+// marker matches a citation marker with the space that goes with it, and brackets that contain only
+// markers. If the submatch is set, the match is a part of a path that looks like a marker.
 var marker = sync.OnceValue(readMarker)
 
 func readMarker() *regexp.Regexp {
@@ -43,10 +43,11 @@ func readMarker() *regexp.Regexp {
 		` ?[\[(（【](?:` + one + `[,;、]?)+ ?[\])）】]|` + one)
 }
 
-// hints are what texts with markers have, each once.
-var hints = sync.OnceValue(readHints)
+// markerHints are short strings of which each text with a marker contains one at least
+// (markers.table).
+var markerHints = sync.OnceValue(readMarkerHints)
 
-func readHints() (all []string) {
+func readMarkerHints() (all []string) {
 	for _, row := range rows(markersTable) {
 		list, _ := strconv.Unquote(`"` + row[0] + `"`)
 		for hint := range strings.SplitSeq(list, ",") {
@@ -58,82 +59,82 @@ func readHints() (all []string) {
 	return all
 }
 
-// mayHaveMarkers reports whether a text has a hint.
+// mayHaveMarkers reports whether a text contains one of the markerHints.
 func mayHaveMarkers(s string) bool {
-	return slices.ContainsFunc(hints(), func(hint string) bool { return strings.Contains(s, hint) })
+	return slices.ContainsFunc(markerHints(), func(hint string) bool { return strings.Contains(s, hint) })
 }
 
 // beforeHint is how many bytes of a marker may be before its hint, at most.
 const beforeHint = 16
 
-// nextMarkers says where markers may begin. The expression is slow: what is before them is not
-// searched.
-type nextMarkers struct {
-	s    string
-	next []int // where each hint is next
+// markerFinder finds the places where markers may begin, so that the slow expression of marker need
+// not search what is before them.
+type markerFinder struct {
+	s        string
+	nextHint []int // index in s of the next occurrence of each hint; len(s): none
 }
 
-// from returns where a marker may begin, from a byte of the text on, or the length of the text.
-func (n nextMarkers) from(at int) int {
-	first := len(n.s)
-	for i, hint := range hints() {
-		if n.next[i] < at {
-			k := strings.Index(n.s[at:], hint)
-			n.next[i] = at + k
+// next returns the first index from at on where a marker may begin, or the length of the text.
+func (f markerFinder) next(at int) int {
+	first := len(f.s)
+	for i, hint := range markerHints() {
+		if f.nextHint[i] < at {
+			k := strings.Index(f.s[at:], hint)
+			f.nextHint[i] = at + k
 			if k < 0 {
-				n.next[i] = len(n.s)
+				f.nextHint[i] = len(f.s)
 			}
 		}
-		first = min(first, n.next[i])
+		first = min(first, f.nextHint[i])
 	}
-	if first == len(n.s) {
+	if first == len(f.s) {
 		return first
 	}
 
 	begin := max(at, first-beforeHint)
-	for !utf8.RuneStart(n.s[begin]) {
+	for !utf8.RuneStart(f.s[begin]) {
 		begin++
 	}
 	return begin
 }
 
-// linkEnd matches what follows the text of a link, or the name of one.
+// linkEnd matches what follows brackets with the text of a link, or with the label of one.
 var linkEnd = text.Regexp(`^(?:\(|: *https?:)`)
 
 // Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
-// in links. Code stays as it is.
+// in links. It does not change code.
 func Clean(s string) string {
 	if mayHaveMarkers(s) {
-		s = unmarked(s)
+		s = removeMarkers(s)
 	}
 	if strings.Contains(s, tracker) {
-		s = untrackedLinks(s)
+		s = removeTrackers(s)
 	}
 	return s
 }
 
-// unmarked removes the markers outside code, paragraph by paragraph.
-func unmarked(s string) string {
-	found := codeIn(s)
-	next := nextMarkers{s, slices.Repeat([]int{-1}, len(hints()))}
+// removeMarkers removes the markers that are not in code, paragraph by paragraph.
+func removeMarkers(s string) string {
+	codeParts := codeIn(s)
+	finder := markerFinder{s, slices.Repeat([]int{-1}, len(markerHints()))}
 	var b strings.Builder
 	start, end := 0, 0 // of the paragraph
 	for line := range strings.Lines(s) {
 		end += len(line)
 		if strings.TrimSpace(line) == "" || end == len(s) {
-			found.unmark(&b, next, start, end)
+			codeParts.writeWithoutMarkers(&b, finder, start, end)
 			start = end
 		}
 	}
 	return b.String()
 }
 
-// unmark writes a paragraph of a text without its markers.
-func (c code) unmark(b *strings.Builder, next nextMarkers, start, end int) {
-	s := next.s
-	done := start // what is before it is written
+// writeWithoutMarkers writes a paragraph, s[start:end] of the finder's text, without its markers.
+func (c code) writeWithoutMarkers(b *strings.Builder, finder markerFinder, start, end int) {
+	s := finder.s
+	written := start // what is before this index is written
 	for at := start; ; {
-		at = next.from(at)
+		at = finder.next(at)
 		if at >= end {
 			break
 		}
@@ -144,32 +145,32 @@ func (c code) unmark(b *strings.Builder, next nextMarkers, start, end int) {
 		from, to := at+m[0], at+m[1]
 		at = to
 
-		codeEnd := c.at(from)
-		link := s[to-1] == ']' && linkEnd().MatchString(s[to:end])
+		codeEnd := c.endAt(from)
+		isLink := s[to-1] == ']' && linkEnd().MatchString(s[to:end])
 		switch {
 		case codeEnd >= 0:
 			at = codeEnd
-		case m[2] < 0 && !link:
-			b.WriteString(s[done:from])
-			done = to
+		case m[2] < 0 && !isLink:
+			b.WriteString(s[written:from])
+			written = to
 		}
 	}
-	b.WriteString(s[done:end])
+	b.WriteString(s[written:end])
 }
 
-// untrackedLinks removes the parameter from the addresses outside code. The text up to the first
-// parameter of a word says whether the word is an address.
-func untrackedLinks(s string) string {
+// removeTrackers removes the tracker from all addresses that are not in code. Whether a word is an
+// address is decided by its text before the first tracker.
+func removeTrackers(s string) string {
 	const spaces = " \t\r\n"
-	found := codeIn(s)
+	codeParts := codeIn(s)
 	var b strings.Builder
-	done, wordEnd := 0, 0 // what is before them is written, and read
+	written, wordEnd := 0, 0 // what is before these is written, and examined
 	isAddress := false
 
 	for at := 0; ; {
 		next := strings.Index(s[at:], tracker)
 		if next < 0 {
-			return b.String() + s[done:]
+			return b.String() + s[written:]
 		}
 		from := at + next
 		at = from + len(tracker)
@@ -179,7 +180,7 @@ func untrackedLinks(s string) string {
 			word = word[strings.LastIndexAny(word, spaces)+1:]
 			isAddress = strings.Contains(word, "http://") || strings.Contains(word, "https://") ||
 				bareAddress().MatchString(word)
-			wordEnd = at // of what is no address
+			wordEnd = at // if the word is not an address
 			end := strings.IndexAny(s[at:], spaces)
 			if isAddress {
 				wordEnd = len(s)
@@ -188,30 +189,31 @@ func untrackedLinks(s string) string {
 				wordEnd = at + end
 			}
 		}
-		if isAddress && found.at(from) < 0 {
-			before, after := untrack(s[done:from], s[at:])
+		if isAddress && codeParts.endAt(from) < 0 {
+			before, after := cutTracker(s[written:from], s[at:])
 			b.WriteString(before)
-			done = len(s) - len(after)
+			written = len(s) - len(after)
 		}
 	}
 }
 
-// untracked removes the parameter from the end of a URL.
-func untracked(s string) string {
+// removeTracker removes the tracker from the end of a URL, which is the part after its host.
+func removeTracker(s string) string {
 	var b strings.Builder
 	before, after, found := strings.Cut(s, tracker)
 	for found {
-		before, after = untrack(before, after)
+		before, after = cutTracker(before, after)
 		b.WriteString(before)
 		before, after, found = strings.Cut(after, tracker)
 	}
 	return b.String() + before
 }
 
-// untrack removes the parameter between two texts with the separator that goes with it: the one
-// after it, or the one before the last parameter.
-func untrack(before, after string) (string, string) {
-	front := strings.TrimSuffix(before, "amp;") // of "&amp;"
+// cutTracker returns the texts before and after a tracker, without the separator that goes with the
+// tracker: the "&" after it, or the separator before it if it is the last parameter. If it is not a
+// parameter, before ends with the tracker.
+func cutTracker(before, after string) (string, string) {
+	front := strings.TrimSuffix(before, "amp;") // the HTML form of "&" is "&amp;"
 	separated := strings.HasSuffix(front, "&") || strings.HasSuffix(before, "?")
 	switch {
 	case separated && strings.HasPrefix(after, "&"):

@@ -8,24 +8,24 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// fence matches the line above or below a block of code, also in a list or a quotation.
+// fence matches the line above or below a block of code, which may be in a list or a quotation.
 var fence = text.Regexp("^(?:[ \\t>]|[-*+] |\\d{1,9}[.)] )*(?:(`{3,})[^`]*|(~{3,}).*)$")
 
 const (
-	itemStart  = "-*+0123456789"   // with what an item of a list may begin in Markdown
-	blockStart = itemStart + ">#|" // with what a line may begin that does not continue a paragraph
-	listStart  = itemStart + "•・"  // with what an item may begin that models write
+	itemStart  = "-*+0123456789"   // characters that may begin an item of a list in Markdown
+	blockStart = itemStart + ">#|" // characters that begin a line which ends the paragraph above it
+	listStart  = itemStart + "•・"  // characters with which models begin items of lists
 )
 
-// code is where a text has code, as Markdown marks it: blocks with fences, indented blocks and
+// code lists the parts of a text that are code in Markdown: fenced blocks, indented blocks and code
 // spans. The parts are in order and do not overlap.
 type code []part
 
-// part is a part of a text, in bytes from its start.
+// part is a part of a text: the indexes of its first byte and of the byte after its last one.
 type part struct{ start, end int }
 
-// at returns the end of the code that has the byte at i, or -1.
-func (c code) at(i int) int {
+// endAt returns the end of the code that contains the byte at i, or -1 if that is not in code.
+func (c code) endAt(i int) int {
 	k, _ := slices.BinarySearchFunc(c, i, func(p part, i int) int { return p.end - 1 - i })
 	if k < len(c) && c[k].start <= i {
 		return c[k].end
@@ -33,8 +33,8 @@ func (c code) at(i int) int {
 	return -1
 }
 
-// cut returns the text without its code.
-func (c code) cut(s string) string {
+// removeFrom returns the text without its code.
+func (c code) removeFrom(s string) string {
 	var b strings.Builder
 	start := 0
 	for _, p := range c {
@@ -44,14 +44,14 @@ func (c code) cut(s string) string {
 	return b.String() + s[start:]
 }
 
-// codeIn returns the code of a text. A block whose end is missing ends with the text.
+// codeIn returns the code in a text. A fenced block that is not closed ends with the text.
 func codeIn(s string) (found code) {
 	offset := 0
-	paragraph := 0 // where the paragraph begins
-	open := ""     // the fence of a block that has not ended
-	list := false  // indented lines belong to a list
-	blank := false // the line above is blank
-	block := false // the line above is in an indented block
+	paragraph := 0           // start of the current paragraph
+	openFence := ""          // fence of the current block; "": none
+	inList := false          // an indented line belongs to a list
+	afterBlank := false      // the line above is blank
+	inIndentedBlock := false // the line above is in an indented block
 
 	endParagraph := func() {
 		found = append(found, spansIn(s, paragraph, offset)...)
@@ -60,23 +60,23 @@ func codeIn(s string) (found code) {
 	for line := range strings.Lines(s) {
 		end := offset + len(line)
 		words := strings.TrimSpace(line)
-		edge := fenceOf(line)
+		marks := fenceOf(line)
 		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 
 		isCode := true
 		switch {
-		case open != "":
-			closes := strings.HasPrefix(edge, open) && strings.HasSuffix(words, edge)
+		case openFence != "":
+			closes := strings.HasPrefix(marks, openFence) && strings.HasSuffix(words, marks)
 			if closes {
-				open = ""
+				openFence = ""
 			}
-		case edge != "":
-			open = edge
-		case indented && words != "" && !list && (blank || block):
-			block = true
+		case marks != "":
+			openFence = marks
+		case indented && words != "" && !inList && (afterBlank || inIndentedBlock):
+			inIndentedBlock = true
 		default:
 			isCode = false
-			block = block && words == ""
+			inIndentedBlock = inIndentedBlock && words == ""
 		}
 
 		if isCode || words == "" || strings.IndexByte(blockStart, words[0]) >= 0 {
@@ -88,16 +88,16 @@ func codeIn(s string) (found code) {
 		}
 		if words != "" && !indented {
 			first, _ := utf8.DecodeRuneInString(words)
-			list = strings.ContainsRune(listStart, first) || list && !blank
+			inList = strings.ContainsRune(listStart, first) || inList && !afterBlank
 		}
-		blank = words == ""
+		afterBlank = words == ""
 		offset = end
 	}
 	endParagraph()
 	return found
 }
 
-// fenceOf returns the marks of a fence, or "" for another line.
+// fenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
 func fenceOf(line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return ""
@@ -109,8 +109,8 @@ func fenceOf(line string) string {
 	return m[1] + m[2]
 }
 
-// spansIn returns the spans of code in a paragraph: two equal runs of backticks and what is between
-// them.
+// spansIn returns the code spans in the paragraph s[start:end]: two runs of equally many backticks,
+// and what is between them.
 func spansIn(s string, start, end int) (found []part) {
 	var runs []part
 	for i := start; i < end; i++ {
@@ -124,18 +124,18 @@ func spansIn(s string, start, end int) (found []part) {
 		}
 	}
 
-	next := make([]int, len(runs)) // of the same length
-	last := map[int]int{}          // by length
+	nextSame := make([]int, len(runs)) // index of the next run of the same length; 0: none
+	lastSame := map[int]int{}          // index of the last run seen, by length
 	for k, run := range slices.Backward(runs) {
 		size := run.end - run.start
-		next[k] = last[size]
-		last[size] = k
+		nextSame[k] = lastSame[size]
+		lastSame[size] = k
 	}
 	for k := 0; k < len(runs); k++ {
 		escaped := runs[k].start > start && s[runs[k].start-1] == '\\'
-		if next[k] > 0 && !escaped {
-			found = append(found, part{runs[k].start, runs[next[k]].end})
-			k = next[k]
+		if nextSame[k] > 0 && !escaped {
+			found = append(found, part{runs[k].start, runs[nextSame[k]].end})
+			k = nextSame[k]
 		}
 	}
 	return found

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	maxDates = 20           // of each form in a text
+	maxDates = 20           // dates of each form in a text
 	maxDate  = 500          // bytes next to a link that are searched for its date
-	never    = "9999-12-31" // later than all dates
+	never    = "9999-12-31" // a day after all dates, for callers without a today
 )
 
 //go:embed forms.table
@@ -34,12 +34,12 @@ var datesTable string
 
 // form is a row of forms.table.
 type form struct {
-	hints []string
-	where string
-	match *regexp.Regexp
+	hints []string       // strings of which a text with such a date contains one at least
+	where string         // "path", "text", or a condition: "clear", "alone" or "named"
+	match *regexp.Regexp // with the groups Y, M and D
 }
 
-// forms are those of forms.table.
+// forms are the rows of forms.table.
 var forms = sync.OnceValue(readForms)
 
 func readForms() (all []form) {
@@ -61,18 +61,18 @@ func readForms() (all []form) {
 	return all
 }
 
-// mayBeIn reports whether a text has a hint at the form: its expression takes longer. month reports
-// whether the text has the name of a month.
-func (f form) mayBeIn(s string, month func() bool) bool {
+// mayBeIn reports whether a text contains one of the hints of the form, which is faster than to
+// match it. hasMonth reports whether the text contains the name of a month.
+func (f form) mayBeIn(s string, hasMonth func() bool) bool {
 	return slices.ContainsFunc(f.hints, func(hint string) bool {
-		return hint == "{MONTH}" && month() || strings.Contains(s, hint)
+		return hint == "{MONTH}" && hasMonth() || strings.Contains(s, hint)
 	})
 }
 
-// hasMonth reports whether a text has the name of a month.
+// hasMonth reports whether a text contains the name of a month.
 func hasMonth(s string) bool {
-	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
-	for word := range strings.FieldsFuncSeq(s, between) {
+	isSeparator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
+	for word := range strings.FieldsFuncSeq(s, isSeparator) {
 		if months()[strings.ToLower(word)] > 0 {
 			return true
 		}
@@ -80,7 +80,7 @@ func hasMonth(s string) bool {
 	return false
 }
 
-// months has the numbers of the names in months.table, in lower case.
+// months maps the names in months.table, in lower case, to the numbers of the months.
 var months = sync.OnceValue(readMonths)
 
 func readMonths() map[string]int {
@@ -95,10 +95,10 @@ func readMonths() map[string]int {
 	return numbers
 }
 
-// words has the kinds of the words in dates.table.
-var words = sync.OnceValue(readWords)
+// dateWords maps the words in dates.table to their kinds: published, accessed, other or version.
+var dateWords = sync.OnceValue(readDateWords)
 
-func readWords() map[string]string {
+func readDateWords() map[string]string {
 	kinds := map[string]string{}
 	for _, row := range rows(datesTable) {
 		for word := range strings.SplitSeq(row[1], ", ") {
@@ -111,26 +111,26 @@ func readWords() map[string]string {
 // date is a date in a text.
 type date struct {
 	day  string // YYYY-MM-DD
-	kind string // of the word next to it in dates.table, "" without one
-	part        // where it is, with that word if it is in front
+	kind string // of the word next to it (dateWords), "" without one
+	part        // where the date is, with its word if that is before it
 	form form
 }
 
-// datesIn returns the dates of a text, in order, or those of a path.
+// datesIn returns the dates in a text, or in the path of a URL, in the order in which they appear.
 func datesIn(s string, path bool) (all []date) {
 	if !strings.Contains(s, "19") && !strings.Contains(s, "20") {
 		return nil
 	}
 
-	month := sync.OnceValue(func() bool { return hasMonth(s) })
+	textHasMonth := sync.OnceValue(func() bool { return hasMonth(s) })
 	for _, f := range forms() {
-		if path != (f.where == "path") || !f.mayBeIn(s, month) {
+		if path != (f.where == "path") || !f.mayBeIn(s, textHasMonth) {
 			continue
 		}
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
 			d := date{form: f, part: part{at[0], at[1]}}
 			d.day = f.day(s, at)
-			if s[d.start] == '/' { // before the segment of a path
+			if s[d.start] == '/' { // a form of a path may begin with it
 				d.start++
 			}
 			if d.day != "" && standsAlone(s, d.part, path) {
@@ -142,7 +142,7 @@ func datesIn(s string, path bool) (all []date) {
 		return cmp.Or(a.start-b.start, b.end-a.end)
 	})
 
-	end := 0 // of the date before
+	end := 0 // of the previous date
 	all = slices.DeleteFunc(all, func(d date) bool {
 		inside := d.start < end
 		end = max(end, d.end)
@@ -151,14 +151,14 @@ func datesIn(s string, path bool) (all []date) {
 	if path {
 		return slices.DeleteFunc(all, func(d date) bool {
 			segment, _, _ := strings.Cut(s[d.end:], "/")
-			return words()[strings.TrimPrefix(segment, "-")] == "version" // 2026-05-01-preview
+			return dateWords()[strings.TrimPrefix(segment, "-")] == "version" // 2026-05-01-preview
 		})
 	}
 	return withKinds(s, all)
 }
 
-// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if it could be
-// another one: 3/11/2026 is the third of November or March 11.
+// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if a "clear"
+// form could mean two days: 3/11/2026 is the third of November or March 11.
 func (f form) day(s string, at []int) string {
 	value := func(name string) string {
 		i := f.match.SubexpIndex(name)
@@ -183,19 +183,19 @@ func (f form) day(s string, at []int) string {
 }
 
 var (
-	// joinsBefore and joinsAfter match what makes a date a part of a longer number or name, such as
-	// v2026-03-01 and 2026.3.1.2. In a path that is so after the v of a version only:
-	// /rev2026-03-01.
+	// joinsBefore and joinsAfter match the text next to a date that is a part of a longer number or
+	// name, such as v2026-03-01 and 2026.3.1.2. In a path a name may precede a date, as in
+	// /rev2026-03-01, but not the v of a version.
 	joinsBefore = text.Regexp(`[\p{Latin}\d]$|\d\.$`)
 	joinsInPath = text.Regexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
 	joinsAfter  = text.Regexp(`^\.?\d`)
 
-	// afterWord matches what a version follows.
+	// afterWord matches a text that ends with a word, which a version may follow.
 	afterWord = text.Regexp(`[\pL\pN] *$`)
 )
 
-// standsAlone reports whether a part of a text, or of a path, is no part of a longer number or
-// name.
+// standsAlone reports whether a part of a text, or of the path of a URL, is not a part of a longer
+// number or name.
 func standsAlone(s string, p part, path bool) bool {
 	joins := joinsBefore
 	if path {
@@ -204,9 +204,10 @@ func standsAlone(s string, p part, path bool) bool {
 	return !joins().MatchString(s[max(0, p.start-4):p.start]) && !joinsAfter().MatchString(s[p.end:])
 }
 
-// withKinds returns the dates of a text with their kinds, without those that look like versions.
+// withKinds sets the kinds of the dates of a text, and returns them without those that may be
+// versions.
 func withKinds(s string, all []date) []date {
-	end := 0 // of the date before
+	end := 0 // of the previous date
 	for i := range all {
 		d := &all[i]
 		kind, size := kindBefore(s[end:d.start])
@@ -226,57 +227,58 @@ func withKinds(s string, all []date) []date {
 
 	begin := 0
 	return slices.DeleteFunc(all, func(d date) bool {
-		next := afterWord().MatchString(s[begin:d.start])
+		followsWord := afterWord().MatchString(s[begin:d.start])
 		begin = d.end
 		return d.kind == "version" ||
-			d.kind == "" && (d.form.where == "named" || d.form.where == "alone" && next)
+			d.kind == "" && (d.form.where == "named" || d.form.where == "alone" && followsWord)
 	})
 }
 
-// beforeDate has what may be between a word and its date.
+// beforeDate are the characters that may be between a word and its date.
 const beforeDate = " \t:：(（[*_|\"“”'`-–—~"
 
 var (
-	// connector matches a short word between a word of dates.table and the date ("on", "am", "le").
+	// connector matches a short word between a word of dates.table and its date ("on", "am", "le").
 	connector = text.Regexp(`[\s:：]\pL{1,3}\.?$`)
 
-	// behindDate matches what may be between a date and its word, as in "2026-05-01-preview".
+	// behindDate matches what may be between a date and a word after it: "2026-05-01-preview".
 	behindDate = text.Regexp(`^[-_.]?[ \t*]*`)
 )
 
-// kindBefore returns the kind of the word at the end of a text that precedes a date, and the bytes
-// from it to the date.
+// kindBefore returns the kind of the word at the end of s, the text before a date. size is how many
+// bytes the word and what follows it take.
 func kindBefore(s string) (kind string, size int) {
 	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
 		end = strings.TrimRight(end, beforeDate)
 		word := wordBefore(end)
-		// "OpenAI API (2026-05-01)" is a page and its date.
-		ofTitle := words()[word] == "version" && strings.ContainsAny(s[len(end):], "(（")
-		if word != "" && !ofTitle {
-			return words()[word], len(s) - len(end) + len(word)
+		// "OpenAI API (2026-05-01)" is the title of a page and its date, not a version.
+		isOfTitle := dateWords()[word] == "version" && strings.ContainsAny(s[len(end):], "(（")
+		if word != "" && !isOfTitle {
+			return dateWords()[word], len(s) - len(end) + len(word)
 		}
 	}
 	return "", 0
 }
 
-// wordEnd matches what follows a word that is about the date before it, and does not begin a title.
+// wordEnd matches what follows a word that is about the date before it. Another word would make
+// both the start of a title.
 var wordEnd = text.Regexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 
-// kindAfter returns the kind of the word at the start of a text that follows a date.
+// kindAfter returns the kind of the word at the start of s, the text after a date.
 func kindAfter(s string) string {
 	s = behindDate().ReplaceAllString(s, "")
 	word := wordAfter(s)
-	kind := words()[word]
-	phrase := strings.Contains(word, " ") // no title begins with one
+	kind := dateWords()[word]
+	phrase := strings.Contains(word, " ") // no title begins with a phrase
 	if kind != "published" && !phrase && !wordEnd().MatchString(s[len(word):]) {
 		return ""
 	}
 	return kind
 }
 
-// maxWord is the bytes of the longest word of dates.table.
+// maxWord is the length of the longest word of dates.table, in bytes.
 var maxWord = sync.OnceValue(func() (longest int) {
-	for word := range words() {
+	for word := range dateWords() {
 		longest = max(longest, len(word))
 	}
 	return longest
@@ -291,7 +293,7 @@ func wordBefore(s string) string {
 	end := lower(s[start:])
 	for i := range end {
 		word := end[i:]
-		if words()[word] != "" && isWord(s, len(s)-len(word), len(s)) {
+		if dateWords()[word] != "" && isWord(s, len(s)-len(word), len(s)) {
 			return word
 		}
 	}
@@ -305,14 +307,14 @@ func wordAfter(s string) string {
 		end--
 	}
 	for word := lower(s[:end]); word != ""; word = word[:len(word)-1] {
-		if words()[word] != "" && isWord(s, 0, len(word)) {
+		if dateWords()[word] != "" && isWord(s, 0, len(word)) {
 			return word
 		}
 	}
 	return ""
 }
 
-// lower returns a text in lower case, or unchanged if that has other lengths.
+// lower returns a text in lower case, or unchanged if its length would change.
 func lower(s string) string {
 	l := strings.ToLower(s)
 	if len(l) != len(s) {
@@ -321,27 +323,27 @@ func lower(s string) string {
 	return l
 }
 
-// isWord reports whether a part of a text is not a part of a word. Chinese and Japanese have no
-// spaces between words.
+// isWord reports whether s[start:end] is not a part of a longer word. Chinese and Japanese have no
+// spaces between words, so their letters do not join.
 func isWord(s string, start, end int) bool {
-	spaced := func(r rune) bool {
+	isSpaced := func(r rune) bool {
 		return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 	}
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	last, _ := utf8.DecodeLastRuneInString(s[:end])
 	after, _ := utf8.DecodeRuneInString(s[end:])
-	return !(spaced(first) && spaced(before)) && !(spaced(last) && spaced(after))
+	return !(isSpaced(first) && isSpaced(before)) && !(isSpaced(last) && isSpaced(after))
 }
 
 // pageDates are the dates that a text gives for a page, each "" if there is none.
 type pageDates struct {
-	published string // the latest one that a word names
-	unnamed   string // the first one without a word
-	accessed  string // the first one
+	published string // the latest date with a word of the kind published
+	unnamed   string // the first date without a word
+	accessed  string // the first date of access
 }
 
-// add adds dates of a text. Those after today count for access only.
+// add adds the dates of a text. A date after today is ignored, except one of access.
 func (p *pageDates) add(all []date, today string) {
 	for _, d := range all {
 		past := d.day <= today
@@ -356,13 +358,13 @@ func (p *pageDates) add(all []date, today string) {
 	}
 }
 
-// page returns the date of the page, or "".
+// page returns the date of the page itself, or "".
 func (p pageDates) page() string {
 	return cmp.Or(p.published, p.unnamed)
 }
 
-// datesOf returns what the text says about a source: in its list, and right after a link in prose.
-// Of several places, the last one that has a date counts.
+// datesOf returns the dates that the text gives for the source with this key: in its list, and in
+// prose right after a link. If several places give a date, the last place counts.
 func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 	for i, l := range slices.Backward(doc.lines) {
 		for k, link := range l.links {
@@ -382,33 +384,33 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 	return listed, inProse
 }
 
-// firstRemark matches the parentheses that follow a link.
+// firstRemark matches the first parentheses after a link, and what is before them.
 var firstRemark = text.Regexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
 
-// listDates returns the dates that an entry of the list gives for link k of line i: after it, or
-// before it where the dates come first, or in a line without a link that belongs to the same entry.
+// listDates returns the dates that an entry of the list gives for link k of line i: after the link;
+// or before it, if dates come first in the line; or in a line of the same entry that has no link.
 func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	l := doc.lines[i]
 	before, after := l.around(k)
-	after = near(after)
-	behind := datesIn(after, false)
+	after = window(after)
+	datesAfter := datesIn(after, false)
 
-	// If no date follows the last link of the line, the dates come before their links.
+	// If no date follows the last link of the line, dates come first in this line.
 	var atEnd pageDates
-	atEnd.add(behind, today)
+	atEnd.add(datesAfter, today)
 	if k+1 < len(l.links) {
 		lastLink := l.links[len(l.links)-1]
 		atEnd = pageDates{}
-		atEnd.add(datesIn(near(l.text[lastLink.End:]), false), today)
+		atEnd.add(datesIn(window(l.text[lastLink.End:]), false), today)
 	}
 	if atEnd.page() == "" {
 		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
 	}
 	remark := len(firstRemark().FindString(after))
-	inRemark := slices.DeleteFunc(slices.Clone(behind), func(d date) bool { return d.end > remark })
+	inRemark := slices.DeleteFunc(slices.Clone(datesAfter), func(d date) bool { return d.end > remark })
 	found.add(inRemark, today)
-	if found.page() == "" { // else what is behind the remark is about other things
-		found.add(behind, today)
+	if found.page() == "" { // otherwise dates after the remark are about other things
+		found.add(datesAfter, today)
 	}
 	if found.page() != "" {
 		return found
@@ -426,38 +428,38 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	return found
 }
 
-// datesBeside returns the dates of line i, which is next to the line of a link, if it has no link
-// itself. Both are in one entry if the lower line does not start another.
+// datesBeside returns the dates of line i, which is above or below the line of a link. It returns
+// none if line i has a link itself or is in another entry: if the lower of both lines starts one.
 func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
 	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil
 	}
-	return datesIn(near(doc.lines[i].text), false)
+	return datesIn(window(doc.lines[i].text), false)
 }
 
 var (
-	// besideLink matches what may be between a link in prose and a word that dates it, and
-	// nextToLink what may be between it and a date without a word.
+	// besideLink matches what may be between a link in prose and the word of its date, and
+	// nextToLink what may be between the link and a date without a word.
 	besideLink = text.Regexp(`^[^\pL\pN|.。!?！？]*$`)
 	nextToLink = text.Regexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
-	// afterSource matches what follows a date that ends what is said about a link.
+	// afterSource matches what follows a date if nothing more is said about the link.
 	afterSource = text.Regexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
 
-	// inParentheses matches what follows a date in parentheses that began before it.
+	// inParentheses matches what follows a date if it is in parentheses that are still open.
 	inParentheses = text.Regexp(`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
 
 	// remarkEnd matches the end of a remark about a link.
 	remarkEnd = text.Regexp(`[)）\]】。|]`)
 )
 
-// proseDates returns the dates that follow link k of line i at once and speak of the page: what
-// comes after "[page](URL): 2026-03-31 is" does not.
+// proseDates returns the dates right after link k of line i, if they are about the page. In
+// "[page](URL): 2026-03-31 is", the date is not.
 func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	_, after := doc.lines[i].around(k)
-	after = near(after)
+	after = window(after)
 	all := datesIn(after, false)
 	if len(all) == 0 {
 		return found
@@ -465,13 +467,13 @@ func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 
 	first := all[0]
 	gap := after[:first.start]
-	ofPage := besideLink().MatchString(gap)
+	isOfPage := besideLink().MatchString(gap)
 	if first.kind == "" {
 		rest := after[first.end:]
 		endsRemark := afterSource().MatchString(rest) || inParentheses().MatchString(rest)
-		ofPage = nextToLink().MatchString(gap) && endsRemark
+		isOfPage = nextToLink().MatchString(gap) && endsRemark
 	}
-	if !ofPage {
+	if !isOfPage {
 		return found
 	}
 	end := remarkEnd().FindStringIndex(after[first.end:])
@@ -482,17 +484,17 @@ func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	return found
 }
 
-// dateInPath returns the date in the path of a URL, or "". Those after today are none.
+// dateInPath returns the date in the path of a URL, or "". Dates after today are ignored.
 func dateInPath(u, today string) string {
 	_, _, rest := cutHost(u)
 	path := rest[:strings.IndexAny(rest+"?", "?#")]
-	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
+	unescaped, _ := url.PathUnescape(path) // "" if an escape is not valid
 	var found pageDates
-	found.add(datesIn(near(cmp.Or(unescaped, path)), true), today)
+	found.add(datesIn(window(cmp.Or(unescaped, path)), true), today)
 	return found.unnamed
 }
 
-// near returns the start of a text, which is searched for a date.
-func near(s string) string {
+// window returns the start of a text. Only that is searched for a date.
+func window(s string) string {
 	return s[:min(len(s), maxDate)]
 }

@@ -12,15 +12,15 @@ import (
 // longest recorded answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
-	maxLinks = 1000    // links of a text
-	maxEntry = 4000    // bytes of a line that show whether it is an entry of a list
+	maxLinks = 1000    // links of a text that are known
+	maxEntry = 4000    // bytes of a line that are read to decide whether it is an entry of a list
 )
 
-// Marks has the characters around the words of a heading: those of Markdown, colons and spaces.
+// Marks are the characters around the words of a heading: those of Markdown, colons and spaces.
 const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
-// heading matches the words above a list of sources, also with emoji. The line is plain, bold or a
-// Markdown heading.
+// heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
+// or a Markdown heading.
 var heading = text.Regexp(
 	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：]*(?:` +
 		`sources?|references?|citations|bibliography|` +
@@ -36,40 +36,40 @@ const (
 	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
 )
 
-// datedEntry matches an entry of the list in the form that the policy asks for. The word DATE
-// stands in its text in place of each date.
+// datedEntry matches an entry of the list in the form that the policy asks for. In the text that it
+// matches, the word DATE replaces each date.
 var datedEntry = text.Regexp(
 	`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + "|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
 		`DATE` + remarks)
 
-// undatedEntry matches an entry without a date: a URL after a bullet, or a line that is no more
-// than an identifier, a URL or a link, with a remark such as "(no date)".
+// undatedEntry matches an entry without a date: a URL after a bullet, or a line with nothing but an
+// identifier, a URL or a link, and maybe a remark such as "(no date)".
 var undatedEntry = text.Regexp(
 	`^` + bullet + `.*https?://|` +
 		`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` + remarks)
 
-// remarks matches what may end an entry: " JST)", "(no date)", "[PDF]".
+// remarks matches the remarks that may end an entry: " JST)", "(no date)", "[PDF]".
 const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
 
-// onlyDate matches a line that has a date, as DATE, and nothing else.
+// onlyDate matches a line with nothing but a date, which the word DATE replaces.
 var onlyDate = text.Regexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
-// bulletStart matches the start of an entry, in this form or another.
+// bulletStart matches the start of an entry, also of one whose rest has another form.
 var bulletStart = text.Regexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
-// Punctuation has the characters that a URL may contain but does not end with.
+// Punctuation are the characters that a URL in a text may contain, but does not end with.
 const Punctuation = ".,;:!?*_'`|"
 
-// urlInText matches a URL without the punctuation that follows it. Parentheses
-// belong to it in pairs.
+// urlInText matches a URL without the punctuation that follows it. Parentheses belong to the URL
+// only in pairs.
 var urlInText = text.Regexp(
 	"https?://(?:[" + Punctuation + "]*" +
 		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\((?:[^()\s]|\([^()\s]*\))*\)))+`)
 
-// dateAtEnd matches a date in parentheses at the end of such a URL.
+// dateAtEnd matches a date in parentheses at the end of a match of urlInText.
 var dateAtEnd = text.Regexp(`\(\d{4}-\d{2}-\d{2}\)$`)
 
 // Document is the text of an answer, with its last list of sources.
@@ -87,10 +87,10 @@ type Document struct {
 	// The list is lines[begin:end], and its heading is lines[begin-1]. Both are 0 without a list.
 	begin  int
 	end    int
-	indent int // bytes of the blanks before its first line
+	indent int // bytes of the blanks that its first line begins with
 }
 
-// line is a line of a text. Only the first maxLinks links of a text are known.
+// line is a line of a text with its links. Only the first maxLinks links of a text are known.
 type line struct {
 	text  string
 	links []Link
@@ -104,8 +104,8 @@ type Link struct {
 	key   string // PageKey
 }
 
-// NewDocument reads the text of an answer. The names of sources without a URL count as links in
-// lines without other links.
+// NewDocument reads the text of an answer. names are those of sources without a URL. In a line
+// without links, the first of the names that it contains counts as a link.
 func NewDocument(body string, names ...string) *Document {
 	doc := &Document{ListStart: len(body)}
 	offset := max(0, len(body)-maxText)
@@ -115,7 +115,7 @@ func NewDocument(body string, names ...string) *Document {
 		l := line{s, Links(s, linksLeft)}
 		linksLeft -= len(l.links)
 		if len(l.links) == 0 {
-			l.links = nameIn(s, names)
+			l.links = nameLinks(s, names)
 		}
 		doc.lines = append(doc.lines, l)
 
@@ -131,15 +131,14 @@ func NewDocument(body string, names ...string) *Document {
 	return doc
 }
 
-// readList finds the end of the list, and whether it closes the text. A paragraph below the entries
-// is not a part of the list. Lines below the first one of an entry belong to it if they have only a
-// date, or if they are indented.
+// readList finds the end of the list, and sets Closing. A paragraph below the entries is not a part
+// of the list. Below its first line, an entry may have lines with only a date, and indented lines.
 func (doc *Document) readList() {
-	linked := false       // a line has a link
-	dated := false        // an entry has a date
-	onlyEntries := true   // the lines are of entries or blank
-	belowEntries := false // the line is below a blank one, and that below a link
-	sourceless := false   // the entry that began last has no source yet
+	hasLink := false      // a line has a link
+	hasDate := false      // an entry has a date
+	onlyEntries := true   // all lines so far are blank or belong to entries
+	belowEntries := false // the previous line is blank, and a link is above it
+	lacksSource := false  // the current entry has no source yet
 
 	first := slices.IndexFunc(doc.lines[doc.begin:], func(l line) bool {
 		return strings.TrimSpace(l.text) != ""
@@ -150,13 +149,13 @@ func (doc *Document) readList() {
 
 	for i, l := range doc.lines[doc.begin:] {
 		if strings.TrimSpace(l.text) == "" {
-			belowEntries = linked
+			belowEntries = hasLink
 			continue
 		}
 
 		e := l.entry()
 		starts := doc.startsEntry(doc.begin + i)
-		prose := !e.source && !e.isDate && !bulletStart().MatchString(l.text)
+		prose := !e.hasSource && !e.isDate && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
 			doc.end = doc.begin + i
 			return
@@ -166,23 +165,23 @@ func (doc *Document) readList() {
 		belongs := e.isDate || doc.isIndented(doc.begin+i)
 		switch {
 		case starts:
-			onlyEntries = onlyEntries && !sourceless
-			sourceless = !e.source
-		case e.source:
-			sourceless = false
+			onlyEntries = onlyEntries && !lacksSource
+			lacksSource = !e.hasSource
+		case e.hasSource:
+			lacksSource = false
 		default:
 			onlyEntries = onlyEntries && belongs
 		}
-		linked = linked || len(l.links) > 0
-		dated = dated || e.dated
+		hasLink = hasLink || len(l.links) > 0
+		hasDate = hasDate || e.hasDate
 	}
 
 	doc.end = len(doc.lines)
-	doc.Closing = dated && onlyEntries && !sourceless
+	doc.Closing = hasDate && onlyEntries && !lacksSource
 }
 
-// startsEntry reports whether line i of the list begins an entry: it has a bullet, and is not
-// indented more than the first line.
+// startsEntry reports whether line i begins an entry of the list: it has a bullet, and is not
+// indented more than the first line of the list.
 func (doc *Document) startsEntry(i int) bool {
 	return bulletStart().MatchString(doc.lines[i].text) && !doc.isIndented(i)
 }
@@ -192,12 +191,12 @@ func (doc *Document) isIndented(i int) bool {
 	return indentation(doc.lines[i].text) > doc.indent
 }
 
-// indentation returns the bytes of the blanks that a line begins with.
+// indentation returns how many bytes of blanks a line begins with.
 func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
-// Pages returns the pages of the list, without dates, which take longer to read.
+// Pages returns the pages of the list without their dates, which take longer to read (Listed).
 func (doc *Document) Pages() []Citation {
 	var list []Citation
 	for _, l := range doc.lines[doc.begin:doc.end] {
@@ -213,7 +212,7 @@ func (doc *Document) Pages() []Citation {
 // Listed returns the pages of the list, with the dates that it gives.
 func (doc *Document) Listed() []Citation {
 	list := doc.Pages()
-	next := 0 // page
+	next := 0 // index in list
 	for i := doc.begin; i < doc.end; i++ {
 		for k, link := range doc.lines[i].links {
 			if link.Page != "" {
@@ -227,21 +226,22 @@ func (doc *Document) Listed() []Citation {
 	return list
 }
 
-// image matches an image, whose URL is no link.
-var image = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
+// markdownImage matches an image, whose URL is no link.
+var markdownImage = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
 
 // lastURL matches the URL at the end of a text.
 var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
-// Linked returns the pages with a public host name that a text links to, those of its list first.
-// The URL at the end of a text that is cut short is not one: it may be longer.
+// Linked returns the pages with a public host name that a text links to, those in its list first.
+// Links in code do not count. If the text is cut short, neither does a URL at its end, which may be
+// longer.
 func Linked(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
 	if cut {
 		body = lastURL().ReplaceAllString(body, "")
 	}
-	body = codeIn(body).cut(body)
-	body = image().ReplaceAllString(body, "")
+	body = codeIn(body).removeFrom(body)
+	body = markdownImage().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).Pages()
 	for _, link := range Links(body, maxLinks) {
@@ -250,7 +250,7 @@ func Linked(body string, cut bool) []Citation {
 	return Public(pages)
 }
 
-// Public returns the pages that have a public host name. It changes pages.
+// Public returns the pages that have a public host name. It reuses the memory of pages.
 func Public(pages []Citation) []Citation {
 	return slices.DeleteFunc(pages, func(c Citation) bool {
 		host := HostOf(c.URL)
@@ -258,39 +258,39 @@ func Public(pages []Citation) []Citation {
 	})
 }
 
-// entry is what a line of a list is.
+// entry tells what a line of a list contains.
 type entry struct {
-	source bool // it names one, in the form of an entry
-	dated  bool
-	isDate bool // it is no more than a date
+	hasSource bool // a source, in the form of an entry
+	hasDate   bool
+	isDate    bool // nothing but a date
 }
 
-// entry returns what a line is. Its dates may have any form. In the middle of a long line is a URL
-// or a title.
+// entry returns what a line contains. Dates may have any form. Of a long line only the start and
+// the end are read, because a URL or a title is in the middle.
 func (l line) entry() (e entry) {
 	s := l.text
 	if len(s) > maxEntry {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
 	}
 
-	// Dates and digits in URLs do not count.
+	// Shorten URLs, because dates and digits in them do not count.
 	for _, link := range slices.Backward(Links(s, maxLinks)) {
 		s = s[:link.Start] + "https://x" + s[link.End:]
 	}
-	with, without := s, s
+	withDates, withoutDates := s, s
 	for _, d := range slices.Backward(datesIn(s, false)) {
 		if d.kind != "other" {
-			e.dated = true
-			with = with[:d.start] + "DATE" + with[d.end:]
-			without = without[:d.start] + without[d.end:]
+			e.hasDate = true
+			withDates = withDates[:d.start] + "DATE" + withDates[d.end:]
+			withoutDates = withoutDates[:d.start] + withoutDates[d.end:]
 		}
 	}
-	e.source = e.dated && datedEntry().MatchString(with) || undatedEntry().MatchString(without)
-	e.isDate = onlyDate().MatchString(with)
+	e.hasSource = e.hasDate && datedEntry().MatchString(withDates) || undatedEntry().MatchString(withoutDates)
+	e.isDate = onlyDate().MatchString(withDates)
 	return e
 }
 
-// around returns the text between a link and the ones next to it.
+// around returns the texts between link k and the previous and the next link of the line.
 func (l line) around(k int) (before, after string) {
 	start := 0
 	if k > 0 {
@@ -305,8 +305,8 @@ func (l line) around(k int) (before, after string) {
 	return l.text[start:link.Start], l.text[link.End:end]
 }
 
-// Links returns where the first URLs in a text are, at most limit of them or all if limit is
-// negative, without the punctuation that follows them.
+// Links returns where the URLs in a text are, without the punctuation that follows them: the first
+// limit ones, or all if limit is negative.
 func Links(s string, limit int) []Link {
 	var list []Link
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {
@@ -315,7 +315,7 @@ func Links(s string, limit int) []Link {
 		if isEndOfPage(s, at[0], end) {
 			end++
 		}
-		page := PageURL(markdown.Replace(s[at[0]:end]))
+		page := PageURL(markdownUnescaper.Replace(s[at[0]:end]))
 		list = append(list, Link{
 			Start: at[0],
 			End:   end,
@@ -326,29 +326,29 @@ func Links(s string, limit int) []Link {
 	return list
 }
 
-// markdown undoes the escapes of URLs in Markdown. Those of HTML are only this one: an address may
-// have "&copy=" in its query.
-var markdown = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
+// markdownUnescaper undoes the escapes of URLs in Markdown. Of those of HTML it undoes only
+// "&amp;", because a URL may have "&copy=" in its query.
+var markdownUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
 
 var (
-	// lastUnderscore matches an underscore at the end of a word, and emphasis one that begins
+	// lastUnderscore matches an underscore at the end of a word, and emphasisStart one that begins
 	// emphasis.
 	lastUnderscore = text.Regexp(`^_(?:$|[ \n\t)>.,;])`)
-	emphasis       = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
+	emphasisStart  = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
 )
 
-// isEndOfPage reports whether the character after a URL is an underscore that belongs to it, and
-// does not end emphasis that began before it.
+// isEndOfPage reports whether the URL s[start:end] is followed by an underscore that belongs to it,
+// and does not end emphasis that began before the URL.
 func isEndOfPage(s string, start, end int) bool {
-	if !strings.HasPrefix(s[end:], "_") { // expressions would make each link slower
+	if !strings.HasPrefix(s[end:], "_") { // the expressions are slow
 		return false
 	}
 	before := s[max(0, start-maxDate):start]
-	return lastUnderscore().MatchString(s[end:]) && !emphasis().MatchString(before)
+	return lastUnderscore().MatchString(s[end:]) && !emphasisStart().MatchString(before)
 }
 
-// nameIn returns where a line has one of the names, if it has any.
-func nameIn(s string, names []string) []Link {
+// nameLinks returns a link at the first of the names that a line contains, or none.
+func nameLinks(s string, names []string) []Link {
 	for _, name := range names {
 		start := strings.Index(s, name)
 		if start >= 0 {

@@ -21,13 +21,13 @@ func TestEachRow(t *testing.T) {
 	}{
 		{"markers", &markersTable, "x | before | \\z.\n", func() {
 			marker = sync.OnceValue(readMarker)
-			hints = sync.OnceValue(readHints)
+			markerHints = sync.OnceValue(readMarkerHints)
 		}, map[string]func(string) string{"clean": Clean}},
 		{"forms", &formsTable, "", func() { forms = sync.OnceValue(readForms) },
 			map[string]func(string) string{"dates": dateIn, "paths": dateOfPath}},
 		{"months", &monthsTable, "", func() { months = sync.OnceValue(readMonths) },
 			map[string]func(string) string{"dates": dateIn}},
-		{"dates", &datesTable, "", func() { words = sync.OnceValue(readWords) },
+		{"dates", &datesTable, "", func() { dateWords = sync.OnceValue(readDateWords) },
 			map[string]func(string) string{"dates": dateIn}},
 	} {
 		whole := *tt.table

@@ -14,11 +14,12 @@ import (
 // maxHost is the longest host name in bytes (RFC 1035 section 2.3.4).
 const maxHost = 253
 
-// escaped matches the characters that a URL has in escaped form only (RFC 3986 section 2). Letters
-// of other scripts stay, as in an IRI.
-var escaped = text.Regexp("[ \"<>\\\\^`{|}]")
+// needsEscape matches the characters that a URL may contain only in escaped form (RFC 3986 section
+// 2). Letters of other scripts stay, as in an IRI.
+var needsEscape = text.Regexp("[ \"<>\\\\^`{|}]")
 
-// chatTracker matches the parameter that ChatGPT adds to links, and the API sometimes copies.
+// chatTracker matches the parameter that ChatGPT adds to links. The API sometimes copies such
+// links.
 var chatTracker = text.Regexp(`\butm_source=chatgpt\.com(&|#|$)`)
 
 // PageURL returns an http or https URL without user, password and tracking
@@ -27,7 +28,7 @@ var chatTracker = text.Regexp(`\butm_source=chatgpt\.com(&|#|$)`)
 func PageURL(raw string) string {
 	u := text.OneLine(raw)
 	scheme, host, rest := cutHost(u)
-	if len(host) > maxHost || asBrowser(host) == "" {
+	if len(host) > maxHost || browserHost(host) == "" {
 		return ""
 	}
 
@@ -35,71 +36,72 @@ func PageURL(raw string) string {
 	rest = strings.TrimSuffix(rest, "#")
 	end := strings.IndexAny(rest+"?", "?#")
 	rest = strings.ReplaceAll(rest[:end], `\`, "/") + rest[end:]
-	rest = escaped().ReplaceAllStringFunc(rest, url.PathEscape)
+	rest = needsEscape().ReplaceAllStringFunc(rest, url.PathEscape)
 	if strings.Contains(rest, "utm_source=chatgpt.com") {
 		rest = chatTracker().ReplaceAllString(rest, tracker+"$1")
 	}
-	return scheme + host + untracked(rest)
+	return scheme + host + removeTracker(rest)
 }
 
-// brackets escapes the characters around the text of a link in Markdown.
-var brackets = strings.NewReplacer("[", "%5B", "]", "%5D")
+// bracketEscaper escapes brackets, which in Markdown enclose the text of a link.
+var bracketEscaper = strings.NewReplacer("[", "%5B", "]", "%5D")
 
-// EscapeBrackets returns the URL of a page for a list in Markdown. Brackets in its path could be a
-// link to another page.
+// EscapeBrackets returns the URL of a page for a list in Markdown, where brackets in the path could
+// form a link to another page.
 func EscapeBrackets(page string) string {
-	return brackets.Replace(page)
+	return bracketEscaper.Replace(page)
 }
 
-// cutHost splits an http or https URL before and after its host. A user is left out. All parts are
-// empty for anything else. The path is not looked at: those of real pages are not always valid
-// (".../100%").
+// cutHost splits an http or https URL before and after its host, without user and password. All
+// parts are empty if u is anything else. The path is not checked, because the paths of real pages
+// are not always valid (".../100%").
 func cutHost(u string) (scheme, host, rest string) {
 	name, address, _ := strings.Cut(u, "://")
-	web := strings.EqualFold(name, "https") ||
+	isWeb := strings.EqualFold(name, "https") ||
 		strings.EqualFold(name, "http")
 
 	end := strings.IndexAny(address+"/", `/?#\`)
 	start := strings.LastIndex(address[:end], "@") + 1
 	host, port, _ := strings.Cut(address[start:end], ":")
-	if !web || strings.Trim(port, "0123456789") != "" {
+	if !isWeb || strings.Trim(port, "0123456789") != "" {
 		return "", "", ""
 	}
 	return name + "://", host, address[start+len(host):]
 }
 
-// PageKey is equal for URLs of one page: the scheme, www, the form of the host (日本.example or
-// xn--wgv71a.example), escapes, an anchor and a final slash do not count. A fragment such as #/a or
-// #!/a counts, as it names a page. The host has no escapes: "&num;" is a part of its name. The key
-// of a name is the name.
+// PageKey returns a key that is equal for all URLs of one page: the scheme, www, the form of the
+// host (日本.example or xn--wgv71a.example), escapes, an anchor and a final slash do not count. A
+// fragment such as #/a or #!/a counts, as it names a page. Escapes in the host stay: "&num;" is a
+// part of its name. The key of a source without a URL is its name.
 func PageKey(u string) string {
 	scheme, host, path := cutHost(u)
 	if scheme == "" {
 		return u
 	}
 
-	host = strings.TrimPrefix(asBrowser(host), "www.")
+	host = strings.TrimPrefix(browserHost(host), "www.")
 	path, fragment, _ := strings.Cut(path, "#")
 	if strings.HasPrefix(strings.TrimPrefix(fragment, "!"), "/") {
 		path += "#" + fragment
 	}
-	path = brackets.Replace(html.UnescapeString(path))
-	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
+	path = bracketEscaper.Replace(html.UnescapeString(path))
+	unescaped, _ := url.PathUnescape(path) // "" if an escape is not valid
 	return strings.TrimRight(host+cmp.Or(unescaped, path), "/")
 }
 
-// browser maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).
-var browser = idna.New(
+// hostProfile maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).
+var hostProfile = idna.New(
 	idna.MapForLookup(),
 	idna.StrictDomainName(false),
 	idna.CheckHyphens(false),
 )
 
-// asBrowser returns a host as a browser maps it, without final dots, or "" if browsers refuse it,
-// such as one with a full-width slash (https://url.spec.whatwg.org/#forbidden-domain-code-point).
-func asBrowser(host string) string {
+// browserHost returns a host as a browser maps it, without final dots, or "" if browsers refuse it.
+// They refuse a full-width slash, for example
+// (https://url.spec.whatwg.org/#forbidden-domain-code-point).
+func browserHost(host string) string {
 	const forbidden = ` #%/:<>?@[\]^|`
-	ascii, err := browser.ToASCII(host)
+	ascii, err := hostProfile.ToASCII(host)
 	if err != nil || strings.ContainsAny(ascii, forbidden) {
 		return ""
 	}
@@ -110,19 +112,20 @@ func asBrowser(host string) string {
 // dots, or "" if u is not an http or https URL with a host.
 func HostOf(u string) string {
 	_, host, _ := cutHost(u)
-	return asBrowser(host)
+	return browserHost(host)
 }
 
-// Target returns a page with its host as a browser maps it, for a link that shows another name.
+// Target returns the URL of a page with its host as a browser maps it. It is the target of a link
+// whose text may show another form of the host.
 func Target(page string) string {
 	scheme, host, rest := cutHost(page)
-	return scheme + asBrowser(host) + rest
+	return scheme + browserHost(host) + rest
 }
 
 // Hosts is a set of domains, as HostOf returns them.
 type Hosts map[string]bool
 
-// NewHosts returns the set of these domains.
+// NewHosts returns the set of the domains with these names.
 func NewHosts(names []string) Hosts {
 	set := Hosts{}
 	for _, name := range names {
