@@ -1,8 +1,8 @@
 // Package policy holds the instructions of every request: the built-in policy.md, merged with the
 // user's own file.
 //
-// The text is sent unchanged (spec §4). Today's date is part of the question instead, so the API's
-// prompt cache can serve the instructions.
+// The text is sent unchanged (spec §4). Today's date is a part of the question, not of the
+// instructions, so that the API's prompt cache can serve these.
 package policy
 
 import (
@@ -20,29 +20,30 @@ import (
 // time. A test compares it with the text.
 const Revision = "2026-11-28 v1.3.0"
 
-// SourceFile is the policy.system.source that selects the user's file. The other one is builtin.
+// SourceFile is the value of policy.system.source that selects the user's file. The other value is
+// "builtin".
 const SourceFile = "file"
 
 //go:embed policy.md
 var source string
 
-// builtin is policy.md with the names of the tools.
-var builtin = strings.Replace(source, "TOOLS", text.Enumerate(names, " and "), 1)
+// builtin is policy.md with the names of the tools in place of TOOLS.
+var builtin = strings.Replace(source, "TOOLS", text.Enumerate(toolNames, " and "), 1)
 
-var names = call.OfTools(func(t call.Tool) string { return "`" + t.Name + "`" })
+var toolNames = call.OfTools(func(t call.Tool) string { return "`" + t.Name + "`" })
 
 // System is policy.system of the configuration.
 type System struct {
-	Source string
-	Path   string
-	Merge  string // where the text of the file goes: replace, prepend or append
+	Source string // SourceFile or "builtin"
+	Path   string // of the user's file
+	Merge  string // how the file is merged with the built-in text: replace, prepend or append
 }
 
-// Load returns the instructions: the built-in text, or with source "file" the text that read
-// returns for the path: in its place, or before or after it.
+// Load returns the instructions: the built-in text, or with SourceFile the user's file, which read
+// returns for the path, in place of the built-in text, before it or after it.
 //
-// A file that cannot be used does not stop the server: Load then returns the built-in text and a
-// warning of one line, which is otherwise empty.
+// A file that cannot be used does not stop the server: Load returns the built-in text and a warning
+// of one line. Otherwise the warning is empty.
 func Load(s System, read func(string) ([]byte, error)) (text, warning string) {
 	if s.Source != SourceFile {
 		return builtin, ""
