@@ -1,10 +1,10 @@
 // Package fakeapi is an OpenAI Responses API inside the process, for --offline: it answers POST
-// /responses and GET /models/{id} in the shapes of the real one. Its streams have only the event
-// that ends them. test/apitest makes of its responses an API for tests: one that fails, waits, and
-// streams and runs in the background as the real one does.
+// /responses and GET /models/{id} in the shapes of the real API. Its streams have only the event
+// that ends them. From its responses test/apitest makes an API for tests, which fails, waits,
+// streams, and runs responses in the background as the real one does.
 //
-//	fakeapi.go  the API, on a port of this machine
-//	turn.go     what the model says: samples.json
+//	fakeapi.go  the HTTP server, on a loopback port
+//	turn.go     the responses, from samples.json
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.
@@ -22,8 +22,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Start serves an API on a free loopback port until stop is called. It accepts every key and model.
-// base is its URL, such as http://127.0.0.1:49152/v1.
+// Start serves the API on a free loopback port until stop is called. It accepts every key and
+// model. base is its base URL, such as http://127.0.0.1:49152/v1. The error is that of listening.
 func Start() (base string, stop func(), err error) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -34,11 +34,12 @@ func Start() (base string, stop func(), err error) {
 		Handler:           http.HandlerFunc(answer),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
-	go func() { _ = server.Serve(listener) }() // Close ends it
+	go func() { _ = server.Serve(listener) }() // ends with stop
 	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close() }, nil
 }
 
-// answer answers a request, slowly enough to be watched. A client that leaves gets no answer.
+// answer answers a request after a short wait, so that people can watch its progress. A client that
+// has left gets no answer.
 func answer(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	time.Sleep(100 * time.Millisecond)
@@ -62,7 +63,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(final) // the client may have left
 }
 
-// Encode marshals a value of the API, which cannot fail.
+// Encode returns the JSON of a value of the API. Such values cannot fail to encode.
 func Encode(v any) []byte {
 	b, _ := json.Marshal(v)
 	return b

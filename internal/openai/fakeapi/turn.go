@@ -15,15 +15,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// samples has a finished response without its output, the output by the name of a turn, and the
-// words in it by language. An item has the prefix of its id. The cited pages are on hosts that RFC
-// 2606 reserves for examples.
+// samples contains a finished response without its output, the outputs by the name of a turn, and
+// the words in them by language. The id of an item is only a prefix, for ID. The cited pages are on
+// hosts that RFC 2606 reserves for examples.
 //
 //go:embed samples.json
 var samples string
 
 // Response returns the finished response to a request, with everything that a request can ask for.
-// turn is the name of what the model says: ok, search or uncited; "": the model decides.
+// turn names its output in samples: "ok", "search" or "uncited"; "": chooseTurn chooses one.
 func Response(request gjson.Result, turn string) []byte {
 	final := gjson.Get(samples, "response").Raw
 	set := func(path string, v any) {
@@ -40,7 +40,7 @@ func Response(request gjson.Result, turn string) []byte {
 	return Encode(json.RawMessage(final)) // on one line
 }
 
-// question is the last user message, without the hints that the client appends.
+// question returns the last user message, without the hints that package answer appends.
 func question(request gjson.Result) string {
 	message := request.Get(`input.@reverse.#(role=="user").content.0.text`).String()
 	question, _, _ := strings.Cut(message, "\n[Hints]")
@@ -52,16 +52,16 @@ func ID(prefix string) string {
 	return fmt.Sprintf("%s_0ff11e%010x", prefix, rand.Uint64N(1<<40))
 }
 
-// A model searches for what it cannot know. Words are whole words: "knowledge" does not contain
-// "now".
+// aboutNews matches a question about things that a model cannot know without a search. It matches
+// whole words: "now" does not match in "knowledge".
 var aboutNews = text.Regexp(
 	`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
 		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
 		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
 
-// judge returns the turn of a model: it searches for what changes from day to day, if it is offered
-// a search, and answers the rest.
-func judge(request gjson.Result) string {
+// chooseTurn returns "search" for a question about what changes from day to day, if the request
+// offers a search, and otherwise "ok".
+func chooseTurn(request gjson.Result) string {
 	canSearch := request.Get(`tools.#(type=="web_search")`).Exists()
 	if canSearch && aboutNews().MatchString(question(request)) {
 		return "search"
@@ -71,7 +71,7 @@ func judge(request gjson.Result) string {
 
 var japaneseText = text.Regexp(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
-// output returns the output of a turn, in the language of the question.
+// output returns the items of the output of a turn, in the language of the question.
 func output(request gjson.Result, turn string) []gjson.Result {
 	title := text.Truncate(text.OneLine(question(request)), 80)
 	quoted := string(Encode(title))
@@ -80,13 +80,13 @@ func output(request gjson.Result, turn string) []gjson.Result {
 		language = "japanese"
 	}
 
-	inner := func(quoted string) string {
+	unquote := func(quoted string) string {
 		return quoted[1 : len(quoted)-1]
 	}
-	words := map[string]string{"QUESTION": inner(quoted)}
+	words := map[string]string{"QUESTION": unquote(quoted)}
 	for word, translation := range gjson.Get(samples, language).Map() {
-		words[word] = inner(translation.Raw)
+		words[word] = unquote(translation.Raw)
 	}
-	said := gjson.Get(samples, cmp.Or(turn, judge(request))).Raw
-	return gjson.Parse(text.Expand(said, words)).Array()
+	template := gjson.Get(samples, cmp.Or(turn, chooseTurn(request))).Raw
+	return gjson.Parse(text.Expand(template, words)).Array()
 }
