@@ -64,7 +64,7 @@
 //	whether a list ends the text           cite     Document.readList
 //	whether another attempt follows, when  llm      exchange.decide, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
-//	which parameter a 400 drops            llm      params.refused
+//	which parameter a 400 drops            llm      params.refusedName
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load

@@ -85,8 +85,8 @@ type exchange struct {
 	params     params
 	toRemember []refusedParam // removed after refusals; remembered when the API accepts a request
 
-	key     *string // the key when the exchange began; SetKey stores another pointer
-	ticket  *pacer.Ticket
+	key     *string                     // the key when the exchange began; SetKey stores another pointer
+	ticket  *pacer.Ticket               // of the call at the pacer of its model
 	delays  *backoff.ExponentialBackOff // the waits that neither the API nor the pacer names
 	attempt int                         // number of the current attempt, from 1 on
 }
@@ -98,8 +98,8 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
 	err := x.waitForTurn(waitCtx)
-	if err != nil {
-		return nil, x.client.attemptError(waitCtx, err, x.attempt-1), 0 // maybe ErrWaiting
+	if err != nil { // waitCtx may have ended with ErrWaiting
+		return nil, x.client.attemptError(waitCtx, err, x.attempt-1), 0
 	}
 	if ctx.Err() != nil { // ctx ended as the turn came
 		x.ticket.Undecided()
@@ -276,10 +276,10 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || unsupported || failure.Lost {
 		p.person = everyone
 	}
-	// A gateway may repeat the question in its message. If the question contains the name, the
-	// refusal is remembered only if the error has it as Param, and is not of this call alone.
-	quoted := (mentions(failure, name) || failure.Once) && x.params.questionContains(name)
-	if !quoted {
+	// A gateway may repeat the question in its message. If the question contains the name, an error
+	// is not remembered that only mentions the name, or that may be of this call alone.
+	mayBeQuoted := (mentions(failure, name) || failure.Once) && x.params.questionContains(name)
+	if !mayBeQuoted {
 		x.toRemember = append(x.toRemember, p)
 	}
 

@@ -87,8 +87,8 @@ type Client struct {
 	warnings logging.Limiter // about refused parameters
 }
 
-// New returns a Client. Without a key every call fails with KindMissingKey, so that a server can
-// start before it has one.
+// New returns a Client. If it needs a key and has none, every call fails with KindMissingKey, so a
+// server can start without a key.
 func New(o Options) *Client {
 	header := o.header()
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
@@ -124,7 +124,7 @@ func New(o Options) *Client {
 func (cl *Client) SetKey(key string) {
 	key = strings.TrimSpace(key)
 	cl.key.Store(&key)
-	cl.memory.setKey()
+	cl.memory.forgetRefusals()
 }
 
 // Ready returns why no request can be sent, or nil. The error is a *call.Error.

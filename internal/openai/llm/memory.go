@@ -16,7 +16,7 @@ const (
 	// too: some HTTP responses have their header only at their end.
 	probeTime = 2 * time.Second
 
-	refusalMemory   = time.Minute      // after nextProbe, the refusal of a person is forgotten
+	refusalMemory   = time.Minute      // how long a refusal is remembered after its nextProbe
 	parameterMemory = 10 * time.Minute // how long a refused parameter or a GET is remembered
 )
 
@@ -73,8 +73,8 @@ func (m *memory) noteRefusal(person string, failure *call.Error) {
 	}
 }
 
-// setKey forgets the refusals of another key.
-func (m *memory) setKey() {
+// forgetRefusals forgets all refusals, because they were of an earlier key.
+func (m *memory) forgetRefusals() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refusals.Clear()
