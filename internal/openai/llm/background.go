@@ -228,8 +228,9 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 	return retryAfter > 0 && retryAfter <= maxFetchWait && isInTime(ctx, retryAfter)
 }
 
-// canResume reports whether to ask again for the rest of a stream. broken is the temporary error
-// that ended the connection, after new events (progress), or before the API accepted it.
+// canResume reports whether to ask for the rest of the stream again. broken, the error of the last
+// connection, must be temporary. Besides, the connection must have brought new events (progress),
+// or the API must not have accepted it.
 func canResume(broken *call.Error, progress bool) bool {
 	if broken == nil || !retryable(broken) {
 		return false
@@ -300,6 +301,7 @@ func (cl *Client) getOnce(
 		strict := acc.background.strict404 || cl.memory.getWorks(acc.background.model)
 		err = lostError(err, strict)
 	}
+	// The reason is parent, if that has ended: ctx also ends with giveUp.
 	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1)
 }
 

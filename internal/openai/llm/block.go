@@ -113,7 +113,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 	}
 }
 
-// emitDelta adds the text or the annotation of an event to its block, and starts a new block.
+// emitDelta adds the text or the annotation of an event to its block, which it starts if it is new.
 func (a *accumulator) emitDelta(ev *streamEvent) {
 	var update blockUpdate
 	update.ID = ev.ItemID
@@ -142,7 +142,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		b.annotations = append(b.annotations, ev.Annotation)
 		a.annotations++
 	}
-	// A ".done" event contains the whole text and no delta; all others have a delta and no text.
+	// A ".done" event contains the whole text and no delta; a delta event contains no text.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
@@ -175,7 +175,7 @@ func (b *block) join(ev *streamEvent) string {
 	return delta
 }
 
-// itemNumberOf returns the number of the item that an event is about. A new item gets a number.
+// itemNumberOf returns the number of the item that an event is about. A new item gets the next one.
 func (a *accumulator) itemNumberOf(ev *streamEvent) itemNumber {
 	number := a.byIndex[ev.OutputIndex]
 	if number == unknownItem && ev.Type != "response.output_item.added" {

@@ -117,7 +117,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 			e.Kind = call.KindBadResponse
 		}
 	}
-	if e.Status == http.StatusProxyAuthRequired { // checkTunnel reads that of a tunnel
+	if e.Status == http.StatusProxyAuthRequired { // of plain HTTP; checkTunnel reads that of TLS
 		proxy, _ := http.ProxyFromEnvironment(resp.Request)
 		sentPassword := proxy != nil && proxy.User != nil
 		e.Err = errors.Join(e.Err, proxyError(resp.Header, sentPassword))
