@@ -16,9 +16,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-const skew = 30 * time.Second // between the clocks of the issuer and this machine
+const skew = 30 * time.Second // tolerated between the clocks of the issuer and this machine
 
-// Error says why a request is refused. Its text is fixed: it has nothing from the token.
+// Error is why a request is refused. Its text is fixed, and contains no part of the token.
 type Error struct {
 	Status      int // the HTTP status: 401, 403 (a scope is missing) or 503
 	Description string
@@ -26,18 +26,20 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Description }
 
+// invalid returns the error for a token that is not accepted.
 func invalid(description string) *Error {
 	return &Error{http.StatusUnauthorized, description}
 }
 
-// claims are those of a token.
+// claims are the claims of a token.
 type claims struct {
-	jwt.Claims
-	all map[string]any // the others, too
+	jwt.Claims                // the registered claims (RFC 7519 section 4.1)
+	all        map[string]any // all claims, by name
 }
 
-// accept checks the claims of a token with a valid signature. The scopes come after it: a client
-// with a bad token has to sign in again, with or without them.
+// accept checks the claims of a token with a valid signature, except the scopes. checkScopes checks
+// these afterwards: with a token that is not accepted, a client has to sign in again whatever its
+// scopes are.
 func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)
@@ -49,7 +51,7 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token does not expire")
 	case !now.Before(c.Expiry.Time().Add(skew)):
 		return invalid("the token has expired")
-	case now.Before(c.NotBefore.Time().Add(-skew)): // without nbf the zero time
+	case now.Before(c.NotBefore.Time().Add(-skew)): // without the claim nbf, Time is the zero time
 		return invalid("the token is not valid yet")
 	case len(audience) == 0:
 		return invalid("the token has no audience")
@@ -57,28 +59,28 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token is for another audience")
 	case c.Subject == "":
 		return invalid("the token has no subject")
-	case strings.ContainsRune(c.Subject, utf8.RuneError): // also for bytes that are not UTF-8
+	case strings.ContainsRune(c.Subject, utf8.RuneError): // true for invalid UTF-8, too
 		return invalid("the subject of the token is not text")
-	case !c.ofAccessToken(header.ExtraHeaders[jose.HeaderType]):
+	case !c.isAccessToken(header.ExtraHeaders[jose.HeaderType]):
 		return invalid("the token is not an access token")
 	}
 	return nil
 }
 
-// audience returns what a token is for. Access tokens of AWS Cognito have no aud ("Understanding
-// the access token" of its documentation). Their client stands for it where the operator has listed
-// audiences, and so may have listed the client.
+// audience returns the audiences of a token. Access tokens of AWS Cognito have no claim aud
+// ("Understanding the access token" of its documentation). For these, audience returns the client
+// if the operator has listed audiences: only then can the client be among them.
 func (r *Resource) audience(c claims) []string {
-	_, named := c.all["aud"]
+	_, hasAudience := c.all["aud"]
 	client, _ := c.all["client_id"].(string)
-	if !named && client != "" && c.all["token_use"] == "access" && r.listed {
+	if !hasAudience && client != "" && c.all["token_use"] == "access" && r.listed {
 		return []string{client}
 	}
 	return c.Audience
 }
 
-// checkScopes returns an error unless the token has all scopes. Entra ID writes api://ID/read,
-// where api://ID is the audience, as read.
+// checkScopes returns an error unless the token has all of Options.Scopes. A scope such as
+// api://ID/read, where api://ID is an audience, may be read in the token: Entra ID shortens it.
 func (r *Resource) checkScopes(c claims) error {
 	granted := c.scopes()
 	for _, scope := range granted {
@@ -95,11 +97,12 @@ func (r *Resource) checkScopes(c claims) error {
 	return nil
 }
 
-// ofAccessToken reports whether a token is an access token. typ is its header of that name (RFC
-// 9068 section 2.1). An ID token, a logout token or a security event shows by one of the other
-// claims what it is, an ID token of AWS Cognito by token_use. Keycloak before version 25 puts nonce
-// into access tokens too, which have the claim typ: Bearer.
-func (c claims) ofAccessToken(typ any) bool {
+// isAccessToken reports whether a token is an access token. typ is the typ header of the token (RFC
+// 9068 section 2.1). If typ does not tell, the claims do: only an ID token, a logout token or a
+// security event has one of the claims below, and an ID token of AWS Cognito has token_use. The
+// exception is Keycloak before version 25: its access tokens have nonce, too, but also the claim
+// typ with the value Bearer.
+func (c claims) isAccessToken(typ any) bool {
 	if c.all["token_use"] == "id" {
 		return false
 	}
@@ -122,7 +125,7 @@ func (c claims) ofAccessToken(typ any) bool {
 	return true
 }
 
-// scopes returns the granted scopes. The claims are texts or lists.
+// scopes returns the granted scopes. Each of the two claims may be a text or a list of texts.
 func (c claims) scopes() []string {
 	var granted []string
 	for _, name := range []string{"scope", "scp"} {
@@ -130,15 +133,16 @@ func (c claims) scopes() []string {
 		if !ok {
 			list = []any{c.all[name]}
 		}
-		for _, one := range list {
-			words, _ := one.(string)
-			granted = append(granted, strings.Fields(words)...)
+		for _, value := range list {
+			scopes, _ := value.(string)
+			granted = append(granted, strings.Fields(scopes)...)
 		}
 	}
 	return granted
 }
 
-// name returns the value of the claim for logs and metrics, or the subject if there is none.
+// name returns the value of a claim as a name for logs and metrics, or the subject if the token
+// does not have the claim. Characters that are not printable become underscores.
 func (c claims) name(claim string) string {
 	name, _ := c.all[claim].(string)
 	printable := strings.Map(func(r rune) rune {

@@ -17,12 +17,14 @@ import (
 )
 
 const (
-	refreshTime = 10 * time.Minute
-	// RetryTime is the least time between two reads: after a failure, for unknown keys, and for
-	// wrong signatures. A response with the status 503 has it as Retry-After.
-	RetryTime  = 5 * time.Second
+	refreshTime = 10 * time.Minute // between two full reads of an issuer
+
+	// RetryTime is the least time between two reads of an issuer: after a failure, and for requests
+	// that wait. A response with the status 503 has it as Retry-After.
+	RetryTime = 5 * time.Second
+
 	maxWaiting = 100 // requests that wait for the next read of an issuer
-	maxKeys    = 100
+	maxKeys    = 100 // keys of an issuer
 
 	minRSABits = 2048
 	maxRSABits = 8192
@@ -35,56 +37,59 @@ var (
 	errReading     = &Error{http.StatusServiceUnavailable, "the keys of the issuer are being read"}
 )
 
-// issuer is an authorization server. Its keys are the last that could be read: they stay in use
-// while it cannot be reached.
+// issuer is an authorization server. The last keys that could be read stay in use while the issuer
+// cannot be reached.
 type issuer struct {
 	url       string
 	client    *http.Client
 	log       *slog.Logger
 	published atomic.Pointer[published]
 
-	// waiting are the requests with unknown keys or wrong signatures. A read closes the channels
-	// of those that were there when it began: a read under way may miss a new key.
+	// waiting holds a channel for each request that waits for a read, because of an unknown key or a
+	// wrong signature. A read closes the channels that were in it when the read began: a request
+	// that came later may have a key that this read misses.
 	waiting chan chan struct{}
 
 	// Only readLoop uses the fields below.
-	keysURL string // of the last metadata
-	logged  string // the last message
+	keysURL     string // URL of the keys, from the last metadata
+	lastMessage string // the last message that was logged
 }
 
 // published is what the reads so far have found. It does not change.
 type published struct {
-	keys []jose.JSONWebKey // nil until they were read once, then never again
-	read time.Time         // when they were read
+	keys []jose.JSONWebKey // nil until the first read that succeeds; later never nil
+	read time.Time         // when the keys were read
 
-	// unmatched is the error of a token that none of these keys has signed, but perhaps others: it
-	// is errUnknownKey, for which a request waits for another read, or errUnavailable after a
-	// failed read.
+	// unmatched is the error for a token that another key of the issuer may have signed:
+	// errUnknownKey, after which a request waits for another read, or errUnavailable if the last
+	// read failed.
 	unmatched error
 }
 
-// verify returns an error unless one of the keys has made the signature of a token.
+// verify returns an error unless one of the keys has made the signature of a token. If a key with
+// the id of the token has not, the error is errSignature for RetryTime after the read of the keys.
 func (p *published) verify(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
-	known := false
+	hasID := false // a key has the id of the token
 	for _, key := range p.keys {
-		named := header.KeyID == "" || header.KeyID == key.KeyID
-		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		if named && fits && token.Claims(key.Key) == nil {
+		idMatches := header.KeyID == "" || header.KeyID == key.KeyID
+		algorithmMatches := key.Algorithm == "" || key.Algorithm == header.Algorithm
+		if idMatches && algorithmMatches && token.Claims(key.Key) == nil {
 			return nil
 		}
-		known = known || named
+		hasID = hasID || idMatches
 	}
 
-	if known && time.Since(p.read) < RetryTime {
+	if hasID && time.Since(p.read) < RetryTime {
 		return errSignature
 	}
 	return p.unmatched
 }
 
-// verify returns an error unless the issuer has made the signature of a token. For an unknown key,
-// and for a wrong signature by a key that was not just read, it waits until the read that starts
-// next has ended: issuers add keys, and may change one under its id.
+// verify returns an error unless the issuer has made the signature of a token. If the key of the
+// token is unknown, or the signature does not match a key that was read longer than RetryTime ago,
+// verify waits until the next read has ended, and then tries once more: issuers add keys, and may
+// replace a key under the same id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	err := i.published.Load().verify(token)
 	if !errors.Is(err, errUnknownKey) {
@@ -95,7 +100,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	select {
 	case i.waiting <- done:
 	default:
-		return errReading // too many wait
+		return errReading // too many requests wait
 	}
 
 	select {
@@ -107,12 +112,13 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 }
 
 // readLoop reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
-// waits, but not twice in 5 s. Requests with unknown keys, which anyone can send, do not put off
-// the full read. After ctx ends, one more read fails and releases all waiting requests.
+// waits, but never twice in 5 s. A full read, every 10 minutes and after a failure, begins with the
+// metadata. Requests with unknown keys, which anyone can send, do not delay it. After ctx ends, one
+// more read fails, and releases all waiting requests.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshTime)
-	full := true            // whether to read the metadata, too
-	var first chan struct{} // of the request that caused the read, or nil
+	full := true
+	var cause chan struct{} // channel of the request that caused the read, or nil
 	for {
 		arrived := len(i.waiting)
 		ignored, err := i.read(ctx, full)
@@ -120,9 +126,9 @@ func (i *issuer) readLoop(ctx context.Context) {
 			last := i.published.Load()
 			i.published.Store(&published{last.keys, last.read, errUnavailable})
 		}
-		if first != nil {
-			close(first)
-			first = nil
+		if cause != nil {
+			close(cause)
+			cause = nil
 		}
 		for range arrived {
 			close(<-i.waiting)
@@ -130,7 +136,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		i.report(ignored, err)
+		i.logRead(ignored, err)
 
 		select {
 		case <-ctx.Done():
@@ -144,13 +150,14 @@ func (i *issuer) readLoop(ctx context.Context) {
 		case <-ctx.Done():
 		case <-refresh:
 			full = true
-		case first = <-i.waiting:
+		case cause = <-i.waiting:
 		}
 	}
 }
 
-// read replaces the keys. A read that is not full takes the URL of the keys from the one before:
-// unknown keys cause one read, not two. ignored says why a key was left out.
+// read reads the keys, and replaces i.published. A full read begins with the metadata, which has
+// the URL of the keys. Another read uses the URL from before, so that an unknown key causes one
+// request, not two. ignored is why a key was left out, or nil.
 func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	if full {
 		err = i.discover(ctx)
@@ -179,14 +186,14 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 		err := key.UnmarshalJSON(data)
 		public, _ := key.Key.(*rsa.PublicKey)
 		switch {
-		case errors.Is(err, jose.ErrUnsupportedKeyType): // of no use here
+		case errors.Is(err, jose.ErrUnsupportedKeyType): // no key for an accepted algorithm
 		case err != nil:
 			ignored = fmt.Errorf("key %d is malformed", n+1)
 		case !key.IsPublic():
 			ignored = fmt.Errorf("key %d is private", n+1)
 		case public != nil && public.N.BitLen() < minRSABits:
 			ignored = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
-		case signs(key):
+		case isForSignatures(key):
 			keys = append(keys, key)
 		}
 	}
@@ -194,16 +201,16 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	return ignored, nil
 }
 
-// signs reports whether key is for signatures with an accepted algorithm.
-func signs(key jose.JSONWebKey) bool {
-	forSignatures := key.Use == "" || key.Use == "sig"
+// isForSignatures reports whether key is for signatures with an accepted algorithm.
+func isForSignatures(key jose.JSONWebKey) bool {
+	useMatches := key.Use == "" || key.Use == "sig"
 	algorithm := jose.SignatureAlgorithm(key.Algorithm)
-	accepted := algorithm == "" || slices.Contains(algorithms, algorithm)
-	return forSignatures && accepted
+	algorithmAccepted := algorithm == "" || slices.Contains(algorithms, algorithm)
+	return useMatches && algorithmAccepted
 }
 
-// report logs the result of a read unless it is of the same kind as the last one.
-func (i *issuer) report(ignored, err error) {
+// logRead logs the result of a read, unless the message is the same as after the last read.
+func (i *issuer) logRead(ignored, err error) {
 	msg := "the keys were read"
 	switch {
 	case err != nil:
@@ -213,10 +220,10 @@ func (i *issuer) report(ignored, err error) {
 		err = ignored
 	}
 
-	if msg == i.logged {
+	if msg == i.lastMessage {
 		return
 	}
-	i.logged = msg
+	i.lastMessage = msg
 	if err != nil {
 		i.log.Warn(msg, "err", err)
 		return

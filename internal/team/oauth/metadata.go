@@ -22,19 +22,19 @@ import (
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 const (
-	getTime   = 5 * time.Second
-	getBytes  = 512 << 10
-	maxLogged = 200 // characters of a value from an issuer
+	getTime   = 5 * time.Second // for a document of an issuer
+	getBytes  = 512 << 10       // bytes of a document of an issuer
+	maxLogged = 200             // characters of a value from an issuer
 )
 
-// statusError is the status of a response that is not 200.
+// statusError is the HTTP status of a response that is not 200.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP %d", int(s)) }
 
-// Metadata serves the metadata of the resource at MetadataPath, and below it at the path of the
-// public URL and at path, the one that this server has. It needs no token, and any web page may
-// read it.
+// Metadata returns a handler that serves the metadata of the resource at MetadataPath, and below
+// it at the path of the public URL and at path, the MCP endpoint of this server. The handler needs
+// no token, and web pages of any origin may read the metadata.
 func (r *Resource) Metadata(path string) http.Handler {
 	document := auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource:               r.options.PublicURL,
@@ -55,9 +55,9 @@ func (r *Resource) Metadata(path string) http.Handler {
 	})
 }
 
-// Challenge returns the WWW-Authenticate header of a response with the status 401 or 403. reason is
-// the error of Verify; any other error, as without a token, adds nothing (RFC 6750 section 3, RFC
-// 9728 section 5.1).
+// Challenge returns the WWW-Authenticate header of a response with the status 401 or 403 (RFC 6750
+// section 3, RFC 9728 section 5.1). If reason is an *Error, such as that of Verify, the header names
+// it. Another reason, such as a missing token, adds nothing.
 func (r *Resource) Challenge(reason error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.public, MetadataPath))
 	if len(r.options.Scopes) > 0 {
@@ -74,15 +74,16 @@ func (r *Resource) Challenge(reason error) string {
 	return challenge
 }
 
-// wellKnown returns the URL of a document about u, whose path follows that of the document
-// (RFC 8414 section 3, RFC 9728 section 3).
+// wellKnown returns the URL of a document about u: path is inserted before the path of u (RFC 8414
+// section 3, RFC 9728 section 3).
 func wellKnown(u *url.URL, path string) string {
 	return u.Scheme + "://" + u.Host + path + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// discover sets the URL of the keys. The metadata of the issuer is that of OpenID Connect
-// discovery, which appends to the path, or of RFC 8414, which inserts before the path; some issuers
-// insert for the former, too. The error is that of the first place whose answer is not 404.
+// discover reads the metadata of the issuer, and sets keysURL. The metadata is that of OpenID
+// Connect Discovery, whose path is appended to the path of the issuer, or that of RFC 8414, whose
+// path is inserted before it. Some issuers insert the path of OpenID Connect Discovery, too. If no
+// place has the metadata, the error is that of the first place that does not answer 404.
 func (i *issuer) discover(ctx context.Context) error {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
@@ -124,8 +125,8 @@ func (i *issuer) discover(ctx context.Context) error {
 	return nil
 }
 
-// isElsewhere reports whether an error of get says that the document may be at another place: the
-// path is not there, is not for us, or has a web page.
+// isElsewhere reports whether the document may be at another place after an error of get: the path
+// does not exist, needs authentication or another method, or has a web page in place of JSON.
 func isElsewhere(err error) bool {
 	status, _ := errors.AsType[statusError](err)
 	switch status {

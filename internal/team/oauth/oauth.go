@@ -2,9 +2,9 @@
 // authorization servers (issuers) signed, and tells clients where to get one.
 //
 //	oauth.go     options, and the check of a token
-//	claims.go    what a token says
+//	claims.go    the checks of the claims of a token
 //	keys.go      the keys of an issuer, which a goroutine reads
-//	metadata.go  discovery: of the issuer by us, of this server by clients
+//	metadata.go  metadata: of this server for clients, and of an issuer for this server
 //
 // Tokens are JWTs in compact form (RFC 9068, and what identity providers issued before it). go-jose
 // parses them and verifies signatures; every other check is here. No error contains a token or a
@@ -32,7 +32,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// algorithms are the accepted ones. None works with a shared secret.
+// algorithms are the accepted algorithms of signatures. None of them uses a shared secret.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512,
 	jose.PS256, jose.PS384, jose.PS512,
@@ -42,28 +42,28 @@ var algorithms = []jose.SignatureAlgorithm{
 
 // Options configures a Resource.
 type Options struct {
-	PublicURL string   // what clients connect to
-	Issuers   []string // URLs of authorization servers, exactly as their tokens have them
-	Audiences []string // a token is for one of them; none: for PublicURL
-	Scopes    []string // a token needs each of them
-	UserClaim string   // the claim with the name for logs and metrics, such as sub or email
+	PublicURL string   // URL that clients connect to
+	Issuers   []string // URLs of authorization servers, exactly as in the iss claim of their tokens
+	Audiences []string // a token must be for one of them; if empty, for PublicURL
+	Scopes    []string // a token needs all of them
+	UserClaim string   // claim with the name for logs and metrics, such as sub or email
 
-	Client *http.Client // reads the keys; New makes it follow no redirects
+	Client *http.Client // reads metadata and keys; New makes it follow no redirects
 	Log    *slog.Logger
 }
 
-// Resource is a protected resource.
+// Resource is a protected resource. It is safe for concurrent use.
 type Resource struct {
 	options Options
-	public  *url.URL
+	public  *url.URL           // Options.PublicURL
 	listed  bool               // the operator has listed Options.Audiences
 	issuers map[string]*issuer // by URL
 }
 
-// MaxName bounds the name of a person, in characters. A longer one ends with an ellipsis.
+// MaxName bounds the name of a person, in characters. A longer name ends with an ellipsis.
 const MaxName = 64
 
-// New returns the resource. Its errors are one line and name the flag of `serve` and the value.
+// New returns the resource. Its errors are one line, which names the flag of `serve` and its value.
 func New(o Options) (*Resource, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func New(o Options) (*Resource, error) {
 	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
-	jose.MaxRSAModulusBits = maxRSABits // go-jose has no other way to accept larger keys
+	jose.MaxRSAModulusBits = maxRSABits // the only way to make go-jose accept larger keys
 
 	r := &Resource{
 		options: o,
@@ -90,7 +90,7 @@ func New(o Options) (*Resource, error) {
 			url:     u,
 			client:  o.Client,
 			log:     o.Log.With("issuer", u),
-			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop has one more
+			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop holds another request
 		}
 		i.published.Store(&published{unmatched: errUnavailable})
 		r.issuers[u] = i
@@ -98,8 +98,9 @@ func New(o Options) (*Resource, error) {
 	return r, nil
 }
 
-// withSlash returns audiences with both forms of the public URL if it is one of them and has no
-// path: with a slash at its end it is the same (RFC 3986 section 6.2.3).
+// withSlash returns audiences with both forms of the public URL, with and without a slash at the
+// end, if one of them is an audience and the URL has no path: then both are the same URL (RFC 3986
+// section 6.2.3).
 func withSlash(audiences []string, public string) []string {
 	root := strings.TrimSuffix(public, "/")
 	forms := []string{root, root + "/"}
@@ -110,7 +111,7 @@ func withSlash(audiences []string, public string) []string {
 	return audiences
 }
 
-// check reports the first malformed option.
+// check returns an error about the first malformed option.
 func (o Options) check() error {
 	if len(o.Issuers) == 0 {
 		return errors.New("--public-url and the flags of OAuth need --oauth-issuer")
@@ -130,9 +131,10 @@ func (o Options) check() error {
 	if err := checkURL("--public-url", o.PublicURL); err != nil {
 		return err
 	}
-	_, place, _ := strings.Cut(o.PublicURL, "://")
-	if strings.Contains(place, "//") || strings.Contains(place, "/.") {
-		// Servers clean such a path: clients could not read the metadata, whose URL ends with it.
+	_, rest, _ := strings.Cut(o.PublicURL, "://")
+	if strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
+		// The URL of the metadata ends with this path. Servers clean it, so that clients could not
+		// read the metadata.
 		return fmt.Errorf(`--public-url %q has "//" or dots in its path`, o.PublicURL)
 	}
 
@@ -157,9 +159,9 @@ func (o Options) check() error {
 
 // checkURL returns an error unless s, the value of a flag, can be an issuer or a public URL.
 func checkURL(flag, s string) error {
-	plain := quotable().MatchString(s) && !strings.ContainsAny(s, "?#'")
+	isPlain := quotable().MatchString(s) && !strings.ContainsAny(s, "?#'")
 	u, err := url.Parse(s)
-	if err == nil && plain && u.Hostname() != "" && u.User == nil {
+	if err == nil && isPlain && u.Hostname() != "" && u.User == nil {
 		if u.Scheme == "https" || onLoopback(u) {
 			return nil
 		}
@@ -168,7 +170,7 @@ func checkURL(flag, s string) error {
 	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
 }
 
-// quotable matches what can be a part of a quoted string of a header (RFC 6749 section 3.3).
+// quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
 var quotable = text.Regexp(`^[!#-\[\]-~]+$`)
 
 // onLoopback reports whether u is http on this machine, which needs no TLS.
@@ -181,7 +183,8 @@ func (r *Resource) Host() string {
 	return r.public.Host
 }
 
-// ReadKeys reads the keys of the issuers, if there are any, until ctx ends.
+// ReadKeys reads the keys of all issuers again and again until ctx ends. If r is nil, it returns at
+// once.
 func (r *Resource) ReadKeys(ctx context.Context) {
 	if r == nil {
 		return
@@ -194,7 +197,7 @@ func (r *Resource) ReadKeys(ctx context.Context) {
 	}
 }
 
-// Ready returns an error that names an issuer whose keys were never read, or nil.
+// Ready returns an error that names an issuer whose keys have not been read yet, or nil.
 func (r *Resource) Ready() error {
 	for _, u := range r.options.Issuers {
 		if r.issuers[u].published.Load().keys == nil {
@@ -204,40 +207,41 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank
-// and the subject; the name is printable, has at most MaxName characters and is not unique. The
-// error is an *Error. ctx bounds the wait for a key.
-func (r *Resource) Verify(ctx context.Context, token string) (who call.Person, err error) {
+// Verify returns the person to whom a valid token was issued, also with the error that it lacks a
+// scope. The ID is the issuer, a blank and the subject. The name is printable, has at most MaxName
+// characters and is not unique. The error is an *Error. ctx bounds the wait for a read of the keys.
+func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err error) {
 	parsed, err := parse(token)
 	if err != nil {
-		return who, err
+		return p, err
 	}
 
-	var c claims // what the token says, true or not
+	var c claims // not to be trusted before the signature is verified
 	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
 	if err != nil {
-		return who, invalid("the claims of the token are malformed")
+		return p, invalid("the claims of the token are malformed")
 	}
-	from := r.issuers[c.Issuer]
-	if from == nil {
-		return who, invalid("the token is from another issuer")
+	iss := r.issuers[c.Issuer]
+	if iss == nil {
+		return p, invalid("the token is from another issuer")
 	}
 
-	err = from.verify(ctx, parsed)
+	err = iss.verify(ctx, parsed)
 	if err == nil {
 		err = r.accept(c, parsed.Headers[0], time.Now())
 	}
 	if err != nil {
-		return who, err
+		return p, err
 	}
-	who = call.Person{
-		ID:   from.url + " " + c.Subject, // a URL has no blanks
+	p = call.Person{
+		ID:   iss.url + " " + c.Subject, // a URL has no blanks
 		Name: c.name(r.options.UserClaim),
 	}
-	return who, r.checkScopes(c)
+	return p, r.checkScopes(c)
 }
 
-// parse parses a token and checks its header. The server bounds its length.
+// parse parses a token and checks its header. The token is not longer than the header of a request,
+// whose length the server bounds.
 func parse(token string) (*jwt.JSONWebToken, error) {
 	if strings.Count(token, ".") != 2 {
 		return nil, invalid("the token is not a JWT in compact form; opaque tokens are not supported")
@@ -248,15 +252,15 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
-	// go-jose accepts some critical headers, does not know that zip is for encryption only, and
-	// leaves out headers that are null.
+	// These checks are not left to go-jose: it accepts some critical headers, accepts zip, which is
+	// for encryption only, and leaves out headers that are null.
 	encoded, _, _ := strings.Cut(token, ".")
 	data, _ := base64.RawURLEncoding.DecodeString(encoded)
 	var header map[string]json.RawMessage
-	_ = json.Unmarshal(data, &header) // it has been parsed
-	_, critical := header["crit"]
-	_, compressed := header["zip"]
-	if critical || compressed {
+	_ = json.Unmarshal(data, &header) // no error: ParseSigned has parsed it
+	_, hasCrit := header["crit"]
+	_, hasZip := header["zip"]
+	if hasCrit || hasZip {
 		return nil, invalid("the token has critical headers, or zip")
 	}
 	return parsed, nil
