@@ -11,7 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 )
 
-// advisor has what advice about errors may name: settings and their origins, but no secrets.
+// advisor returns an Advisor with what advice about errors may name: settings and their origins, but
+// no secrets.
 func (o Options) advisor(cfg *config.Config) advice.Advisor {
 	getenv := o.Getenv
 	key := getenv(cfg.KeyEnv)
@@ -45,7 +46,7 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 	}
 }
 
-// setting is a setting with the place that its value comes from.
+// setting returns a setting with the place that its value comes from.
 func setting(cfg *config.Config, key, value string) advice.Setting {
 	origin := strings.TrimPrefix(cfg.Origin(key), "default")
 	return advice.Setting{
@@ -55,8 +56,8 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 	}
 }
 
-// loginCommand is the command line that stores the key which the server uses, or "" if that key
-// is elsewhere.
+// loginCommand returns the command line that stores the key of the server, or "" if the server does
+// not use a stored key.
 func loginCommand(cfg *config.Config, getenv func(string) string) string {
 	if !cfg.KeyStored() {
 		return ""
@@ -64,7 +65,8 @@ func loginCommand(cfg *config.Config, getenv func(string) string) string {
 	return command(getenv) + " login"
 }
 
-// command is how the program is started. npx and npm leave no command behind.
+// command returns the command that starts the program. npx and npm install no command, so that it is
+// npx then.
 func command(getenv func(string) string) string {
 	if strings.Contains(getenv("npm_lifecycle_script"), version.Name) {
 		return "npx -y " + version.Name + "@" + version.Version // not a local package
@@ -72,7 +74,7 @@ func command(getenv func(string) string) string {
 	return version.Name
 }
 
-// keyFlaws are forms that a key does not have, as regular expressions, with what is wrong.
+// keyFlaws are regular expressions for what no key contains, each with what is wrong.
 var keyFlaws = [][2]string{
 	{`^$`, "it is empty"},
 	{`^YOUR_`, "it is the placeholder of the README"},
@@ -84,7 +86,7 @@ var keyFlaws = [][2]string{
 	{`[^!-~]`, "it has control characters, or characters that are not ASCII"},
 }
 
-// KeyFlaw says why a key cannot be one, or "".
+// KeyFlaw returns why key cannot be an API key, or "" if it can.
 func KeyFlaw(key string) string {
 	for _, f := range keyFlaws {
 		matches, _ := regexp.MatchString(f[0], key)
@@ -95,7 +97,8 @@ func KeyFlaw(key string) string {
 	return ""
 }
 
-// proxyVariable is the variable that names the proxy for base, as package net/http reads it.
+// proxyVariable returns the environment variable in which net/http looks for the proxy of a base
+// URL: the upper-case name, unless only the lower-case one is set.
 func proxyVariable(base string, getenv func(string) string) string {
 	scheme, _, _ := strings.Cut(strings.ToLower(base), ":")
 	name := scheme + "_proxy"

@@ -11,14 +11,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// Limits are the quotas of the configuration.
+// Limits returns the quotas of the configuration.
 func (s *Service) Limits() budget.Limits {
 	return budget.Limits(s.Config.Server.Limits)
 }
 
-// Budget returns what bounds the calls, tokens and money of people, with the store that the
-// environment names. The options are Limits, NoID and RefuseWithoutStore. The error is about the URL of the
-// store, or names the models without a price where a limit in USD needs it.
+// Budget returns a Budget that bounds the calls, tokens and money of people, with the store that the
+// environment names. The caller sets Limits, NoID and RefuseWithoutStore of o; Budget sets the other
+// options. The error is that of CheckLimits, or is about the URL of the store.
 func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()
@@ -38,7 +38,8 @@ func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error)
 
 const storeNames = "MCP_STORE_NAMES"
 
-// CheckLimits returns why the program does not start with limits, or nil.
+// CheckLimits returns why the program cannot start with these limits, or nil: MCP_STORE_NAMES is
+// invalid, or a limit in USD needs the prices of models that have none.
 func (s *Service) CheckLimits(l budget.Limits) error {
 	if !slices.Contains([]string{"", "0", "1"}, s.Getenv(storeNames)) {
 		return errors.New(storeNames + " is not 0 or 1")
@@ -46,9 +47,9 @@ func (s *Service) CheckLimits(l budget.Limits) error {
 	return s.checkPrices(l.HaveUSD())
 }
 
-// PersonLimits reads the limits of single people in a file, and again when it changes. tokens
-// returns the names of those that have one; nil: people also sign in, or have other names. A name
-// of no token is a warning.
+// PersonLimits reads the limits of single people from a file, and gives them to b. files does it
+// again when the file changes. tokens returns the names of tokens: a limit for another name gets a
+// warning in the log. tokens is nil if people also sign in: their names are not known.
 func (s *Service) PersonLimits(
 	path string, b *budget.Budget, tokens func() []string, files *Files,
 ) error {
@@ -82,8 +83,8 @@ func (s *Service) PersonLimits(
 	return accept(data)
 }
 
-// checkPrices returns an error that names the models without a price, if a limit in USD needs them.
-// With --offline, too: it tries a configuration, and costs nothing.
+// checkPrices returns an error that names the models without a price, if a limit in USD needs the
+// prices. It does so with --offline, too, which is for trying a configuration.
 func (s *Service) checkPrices(needed bool) error {
 	if !needed {
 		return nil

@@ -13,10 +13,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
-// CallLog returns what logs the end of a call. Calls that a loop may have made share a line.
+// CallLog returns a function that logs the end of a call. Calls that a client may have made in a
+// loop share a line.
 func (s *Service) CallLog(lines *logging.Limiter) func(server.Ended) {
 	return func(c server.Ended) {
-		line := func(n int) {
+		logCalls := func(n int) {
 			log := s.Log
 			if n > 1 {
 				log = log.With("count", n)
@@ -25,16 +26,16 @@ func (s *Service) CallLog(lines *logging.Limiter) func(server.Ended) {
 		}
 
 		switch c.Outcome {
-		case server.OutcomeLimited, server.OutcomeInvalid, server.OutcomeWaiting: // perhaps of a loop
-			lines.Log([2]string{c.Person.ID, c.Outcome}, line)
+		case server.OutcomeLimited, server.OutcomeInvalid, server.OutcomeWaiting: // maybe in a loop
+			lines.Log([2]string{c.Person.ID, c.Outcome}, logCalls)
 		default:
-			line(1)
+			logCalls(1)
 		}
 	}
 }
 
-// forOperator are the kinds of errors that the operator can fix.
-var forOperator = []call.Kind{
+// operatorKinds are the kinds of errors that the operator can fix.
+var operatorKinds = []call.Kind{
 	call.KindMissingKey,
 	call.KindAuth,
 	call.KindPermission,
@@ -49,13 +50,13 @@ var forOperator = []call.Kind{
 	call.KindNoText,
 }
 
-// logCall logs a call. The API's message may quote the question, so it is for debugging only.
+// logCall logs a call. The API's message may quote the question, so it is logged for debugging only.
 func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)
 	}
-	// client is the person, as in the metrics; app is the program.
+	// In the log, client is the person, as in the metrics; app is the client program.
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App,
 		"model", s.Profiles[c.Tool].Model, "outcome", c.Outcome)
 	level := slog.LevelInfo
@@ -78,18 +79,18 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 	if ok {
 		log = log.With("status", e.Status, "code", s.Redactor.Truncate(e.Code, 100))
 	}
-	if slices.Contains(forOperator, kind) || errors.As(c.Err, new(call.RootsError)) {
+	if slices.Contains(operatorKinds, kind) || errors.As(c.Err, new(call.RootsError)) {
 		level = slog.LevelWarn
-		_, hint := s.Advisor.Advise(c.Tool, c.Err) // the caller gets none of it
+		_, hint := s.Advisor.Advise(c.Tool, c.Err) // callers do not get this hint
 		log = log.With("hint", hint)
 	}
 
-	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
+	// Duration.Seconds adds two numbers, so that 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 {
 		return float64(d.Milliseconds()) / 1000
 	}
 	usage := c.Usage
-	if c.Guessed > 0 { // of requests whose tokens the API has not told
+	if c.Guessed > 0 { // for requests whose tokens the API has not reported
 		log = log.With("guessed_tokens", c.Guessed)
 	}
 	cost := s.Profiles[c.Tool].Cost(c.Used)

@@ -19,19 +19,19 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// LongCalls returns which calls go on without their requests: server.LongCalls has a table. shared
-// says that requests reach several processes. eof is closed when no request can follow; nil: that
-// is not known. The error is about the secrets of ids.
+// LongCalls returns which calls go on without their requests; server.LongCalls has a table. shared
+// is whether the requests of a client may reach several processes. eof is closed when no further
+// request can come, or nil if that is not known. The error is about MCP_TASK_SECRETS.
 func (s *Service) LongCalls(
 	shared bool, eof <-chan struct{},
-) (long server.LongCalls, warning string, err error) {
+) (calls server.LongCalls, warning string, err error) {
 	secrets, err := s.taskSecrets()
 	if err != nil {
-		return long, "", err
+		return calls, "", err
 	}
-	list := func() []string { return secrets }
+	sealing := func() []string { return secrets } // the secrets that seal ids
 	if len(secrets) == 0 {
-		list = s.keys.list
+		sealing = s.keys.list
 	}
 
 	settings := s.Config.Server
@@ -42,15 +42,15 @@ func (s *Service) LongCalls(
 
 	var api *tasks.API
 	switch {
-	case !slices.ContainsFunc(call.Tools, inBackground): // no API for tasks
-	case len(list()) > 0:
-		api = s.taskAPI(list)
+	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background at the API
+	case len(sealing()) > 0:
+		api = s.taskAPI(sealing)
 	case tasksAtAPI || within > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
 
-	// The rows of the table of server.LongCalls: stdio with or without an API, and HTTP.
+	// These are the rows of the table of server.LongCalls: stdio with and without an API, and HTTP.
 	polled := settings.Tasks
 	if shared {
 		polled = tasksAtAPI && api != nil
@@ -67,24 +67,26 @@ func (s *Service) LongCalls(
 	}, warning, nil
 }
 
-// taskAPI is the API that runs responses for tasks, whose ids the secrets of list seal.
-func (s *Service) taskAPI(list func() []string) *tasks.API {
-	// How long the API has an answer after the time limit, as far as a task relies on the API.
-	keep := 8 * time.Minute // of about ten
+// taskAPI returns the API that runs responses for tasks. secrets returns the secrets that seal
+// their ids.
+func (s *Service) taskAPI(secrets func() []string) *tasks.API {
+	// keep is how long after the time limit a task relies on the API to have the answer.
+	keep := 8 * time.Minute // the API keeps it for about ten minutes
 	if s.Config.Responses.Store {
-		keep = time.Hour // of a month
+		keep = time.Hour // the API keeps it for a month
 	}
 	return &tasks.API{
 		Fetch:   s.Answerer.Fetch,
 		Cancel:  s.API.Cancel,
-		Secrets: list,
+		Secrets: secrets,
 		BaseURL: s.baseURL,
 		Keep:    keep,
 	}
 }
 
-// keyring has the API key that seals the ids of tasks where there are no secrets for it, and
-// after a change of its file the previous one, too. Keys that are too short are not in it.
+// keyring holds the API keys that seal the ids of tasks if MCP_TASK_SECRETS is not set: the present
+// key and, after a change of its file, the previous key. Keys shorter than minSealingKey are not in
+// it.
 type keyring struct{ keys atomic.Pointer[[]string] }
 
 func newKeyring(key string) *keyring {
@@ -94,23 +96,24 @@ func newKeyring(key string) *keyring {
 	return k
 }
 
-// add puts a key first.
+// add makes a key the present key.
 func (k *keyring) add(key string) {
 	key = strings.TrimSpace(key)
 	old := k.list()
-	same := len(old) > 0 && old[0] == key // the same one after a broken file
-	if len(key) < minSealingKey || same {
+	isPresent := len(old) > 0 && old[0] == key // the file was broken in between
+	if len(key) < minSealingKey || isPresent {
 		return
 	}
 	keys := append([]string{key}, old[:min(1, len(old))]...)
 	k.keys.Store(&keys)
 }
 
+// list returns the present key first. It is empty if there was no key that is long enough.
 func (k *keyring) list() []string {
 	return *k.keys.Load()
 }
 
-// taskSecrets returns the secrets of the environment. The redactor knows all of them.
+// taskSecrets returns the secrets in MCP_TASK_SECRETS or its file. The redactor learns them.
 func (s *Service) taskSecrets() ([]string, error) {
 	const variable = "MCP_TASK_SECRETS"
 	list, path, err := s.Secret(variable)

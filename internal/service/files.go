@@ -17,8 +17,9 @@ const (
 	confirmTime = time.Second     // until the second read of a change
 )
 
-// Secret returns what a variable has, or the file that the variable NAME_FILE names, and where it
-// is from: the variable, with path "", or the path of the file. Both are an error.
+// Secret returns the value of an environment variable or, if NAME_FILE is set for a variable NAME,
+// the content of the file that this names. path is the path of the file, or "" for the value of the
+// variable. It is an error if both are set.
 func (s *Service) Secret(variable string) (data []byte, path string, err error) {
 	value, path, err := config.Secret(s.Getenv, variable)
 	if path == "" || err != nil {
@@ -32,19 +33,19 @@ func (s *Service) Secret(variable string) (data []byte, path string, err error) 
 	return data, path, err
 }
 
-// Files are files, most of them with secrets, that are read again when they change. Add them before
-// Follow.
+// Files is a set of files, most of them with secrets, whose changes the process follows. All files
+// are added before Follow.
 type Files struct {
 	log   *slog.Logger
 	all   []*file
-	stale atomic.Int64
+	stale atomic.Int64 // how many files have content that cannot be used
 }
 
-// NewFiles returns Files with the file of the key, if there is one. Its changes reach the client
-// of the API and the ids of tasks.
+// NewFiles returns Files with the file of the API key, if there is one. A changed key is used by the
+// client of the API, and seals the ids of tasks.
 func (s *Service) NewFiles() *Files {
 	f := &Files{log: s.Log}
-	if !s.Advisor.KeyInFile { // nor with --offline, where s.Config may have one
+	if !s.Advisor.KeyInFile { // false with --offline, too, where s.Config may name a file
 		return f
 	}
 
@@ -65,8 +66,9 @@ func (s *Service) NewFiles() *Files {
 	return f
 }
 
-// Add adds a file. data is what it has now, and what is its name in the log. accept returns why
-// data cannot be used: the old ones then stay.
+// Add adds a file. what names it in the log, and data is its present content. accept is called with
+// new content. If the content cannot be used, accept returns an error, and the old content stays in
+// use.
 func (f *Files) Add(what, path string, data []byte, accept func(data []byte) error) {
 	f.all = append(f.all, &file{
 		what:    what,
@@ -77,7 +79,7 @@ func (f *Files) Add(what, path string, data []byte, accept func(data []byte) err
 	})
 }
 
-// Stale counts the files that cannot be used now.
+// Stale returns the number of files whose present content cannot be used.
 func (f *Files) Stale() int {
 	return int(f.stale.Load())
 }
@@ -91,18 +93,18 @@ func (f *Files) Follow(ctx context.Context) {
 	readers.Wait()
 }
 
-// file is one of Files. A change counts when a second read agrees with the first: a file may be
-// read while it is half written.
+// file is one of Files. A change counts only if a second read returns the same: the first read may
+// see a half-written file.
 type file struct {
-	what   string
+	what   string // name in the log
 	path   string
 	read   func(path string) ([]byte, error)
 	accept func(data []byte) error
 
-	current reading // what was accepted or refused last, at first when the program started
+	current reading // the last reading that was accepted or refused, at first that of the start
 }
 
-// reading is what one read returned.
+// reading is the result of one read: the content, or the text of the error.
 type reading struct{ data, problem string }
 
 func newReading(data []byte, err error) reading {
@@ -112,7 +114,7 @@ func newReading(data []byte, err error) reading {
 	return reading{data: string(data)}
 }
 
-// follow reads a file again until ctx ends. A problem is logged once.
+// follow reads a file again and again until ctx ends. It logs each problem once.
 func (f *Files) follow(ctx context.Context, one *file) {
 	stale := one.current.problem != ""
 	if stale {

@@ -6,10 +6,10 @@
 //	service.go  a Service: the log, the client of the API, the answerer
 //	advisor.go  what advice about errors may name
 //	files.go    secrets in variables and files, which may change
-//	budget.go   quotas, and the store that has those of all replicas
+//	budget.go   the quotas of the configuration, and limits of single people
 //	store.go    the store that the environment names, for the quotas, checks and --show-config
-//	detach.go   which calls go on without their requests, and the secrets of their ids
-//	calllog.go  a line for each call of a shared server
+//	detach.go   which calls go on without their requests, and the secrets that seal their ids
+//	calllog.go  a log line for each call of a shared server
 package service
 
 import (
@@ -41,46 +41,46 @@ import (
 // Options configure a Service.
 type Options struct {
 	Config      *config.Config
-	Warnings    []string         // of loading it
+	Warnings    []string         // warnings from loading Config
 	Offline     bool             // answer from the built-in fake API
-	RefusalTime time.Duration    // for how long a refusal of the key is remembered
-	OnePerson   bool             // of answer.Options
-	LogFormat   string           // of logging.Options
+	RefusalTime time.Duration    // how long a refusal of the key is remembered
+	OnePerson   bool             // see answer.Options
+	LogFormat   string           // see logging.Options
 	Stderr      io.Writer        // gets the log
-	Redactor    *redact.Redactor // gets the secrets of the configuration
+	Redactor    *redact.Redactor // learns the secrets of the configuration
 	Getenv      func(name string) string
 
-	// Dial connects to the API and to the store; nil: package net does.
+	// Dial connects to the API and to the store. If it is nil, package net connects.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Service is what answers questions.
+// Service answers questions. It is what all commands share.
 type Service struct {
 	Config   *config.Config
-	Warnings []string                  // about the configuration, a line each
-	Advisor  advice.Advisor            // of the API that answers
+	Warnings []string                  // about the configuration, one line each
+	Advisor  advice.Advisor            // explains errors of the API that answers
 	Profiles map[string]answer.Profile // by tool
 	Log      *slog.Logger
-	LogErr   error            // why the debug file cannot be written
+	LogErr   error            // why the debug file cannot be written, or nil
 	Redactor *redact.Redactor // knows the secrets of the configuration
 	API      *llm.Client
 	Answerer *answer.Answerer
 	Settings server.Settings
 	Getenv   func(name string) string
-	Command  string // how the program is started
+	Command  string // command that starts the program, for hints
 
-	// NewClient returns a client that sends each request once, with a key; "": that of the
-	// configuration.
+	// NewClient returns a client of the API that sends each request once, with a key. If key is "",
+	// it is the key of the configuration.
 	NewClient func(key string) *llm.Client
 
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	baseURL string
-	keys    *keyring
-	close   []func()
+	baseURL string   // of the API that answers
+	keys    *keyring // API keys that seal the ids of tasks
+	closers []func() // called by Close
 }
 
-// New connects the packages. It does not touch the network, except that the offline API listens
-// on loopback.
+// New builds a Service. It does not use the network, except that the API of Offline listens on a
+// loopback address.
 func New(o Options) (*Service, error) {
 	cfg := o.Config
 	closeAPI := func() {}
@@ -103,13 +103,13 @@ func New(o Options) (*Service, error) {
 		Redactor: o.Redactor,
 	})
 
-	newClient := o.clients(cfg, log)
+	newClient := o.clientMaker(cfg, log)
 	client := newClient(cfg.APIKey, cfg.Request.MaxRetries)
 	byTool := profiles(cfg)
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
-		Config:   o.Config, // as --show-config shows it: not the copy for --offline
+		Config:   o.Config, // for --show-config, so not the copy for --offline
 		Warnings: o.warnings(cfg, logErr, warning),
 		Advisor:  o.advisor(cfg),
 		Profiles: byTool,
@@ -127,12 +127,12 @@ func New(o Options) (*Service, error) {
 		dial:    o.Dial,
 		baseURL: cfg.OpenAI.BaseURL,
 		keys:    newKeyring(cfg.APIKey),
-		close:   []func(){closeAPI, closeLog},
+		closers: []func(){closeAPI, closeLog},
 	}, nil
 }
 
-// clients returns what makes a client of the API with a key.
-func (o Options) clients(
+// clientMaker returns a function that makes a client of the API with a key.
+func (o Options) clientMaker(
 	cfg *config.Config, log *slog.Logger,
 ) func(key string, retries int) *llm.Client {
 	return func(key string, retries int) *llm.Client {
@@ -151,7 +151,7 @@ func (o Options) clients(
 	}
 }
 
-// answerer makes what turns a question into an answer.
+// answerer returns an Answerer that asks the API with client.
 func (o Options) answerer(
 	cfg *config.Config,
 	client *llm.Client,
@@ -174,7 +174,7 @@ func (o Options) answerer(
 	})
 }
 
-// settings are those of the tools.
+// settings returns the settings of the tools.
 func settings(cfg *config.Config, byTool map[string]answer.Profile) server.Settings {
 	return server.Settings{
 		Profiles:        byTool,
@@ -187,7 +187,7 @@ func settings(cfg *config.Config, byTool map[string]answer.Profile) server.Setti
 	}
 }
 
-// profiles are the profiles of the configuration, by tool.
+// profiles returns the profiles of the configuration, by tool.
 func profiles(cfg *config.Config) map[string]answer.Profile {
 	byTool := map[string]answer.Profile{}
 	for tool, profile := range cfg.ModelProfiles {
@@ -203,13 +203,14 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 	return byTool
 }
 
-// warnings are those of loading the configuration, and what shows when it is used.
-func (o Options) warnings(cfg *config.Config, logErr error, instructions string) []string {
+// warnings returns the warnings from loading the configuration, and those from using it: about the
+// debug log, the instructions (policyWarning), the base URL and the key. Some of them may be "".
+func (o Options) warnings(cfg *config.Config, logErr error, policyWarning string) []string {
 	lines := slices.Clone(o.Warnings)
 	if logErr != nil {
 		lines = append(lines, logErr.Error()+"; the debug log goes to stderr only")
 	}
-	lines = append(lines, instructions, ClearText(cfg.OpenAI.BaseURL))
+	lines = append(lines, policyWarning, ClearText(cfg.OpenAI.BaseURL))
 	if cfg.KeyErr != nil && !o.Offline {
 		lines = append(lines, cfg.KeyErr.Error())
 	}
@@ -218,12 +219,12 @@ func (o Options) warnings(cfg *config.Config, logErr error, instructions string)
 
 // Close ends the offline API, and flushes the log.
 func (s *Service) Close() {
-	for _, end := range s.close {
-		end()
+	for _, closer := range s.closers {
+		closer()
 	}
 }
 
-// Ready returns why calls cannot be answered, or nil.
+// Ready returns why calls cannot be answered, with advice, or nil if they can.
 func (s *Service) Ready() error {
 	err := s.API.Ready()
 	if err != nil {
@@ -232,8 +233,8 @@ func (s *Service) Ready() error {
 	return nil
 }
 
-// ClearText returns a warning when requests to base carry the API key unencrypted to another host,
-// and "" otherwise.
+// ClearText returns a warning if requests to the base URL would send the API key unencrypted to
+// another host, and "" otherwise.
 func ClearText(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {

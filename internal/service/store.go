@@ -20,7 +20,7 @@ func (s *Service) newStore(log *slog.Logger) *budget.Store {
 	return store
 }
 
-// setURL sets the URL of a store, whose password the redactor learns.
+// setURL sets the URL of a store. The redactor learns its password.
 func (s *Service) setURL(store *budget.Store, raw []byte) (*url.URL, error) {
 	u, err := store.SetURL(strings.TrimSpace(string(raw)))
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Service) setURL(store *budget.Store, raw []byte) (*url.URL, error) {
 	return u, nil
 }
 
-// openStore returns the store that the environment names, or nil. files follow a change of its URL.
-// The error is about that.
+// openStore returns the store that the environment names, or nil if it names none. If the URL is in
+// a file, files follows its changes. The error is about the URL.
 func (s *Service) openStore(files *Files) (*budget.Store, error) {
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
@@ -54,7 +54,7 @@ func (s *Service) openStore(files *Files) (*budget.Store, error) {
 	return store, accept(raw)
 }
 
-// Store is the store that the environment names, and where it is, without secrets.
+// Store is the store that the environment names. Its fields tell where it is, without secrets.
 type Store struct {
 	Host     string `json:"host"` // with its port, if the URL has one
 	Database string `json:"database"`
@@ -63,8 +63,8 @@ type Store struct {
 	*budget.Store `json:"-"`
 }
 
-// FindStore returns the store that the environment names, without a log, or nil if it names none.
-// The error is about its URL.
+// FindStore returns the store that the environment names, or nil if it names none. The store does
+// not log. The error is about its URL.
 func (s *Service) FindStore() (*Store, error) {
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
@@ -83,9 +83,9 @@ func (s *Service) FindStore() (*Store, error) {
 	}, nil
 }
 
-// Show returns what --show-config prints.
+// Show returns the output of --show-config.
 func (s *Service) Show() []byte {
-	store, _ := s.FindStore() // the start and doctor say what is wrong with its URL
+	store, _ := s.FindStore() // serve and doctor report an error of the URL
 	if store == nil {
 		return s.Config.Show(version.String(), nil, s.Warnings...)
 	}
