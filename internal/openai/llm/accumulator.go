@@ -138,7 +138,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
-	case streamEnded && !a.running() && a.isAnswered():
+	case streamEnded && !a.runsAtAPI() && a.isAnswered():
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
@@ -213,9 +213,9 @@ func (a *accumulator) endSoon() {
 	}
 }
 
-// running reports whether the API has named a response in the background that has not ended, as far
+// runsAtAPI reports whether the API has named a response in the background that has not ended, as far
 // as is known.
-func (a *accumulator) running() bool {
+func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.final == nil
 }
 
@@ -234,7 +234,7 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 	err := call.Decode(data, r)
 	_, malformed := errors.AsType[*json.SyntaxError](err)
 	truncated := malformed && err.Error() == "unexpected end of JSON input"
-	unknownState := a.running() && !slices.Contains(backgroundStates, r.Status)
+	unknownState := a.runsAtAPI() && !slices.Contains(backgroundStates, r.Status)
 
 	switch {
 	case !isObject(data), malformed && !truncated, err == nil && unknownState:
@@ -254,7 +254,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 	}
 	if r.Running() {
 		a.setID(r)
-		if a.running() {
+		if a.runsAtAPI() {
 			return r, nil
 		}
 	}

@@ -184,8 +184,8 @@ func (cl *Client) readUsage(
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
-	stream := broken != nil // whether to resume the stream; else follow polls
-	if stream {
+	resume := broken != nil // ask for the rest of the stream; else for the state of the response
+	if resume {
 		failure = x.client.attemptError(ctx, broken, 1)
 	}
 
@@ -198,23 +198,23 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		if failure != nil && canWait(ctx, failure.RetryAfter) {
 			wait = failure.RetryAfter
 		}
-		if stream {
-			stream = canResume(failure, progress)
+		if resume { // the last connection was a stream, and has ended
+			resume = canResume(failure, progress)
 			x.call.Send(call.Reconnecting{})
 		}
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
-		r, failure = x.client.get(ctx, acc, stream)
+		r, failure = x.client.get(ctx, acc, resume)
 		switch {
-		case failure == nil && !acc.running():
+		case failure == nil && !acc.runsAtAPI():
 			return r, nil
-		case failure == nil: // it runs
+		case failure == nil: // the response still runs
 		case failure.Lost && acc.isAnswered(): // as in the foreground
 			return acc.finishStreamed()
-		case failure.Lost, !acc.running():
+		case failure.Lost, !acc.runsAtAPI():
 			return nil, failure
-		case ctx.Err() != nil, !stream && failure.Kind == call.KindFailed: // too large, for example
+		case ctx.Err() != nil, !resume && failure.Kind == call.KindFailed: // too large, for example
 			x.client.cancelEarly(ctx, acc)
 			return nil, failure
 		}
@@ -288,7 +288,7 @@ func (cl *Client) getOnce(
 	if err == nil {
 		r, err = readResponse(ctx, resp, acc)
 	}
-	ended := !acc.running()
+	ended := !acc.runsAtAPI()
 	found := err == nil || acc.background.progressed() || ended
 	if found {
 		cl.memory.noteGET(acc.background.model)
@@ -297,7 +297,7 @@ func (cl *Client) getOnce(
 		return r, nil
 	}
 
-	if acc.running() {
+	if acc.runsAtAPI() {
 		strict := acc.background.strict404 || cl.memory.getWorks(acc.background.model)
 		err = lostError(err, strict)
 	}
@@ -317,7 +317,7 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 	switch {
 	case !l.acc.giveUpAt.IsZero():
 		silence = max(1, time.Until(l.acc.giveUpAt))
-	case l.acc.running():
+	case l.acc.runsAtAPI():
 		silence = maxSilence
 	}
 	if silence > 0 {

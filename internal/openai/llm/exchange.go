@@ -163,7 +163,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer func() { // also after a panic
 		if mayCost && x.call.Usage == usageBefore {
 			x.call.Unreported++
-			leftToAPI := acc.running() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
+			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
 			if acc.hasBegun() || leftToAPI {
 				x.call.Begun++
 			}
@@ -173,7 +173,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	resp, mayCost, err = x.post(connCtx)
 	if err == nil {
 		r, err = readResponse(connCtx, resp, acc)
-		if acc.running() {
+		if acc.runsAtAPI() {
 			r, err = x.follow(ctx, acc, err)
 		}
 	}
@@ -196,7 +196,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
-	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...)
+	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
 	failure, answered := errors.AsType[*call.Error](err)
 	// After a 4xx nothing was begun, so the call may still end with ErrWaiting, which promises
 	// that. In all other cases it must not. The cost has another bound, 504: the API answers 500 to
@@ -253,7 +253,7 @@ func (x *exchange) decide(
 	}
 
 	if failure.Kind == call.KindRateLimit {
-		wait = 0 // the pacer waits
+		wait = 0 // waitForTurn of the next attempt waits: the pacer knows the time (Ticket.Refused)
 	}
 	return wait, nil
 }

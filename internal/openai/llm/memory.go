@@ -88,7 +88,7 @@ func (m *memory) countingLocked(person string) []*refusal {
 			counting = append(counting, r)
 		}
 	}
-	if len(counting) == 1 {
+	if len(counting) == 1 { // of one person: they count for that person only
 		counting = nil
 	}
 
