@@ -127,7 +127,8 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	// A call that ends at its WaitUntil tells what is ahead: tasks.Prepare has given it a sink.
+	// Without a sink nothing reads Ahead: tasks.Prepare gives one to each call with WaitUntil, which
+	// may end with ErrWaiting and the number.
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
