@@ -11,9 +11,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// nameTimeout is how long Detach waits for the API to name the response of a polled task that runs
+// nameTime is how long Detach waits for the API to name the response of a polled task that runs
 // in this process. With the name the id can be sealed, and is useful after the end of this process.
-const nameTimeout = 2 * time.Second
+const nameTime = 2 * time.Second
 
 // Terms say what the client of a call takes, and when and where the call can go on without its
 // request. The zero value is a call that ends with its request.
@@ -160,7 +160,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 
 // canGoOnHere waits until a task can go on in this process, and reports whether it can. A polled
 // task can go on at once, even if it has ended; but with an API, canGoOnHere waits up to
-// nameTimeout for the name of its response. Any other task can go on after within, unless it has
+// nameTime for the name of its response. Any other task can go on after within, unless it has
 // ended.
 func (ts *Tasks) canGoOnHere(t *Task) bool {
 	if !t.Polled {
@@ -168,7 +168,7 @@ func (ts *Tasks) canGoOnHere(t *Task) bool {
 		return !t.hasEnded()
 	}
 	if ts.options.API != nil {
-		t.awaitOrigin(time.After(nameTimeout))
+		t.awaitOrigin(time.After(nameTime))
 	}
 	return true
 }
