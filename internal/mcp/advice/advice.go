@@ -3,10 +3,10 @@
 //
 //	advice.go      the Advisor
 //	words.yaml     the problems and hints
-//	words.go       how they are found and completed
-//	connection.go  causes of requests without an answer: DNS, proxy, TLS
+//	words.go       how problems and hints are found, and their variables replaced
+//	connection.go  why a request got no answer: DNS, proxy, TLS
 //	setting.go     hints that name settings
-//	caller.go      errors for people who cannot change the server
+//	caller.go      errors as people read them who cannot change the server
 package advice
 
 import (
@@ -26,90 +26,90 @@ import (
 // VerifyPage is where an organization is verified.
 const VerifyPage = "https://platform.openai.com/settings/organization/general"
 
-// maxExplain bounds the line of Explain, in characters. Claude Code shows 200
-// of a message, and "MCP error -32001: answer failed: " precedes the line.
+// maxExplain bounds the line of Explain, in characters. Claude Code shows 200 characters of a
+// message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
 
-// Advisor holds the settings that advice names, none of them a secret. A user of an MCP client sees
-// one line and no configuration, so the line says which setting it is about.
+// Advisor explains errors. Its fields are the settings that hints name; none is a secret. The user
+// of an MCP client sees one line and not the configuration, so the line names the setting to
+// change.
 type Advisor struct {
 	BaseURL   Setting            // openai.base_url, without user and query
-	Key       string             // variable of the key, or of the name of its file
-	KeyInFile bool               // Key names the file of the key, unless there is Login
-	Login     string             // command that writes the file of the key, or ""
-	KeyServer string             // the other server that the stored key is for, or ""
-	HidesKey  bool               // Key hides the key that login has stored
+	Key       string             // environment variable with the key, or with the path of its file
+	KeyInFile bool               // Key has the path of the key's file; not used if Login is set
+	Login     string             // command that stores a key; "": none
+	KeyServer string             // the other server that the stored key is for; "": none
+	HidesKey  bool               // the value of Key hides the key that login has stored
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
-	Headers   []string           // variables of openai.headers other than Key
+	Headers   []string           // environment variables in openai.headers, other than Key
 	Models    map[string]Setting // by tool
 	Streams   bool               // requests ask for a stream
-	Proxy     string             // variable of the proxy
-	GOOS      string             // decides where root certificates are
-	RootsFile string             // value of SSL_CERT_FILE, which is read for a hint
-	Redactor  *redact.Redactor   // of texts that are cut
+	Proxy     string             // environment variable with the proxy
+	GOOS      string             // decides where Go looks for root certificates
+	RootsFile string             // the value of SSL_CERT_FILE; the file is read for a hint
+	Redactor  *redact.Redactor   // redacts and truncates
 }
 
 // Setting is a value of the configuration and its origin.
 type Setting struct {
-	Name  string // model_profiles.answer.model
-	Value string // gpt-5.2
-	From  string // MODEL_ANSWER, /etc/config.yaml:12, --model, the default
+	Name  string // for example model_profiles.answer.model
+	Value string // for example gpt-5.2
+	From  string // for example MODEL_ANSWER, /etc/config.yaml:12, --model or the default
 }
 
-// Explain puts an error of a question into one line that says what to do. The
-// hint comes before what the API said, so that truncation removes only the latter.
-func (v Advisor) Explain(tool string, err error) string {
-	problem, hint, message := v.explain(tool, err)
-	return v.Redactor.Truncate(sentence(problem, hint, message), maxExplain)
+// Explain puts an error of a question into one line that says what to do. The hint comes before the
+// message of the API, so that truncation only removes the message.
+func (a Advisor) Explain(tool string, err error) string {
+	problem, hint, message := a.explain(tool, err)
+	return a.Redactor.Truncate(sentence(problem, hint, message), maxExplain)
 }
 
-// Advise is Explain in two lines, for a terminal: the problem, with what the API
-// said, and a hint, which may be empty.
-func (v Advisor) Advise(tool string, err error) (problem, hint string) {
-	problem, hint, message := v.explain(tool, err)
+// Advise is Explain in two lines, for a terminal: the problem with the message of the API, and a
+// hint, which may be empty.
+func (a Advisor) Advise(tool string, err error) (problem, hint string) {
+	problem, hint, message := a.explain(tool, err)
 	if call.KindOf(err) == call.KindMissingKey {
-		hint = v.GetKey() + "; --offline needs none"
+		hint = a.GetKey() + "; --offline needs none"
 	}
 	return sentence(problem, message), text.OneLine(hint)
 }
 
-// sentence joins the parts that are not empty to one line.
+// sentence joins the parts that are not empty with colons, in one line.
 func sentence(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(part string) bool { return text.OneLine(part) == "" })
 	return text.OneLine(strings.Join(parts, ": "))
 }
 
-// explain finds the words: the problem, what to change, and what the API said. The last two may be
-// empty.
-func (v Advisor) explain(tool string, err error) (problem, hint, message string) {
+// explain returns the problem of an error, a hint that says what to change, and the message of the
+// API. The last two may be empty.
+func (a Advisor) explain(tool string, err error) (problem, hint, message string) {
 	e, _ := errors.AsType[*call.Error](err)
 	e = cmp.Or(e, &call.Error{})
 
-	tries := ""
+	suffix := ""
 	name := general(err)
 	if name == "" {
-		name = e.Kind.Label() + " " + v.detail(e)
-		tries = attempts(e)
+		name = e.Kind.Label() + " " + a.detail(e)
+		suffix = attemptsSuffix(e)
 	}
 
 	w := find(name)
 	if w.Repeat {
 		message = e.Message
 	}
-	values := v.values(tool, err, e)
-	return text.Expand(w.Problem, values) + tries, text.Expand(w.Hint, values), message
+	values := a.values(tool, err, e)
+	return text.Expand(w.Problem, values) + suffix, text.Expand(w.Hint, values), message
 }
 
-// general returns the name of the words for an error of any kind, or "" if they depend on its kind.
-// A shutdown or a time limit is what a question ended with, so it comes before the error of the
-// request.
+// general returns the name in words.yaml for an error whose words do not depend on its kind, or "".
+// A shutdown or a time limit comes before the error of the request, because it ended the question.
 func general(err error) string {
 	kind := call.KindOf(err)
 	_, timedOut := errors.AsType[answer.TimeoutError](err)
 	_, queued := errors.AsType[call.QueuedError](err)
-	_, unread := errors.AsType[call.RootsError](err)
-	e, fromAPI := errors.AsType[*call.Error](err)
-	tunnel, tunneled := errors.AsType[call.TunnelError](err)
+	_, rootsUnread := errors.AsType[call.RootsError](err)
+	e, ofRequest := errors.AsType[*call.Error](err)
+	tunnel, tunnelRefused := errors.AsType[call.TunnelError](err)
 	proxy, _ := errors.AsType[call.ProxyError](err)
 	switch {
 	case kind == call.KindShutdown:
@@ -118,13 +118,13 @@ func general(err error) string {
 		return "no_text " + err.Error()
 	case timedOut && queued:
 		return "late queued"
-	case timedOut && unread:
+	case timedOut && rootsUnread:
 		return "late roots"
 	case timedOut:
 		return "late"
 	case errors.Is(err, answer.ErrGone):
 		return "gone"
-	case !fromAPI:
+	case !ofRequest:
 		return "other"
 
 	case proxy.Schemes != "":
@@ -133,7 +133,7 @@ func general(err error) string {
 		return "password refused"
 	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:
 		return "password"
-	case tunneled:
+	case tunnelRefused:
 		return "tunnel"
 	case errors.Is(err, call.ErrPlainHTTP), errors.Is(err, http.ErrSchemeMismatch):
 		return "scheme"
@@ -141,9 +141,9 @@ func general(err error) string {
 	return ""
 }
 
-// attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4
-// attempts".
-func attempts(e *call.Error) string {
+// attemptsSuffix returns the HTTP status of an error and the number of attempts, as in " (503)
+// after 4 attempts". It leaves out a status below 300 and a single attempt.
+func attemptsSuffix(e *call.Error) string {
 	s := ""
 	if e.Status >= 300 {
 		s = fmt.Sprintf(" (%d)", e.Status)

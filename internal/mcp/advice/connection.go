@@ -13,16 +13,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// wsaRefused is ECONNREFUSED on Windows, where the name in syscall has another
-// value (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
+// wsaRefused is WSAECONNREFUSED, which Windows returns in place of syscall.ECONNREFUSED
+// (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
 const wsaRefused = syscall.Errno(10061)
 
-// Cause returns what went wrong with a connection in a word, for logs: it has nothing of the error.
+// Cause returns what went wrong with a connection in one word. The word is for logs: it contains no
+// text of the error.
 func Cause(err error) string {
 	op, ok := errors.AsType[*net.OpError](err)
 
 	switch {
-	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // as text in errors of DNS
+	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // errors of DNS only have its text
 		return "descriptors"
 	case ok && op.Op == "proxyconnect",
 		errors.As(err, new(call.TunnelError)):
@@ -35,7 +36,7 @@ func Cause(err error) string {
 	case ok && op.Op == "remote error",
 		errors.As(err, new(*tls.CertificateVerificationError)),
 		errors.As(err, new(tls.RecordHeaderError)), // no TLS at all
-		errors.Is(err, http.ErrSchemeMismatch):     // which net/http makes of some of them
+		errors.Is(err, http.ErrSchemeMismatch):     // in place of some RecordHeaderErrors
 		return "tls"
 	case ok && op.Timeout():
 		return "timeout"
@@ -43,9 +44,9 @@ func Cause(err error) string {
 	return "broken"
 }
 
-// connection returns the detail of a request that got no answer: its cause, or what is wrong with
-// the certificate.
-func (v Advisor) connection(e *call.Error) string {
+// connectionDetail returns the detail of a request that got no answer: its Cause, or what is wrong
+// with the certificate of the server.
+func (a Advisor) connectionDetail(e *call.Error) string {
 	cause := Cause(e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {
@@ -56,25 +57,25 @@ func (v Advisor) connection(e *call.Error) string {
 	case invalid.Reason == x509.Expired:
 		return "expired"
 	case errors.As(e, new(*tls.CertificateVerificationError)):
-		return "untrusted" + v.roots()
+		return "untrusted" + a.rootsDetail()
 	}
 	return cause
 }
 
-// roots says which root certificates are in use, unless they are those of RootsFile. On macOS and
-// Windows Go asks the system and reads no file.
-func (v Advisor) roots() string {
+// rootsDetail says where the root certificates come from, or returns "" if RootsFile has them. On
+// macOS and Windows, Go asks the system and reads no file.
+func (a Advisor) rootsDetail() string {
 	switch {
-	case v.GOOS == "darwin", v.GOOS == "windows":
+	case a.GOOS == "darwin", a.GOOS == "windows":
 		return " by the system"
-	case v.RootsFile == "":
+	case a.RootsFile == "":
 		return " without roots"
 	}
-	info, err := os.Stat(v.RootsFile)
-	if err == nil && info.Mode()&os.ModeNamedPipe != 0 { // it was read once
+	info, err := os.Stat(a.RootsFile)
+	if err == nil && info.Mode()&os.ModeNamedPipe != 0 { // a pipe can be read only once
 		return ""
 	}
-	pem, _ := os.ReadFile(v.RootsFile) // Go ignores such a file without an error
+	pem, _ := os.ReadFile(a.RootsFile) // Go ignores a file without certificates, without an error
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return " with bad roots"
 	}

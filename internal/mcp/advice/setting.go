@@ -13,106 +13,108 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// host is the host of the API, with its port if it has one.
-func (v Advisor) host() string {
-	u, _ := url.Parse(v.BaseURL.Value) // the configuration has checked it
+// host returns the host of the API, with its port if the base URL has one.
+func (a Advisor) host() string {
+	u, _ := url.Parse(a.BaseURL.Value) // the configuration has checked it
 	return u.Host
 }
 
-// openAI reports whether requests go to OpenAI, in any region.
-func (v Advisor) openAI() bool {
-	host := cite.HostOf(v.BaseURL.Value)
+// isOpenAI reports whether requests go to OpenAI, in any region.
+func (a Advisor) isOpenAI() bool {
+	host := cite.HostOf(a.BaseURL.Value)
 	return strings.HasSuffix("."+host, ".api.openai.com")
 }
 
-// orPlain ends the hint for an error that a gateway without streams gives, too. One that was not
-// reached is none.
-func (v Advisor) orPlain(e *call.Error) string {
+// plainHint returns the end of a hint for an error that may come from a gateway that cannot stream.
+// It returns "" if that cannot be the reason: for OpenAI, for plain requests, and if no connection
+// was made.
+func (a Advisor) plainHint(e *call.Error) string {
 	op, ok := errors.AsType[*net.OpError](e)
-	dialed := ok && op.Op == "dial"
-	if v.openAI() || !v.Streams || dialed {
+	dialFailed := ok && op.Op == "dial"
+	if a.isOpenAI() || !a.Streams || dialFailed {
 		return ""
 	}
 	return ", or set responses.stream: false if this server cannot stream"
 }
 
-// NoModels is the hint for an API without GET /models/{id}, or "" if e means
-// something else. A compatible server may answer questions nevertheless.
-func (v Advisor) NoModels(e *call.Error) string {
+// NoModels returns the hint for an API without GET /models/{id}, or "" if e means something else. A
+// server that is compatible with the Responses API may answer questions nevertheless.
+func (a Advisor) NoModels(e *call.Error) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		if !v.openAI() {
-			return text.Expand(find("no_models").Hint, v.values("", e, e))
+		if !a.isOpenAI() {
+			return text.Expand(find("no_models").Hint, a.values("", e, e))
 		}
 	}
 	return ""
 }
 
-// GetKey says how to get a key when there is none.
-func (v Advisor) GetKey() string {
-	hint := v.otherKey() + v.SetKey(v.KeyOfAPI("a key"))
-	if v.openAI() {
+// GetKey returns a hint that says how to get a key and where to put it, if there is none.
+func (a Advisor) GetKey() string {
+	hint := a.otherKeyNote() + a.SetKey(a.KeyOfAPI("a key"))
+	if a.isOpenAI() {
 		return hint
 	}
 	return hint + " (any text if that server needs none)"
 }
 
-// otherKey says that there is a key for another server, or returns "".
-func (v Advisor) otherKey() string {
-	if v.KeyServer == "" {
+// otherKeyNote returns a note that the stored key is for another server, or "" if there is none.
+func (a Advisor) otherKeyNote() string {
+	if a.KeyServer == "" {
 		return ""
 	}
-	return "the key that login has stored is for " + v.KeyServer + ": "
+	return "the key that login has stored is for " + a.KeyServer + ": "
 }
 
-// keyPlace says in a few words where the key has to be.
-func (v Advisor) keyPlace() string {
+// keyPlaceHint returns a short hint that says where to put the key.
+func (a Advisor) keyPlaceHint() string {
 	switch {
-	case v.Login != "":
-		return v.otherKey() + "set " + v.Key + " or run " + v.Login
-	case v.KeyInFile:
-		return "write it to the file of " + v.Key
+	case a.Login != "":
+		return a.otherKeyNote() + "set " + a.Key + " or run " + a.Login
+	case a.KeyInFile:
+		return "write it to the file of " + a.Key
 	}
-	return "set " + v.Key
+	return "set " + a.Key
 }
 
-// newKey says how to replace a key that the API refused.
-func (v Advisor) newKey() string {
-	hint := "the key is wrong, cut off or revoked: " + v.SetKey(v.KeyOfAPI("a current key"))
-	if v.KeyFlaw != "" {
-		hint = v.SetKey("the key alone") + ": " + v.KeyFlaw
+// newKeyHint returns the hint for a key that the API has refused: how to replace it, and what else
+// may be wrong.
+func (a Advisor) newKeyHint() string {
+	hint := "the key is wrong, cut off or revoked: " + a.SetKey(a.KeyOfAPI("a current key"))
+	if a.KeyFlaw != "" {
+		hint = a.SetKey("the key alone") + ": " + a.KeyFlaw
 	}
-	if v.HidesKey {
-		hint += ", or unset " + v.Key + ", which hides the key that login has stored"
+	if a.HidesKey {
+		hint += ", or unset " + a.Key + ", which hides the key that login has stored"
 	}
-	if len(v.Headers) > 0 {
-		hint += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
+	if len(a.Headers) > 0 {
+		hint += ", and check " + strings.Join(a.Headers, ", ") + " (openai.headers)"
 	}
 	return hint
 }
 
-// SetKey says where to put which key.
-func (v Advisor) SetKey(which string) string {
+// SetKey returns a hint that says where to put a key. which describes the key, such as "a key".
+func (a Advisor) SetKey(which string) string {
 	switch {
-	case v.Login != "":
-		return "run " + v.Login + " with " + which + ", or set " + v.Key
-	case v.KeyInFile:
-		return "write " + which + " to the file of " + v.Key
+	case a.Login != "":
+		return "run " + a.Login + " with " + which + ", or set " + a.Key
+	case a.KeyInFile:
+		return "write " + which + " to the file of " + a.Key
 	}
-	return "set " + v.Key + " to " + which
+	return "set " + a.Key + " to " + which
 }
 
-// KeyOfAPI adds to "a key" where keys for the API come from.
-func (v Advisor) KeyOfAPI(which string) string {
-	if v.openAI() {
+// KeyOfAPI returns which, such as "a key", followed by where keys for the API come from.
+func (a Advisor) KeyOfAPI(which string) string {
+	if a.isOpenAI() {
 		return which + " from https://platform.openai.com/api-keys"
 	}
-	return which + " for " + v.host()
+	return which + " for " + a.host()
 }
 
-// otherModel names the setting that the model of a tool comes from.
-func (v Advisor) otherModel(tool string) string {
-	s, ok := v.Models[tool]
+// modelHint returns a hint that names the setting with the model of a tool.
+func (a Advisor) modelHint(tool string) string {
+	s, ok := a.Models[tool]
 	if !ok {
 		return "check model_profiles (MODEL_ANSWER)"
 	}

@@ -20,41 +20,44 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// words are the texts for an error. The words with $ in them are the keys of values.
+// words are the texts for an error, an entry of words.yaml. Names with $ in Problem and Hint are
+// the keys of values.
 type words struct {
 	Problem string // what went wrong
 	Hint    string // what to do about it, for people who can change the server
-	Repeat  bool   // add what the API said; not if it says the same, or repeats a part of the key
+	Repeat  bool   // add the message of the API, which says more and repeats no part of the key
 	Caller  string // what people can do who cannot change the server; "": tell its operator
-	Tell    bool   // they read what the API said about their question
+	Tell    bool   // show them the message of the API, if it is about their question
 }
 
 //go:embed words.yaml
-var file []byte
+var wordsYAML []byte
 
-// table is words.yaml, which is read at the first error: most processes have none.
+// table returns words.yaml by its names. It is decoded at the first error: most processes have
+// none.
 var table = sync.OnceValue(func() (all map[string]words) {
-	_ = yaml.Unmarshal(file, &all) // a test reads it, too
+	_ = yaml.Unmarshal(wordsYAML, &all) // a test shows that it is valid
 	return all
 })
 
-// find returns the words for an error. If there are none of its name, they are those of the first
-// word of the name, which is a kind.
+// find returns the words with a name in words.yaml: the label of a kind, which a detail may follow.
+// A name without words has the words of its first part, the kind.
 func find(name string) words {
 	kind, _, _ := strings.Cut(name, " ")
 	return cmp.Or(table()[name], table()[kind], table()["other"])
 }
 
-// detail returns what is known about an error besides its kind.
-func (v Advisor) detail(e *call.Error) string {
+// detail returns what is known about an error besides its kind: the second part of its name in
+// words.yaml, or "".
+func (a Advisor) detail(e *call.Error) string {
 	switch {
 	case e.Kind == call.KindConnection:
-		return v.connection(e)
+		return a.connectionDetail(e)
 	case e.Kind == call.KindParameter:
-		return parameter(e)
+		return parameterDetail(e)
 	case e.Kind == call.KindQuota && e.Once:
 		return "once"
-	case e.Kind == call.KindAuth && repeatsKey(e.Message):
+	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
 	case errors.Is(e, call.ErrEncoding):
 		return "encoding"
@@ -70,13 +73,13 @@ func (v Advisor) detail(e *call.Error) string {
 	return ""
 }
 
-// parameter returns the parameter of an error, or what is known about the search tool: requests
-// have no other.
-func parameter(e *call.Error) string {
+// parameterDetail returns the parameter that an error names. For a parameter of the search tool,
+// the only tool of a request, it returns "tools", "tools filters" or "tools member".
+func parameterDetail(e *call.Error) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
-	unnamed := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
+	onlyInMessage := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
 	switch {
-	case !unnamed && !strings.HasPrefix(tool, "tools"):
+	case !onlyInMessage && !strings.HasPrefix(tool, "tools"):
 		return e.Param
 	case strings.HasPrefix(member, "filters"):
 		return "tools filters"
@@ -86,20 +89,21 @@ func parameter(e *call.Error) string {
 	return "tools"
 }
 
-// repeatsKey reports whether a message may repeat a key or a part of one.
-func repeatsKey(message string) bool {
+// mayRepeatKey reports whether a message may contain a key or a part of a key.
+func mayRepeatKey(message string) bool {
 	return partOfKey().MatchString(message) || strings.Contains(message, redact.Redacted)
 }
 
-// partOfKey matches what is left of a key: its ends (sk-abc***xyz, gsk_abcd...wxyz), or one of
-// them, of which the redactor does not know, as it knows the whole key only.
+// partOfKey matches what a message may show of a key: its ends (sk-abc***xyz, gsk_abcd...wxyz), or
+// one of them. The redactor does not find these, as it knows only the whole key.
 var partOfKey = text.Regexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]{20,}`)
 
-// values returns what words with $ stand for. e is the part of err that is the API's.
-func (v Advisor) values(tool string, err error, e *call.Error) map[string]string {
+// values returns the values of the names with $ in words.yaml. e is the *call.Error in err, or an
+// empty one.
+func (a Advisor) values(tool string, err error, e *call.Error) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)
-	unread, _ := errors.AsType[call.RootsError](err)
+	rootsUnread, _ := errors.AsType[call.RootsError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
 	dns = cmp.Or(dns, &net.DNSError{})
 	proxy, _ := errors.AsType[call.ProxyError](err)
@@ -116,27 +120,28 @@ func (v Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"WAIT":      waitOr("wait a little, or raise request.max_retries", e),
 		"LATER":     waitOr("try again later", e),
 		"OR_WAIT":   strings.TrimSuffix(", or "+waitOr("", e), ", or "),
-		"NAME":      strconv.Quote(v.Redactor.Truncate(dns.Name, 60)),
+		"NAME":      strconv.Quote(a.Redactor.Truncate(dns.Name, 60)),
 		"VALIDITY": certificate.NotBefore.Format(time.DateOnly) + " to " +
 			certificate.NotAfter.Format(time.DateOnly),
 		"TODAY":    time.Now().Format(time.DateOnly),
-		"KEY":      v.Key,
-		"PLACE":    v.keyPlace(),
-		"RENEW":    v.newKey(),
-		"ONE_LINE": v.SetKey("the key alone, in one line"),
-		"MODEL":    v.otherModel(tool),
-		"HOST":     v.host(),
-		"BASE":     "openai.base_url (" + v.BaseURL.From + ")",
-		"PROXY":    v.Proxy,
+		"KEY":      a.Key,
+		"PLACE":    a.keyPlaceHint(),
+		"RENEW":    a.newKeyHint(),
+		"ONE_LINE": a.SetKey("the key alone, in one line"),
+		"MODEL":    a.modelHint(tool),
+		"HOST":     a.host(),
+		"BASE":     "openai.base_url (" + a.BaseURL.From + ")",
+		"PROXY":    a.Proxy,
 		"SCHEMES":  proxy.Schemes,
-		"PLAIN":    v.orPlain(e),
-		"ROOTS":    v.RootsFile,
-		"UNREAD":   string(unread),
+		"PLAIN":    a.plainHint(e),
+		"ROOTS":    a.RootsFile,
+		"UNREAD":   string(rootsUnread),
 		"VERIFY":   VerifyPage,
 	}
 }
 
-// waitOr returns when the API can be asked again, or hint if it does not say that.
+// waitOr returns a hint that says when the API can be asked again, or hint if the API has not said
+// that.
 func waitOr(hint string, e *call.Error) string {
 	if e.RetryAfter <= 0 {
 		return hint

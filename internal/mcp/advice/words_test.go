@@ -68,7 +68,7 @@ func TestKinds(t *testing.T) {
 
 // The file has only keys that are read, and only words with $ that are filled in.
 func TestWords(t *testing.T) {
-	decoder := yaml.NewDecoder(bytes.NewReader(file))
+	decoder := yaml.NewDecoder(bytes.NewReader(wordsYAML))
 	decoder.KnownFields(true)
 	var all map[string]words
 	err := decoder.Decode(&all)
