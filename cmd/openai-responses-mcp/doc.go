@@ -4,8 +4,8 @@
 //
 // # The wings
 //
-// The packages are in eight folders of internal, the wings. An import goes down this list, and not
-// to the other wing of a line:
+// The packages are in eight folders of internal, the wings. A package may import its own wing and
+// those in lower lines of this list, but not the other wing of its line:
 //
 //	command          what people type
 //	team, service    one server for many people; puts a process together
@@ -24,17 +24,17 @@
 //	                 service of it with package service, and puts a transport in front of it:
 //	                 serveFlags.serve and app.serveStdio say what a process is made of
 //	mcp/stdio        splits stdin into messages for the MCP SDK and writes its responses;
-//	                 team/httpd does this for serve --http, and asks who sent a request
+//	                 team/httpd does this for serve --http, and authenticates requests
 //	mcp/server       answers calls of the tools (call.Tools), reports progress, returns errors;
-//	                 mcp/tasks has the calls that outlive their request
+//	                 mcp/tasks runs the calls, and keeps those that outlive their requests
 //	question/answer  checks the arguments, makes a request from the question and an answer with
 //	                 citations from the response; question/policy has the instructions to the model
 //	openai/llm       sends the request through openai-go, retries, and turns the stream into
 //	                 events; share/pacer says when a request may go out
 //
-// base/call has the words that they share. All get the call as one argument, a call.Call: who makes
-// it, who watches it, and what it took. server.newCall makes it from a request, and the commands
-// ask and doctor make their own.
+// base/call has the types that they share. All get the call as one argument, a call.Call: it says
+// who makes the call and what the call has used, and takes the events of the call. server.newCall
+// makes it from a request, and the commands ask and doctor make their own.
 //
 // # Where it is decided
 //
@@ -53,7 +53,7 @@
 //	whether a failure is a result          server   Server.failure
 //	which tasks their clients poll         server   Server.isPolled
 //	which calls outlive their request      server   LongCalls
-//	when a call goes on without it         tasks    Tasks.Detach
+//	when a call leaves its request         tasks    Tasks.Detach
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources

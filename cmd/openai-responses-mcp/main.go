@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-	_ "time/tzdata" // policy.timezone, also where the system has no zones
+	_ "time/tzdata" // for policy.timezone on systems without time zones
 
 	"github.com/spf13/cobra"
 
@@ -16,21 +16,21 @@ import (
 )
 
 func main() {
-	// A closed pipe is an error of the write. The signal would end the process
-	// before calls in flight are cancelled.
+	// A write to a closed pipe then only returns an error. SIGPIPE would end the process before
+	// calls in flight are cancelled.
 	signal.Ignore(syscall.SIGPIPE)
 	// net/http writes to the standard log, which redacts no secrets.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A signal may come before package cobra has parsed the arguments.
+	// The arguments are looked at here, because a signal may come before cobra has parsed them.
 	serves := len(os.Args) > 1 && os.Args[1] == "serve"
-	if serves { // SIGHUP often means to read files again, which serve does anyway
+	if serves { // SIGHUP often asks a server to read its files again, which serve does by itself
 		signal.Ignore(syscall.SIGHUP)
 	}
-	// Another signal ends the process at once, but not the copy of the first one
-	// that a launcher passes on.
+	// After the first signal has ended ctx, a later one ends the process at once. During the first
+	// second it does not: it may be a copy of the first signal that a launcher passes on.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	cobra.MousetrapHelpText = "" // on Windows other programs start this one
+	cobra.MousetrapHelpText = "" // lets other programs start this one on Windows without a warning
 	code := cli.Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(code)
 }
