@@ -55,11 +55,11 @@ type accumulator struct {
 
 	event streamEvent // the current event, decoded into the same memory each time
 
-	lastItem   itemNumber             // of the item that began last; 0 before the first
+	lastItem   itemNumber             // number of the newest item; 0: none yet
 	byIndex    map[float64]itemNumber // the item that is being streamed at each output_index
 	byID       map[string]itemNumber
-	items      map[itemNumber]call.Item // as the latest output_item event describes them
-	doneTexts  map[itemNumber]string    // of the complete items
+	items      map[itemNumber]call.Item // each item, as its latest event describes it
+	doneTexts  map[itemNumber]string    // the text of each complete item
 	blocks     map[blockKey]*block
 	order      []*block                // all blocks, in the order in which they started
 	textBlocks map[itemNumber][]*block // the blocks of each message
@@ -71,7 +71,7 @@ type accumulator struct {
 	elements    int // elements of the complete items (elementsOf)
 	annotations int // annotations that came in events of their own
 
-	created call.Response // as response.created describes it
+	created call.Response // the response in the event response.created
 
 	// The current connection. getOnce sets these fields again for each GET.
 	failure  *call.Error // the most telling failure so far that names no kind; nil: none

@@ -65,7 +65,7 @@ func (b *background) alreadyRead(ev *streamEvent) bool {
 // began the response. Get makes one GET, and a second one if the API does not find the response.
 //
 // Every error is a *call.Error. If its Lost is set, the API does not have the response any more;
-// any other error leaves open how the response is.
+// any other error leaves the state of the response open.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -152,8 +152,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 }
 
 // readUsage sets in c what a response has used. It reads that from resp, the HTTP response to the
-// cancellation, which may be nil. It reports whether the usage was there: it is missing if the
-// response goes on for a moment.
+// cancellation, which may be nil. It reports whether resp contains the usage: there is none while
+// the response goes on for a moment.
 func (cl *Client) readUsage(
 	ctx context.Context, resp *http.Response, c *call.Call, id string,
 ) bool {
@@ -161,7 +161,7 @@ func (cl *Client) readUsage(
 		return false
 	}
 	defer resp.Body.Close()
-	data, _ := io.ReadAll(resp.Body) // half a body is not JSON
+	data, _ := io.ReadAll(resp.Body) // Decode refuses half a body
 	cl.logBody(ctx, "openai(client): response", rawJSON{data: data})
 
 	var r call.Response
@@ -210,7 +210,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil
 		case failure == nil: // the response still runs
-		case failure.Lost && acc.isAnswered(): // as in the foreground
+		case failure.Lost && acc.isAnswered(): // as accumulator.read does in the foreground
 			return acc.finishStreamed()
 		case failure.Lost, !acc.runsAtAPI():
 			return nil, failure
@@ -251,7 +251,7 @@ func (cl *Client) get(ctx context.Context, acc *accumulator, stream bool) (*call
 	return cl.getOnce(ctx, acc, false)
 }
 
-// getOnce makes one GET of get. If it did not find the response, the error has Lost set.
+// getOnce makes one of the GETs of get. If the GET did not find the response, the error is Lost.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,

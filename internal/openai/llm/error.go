@@ -117,7 +117,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 			e.Kind = call.KindBadResponse
 		}
 	}
-	if e.Status == http.StatusProxyAuthRequired { // of plain HTTP; checkTunnel reads that of TLS
+	if e.Status == http.StatusProxyAuthRequired { // for plain HTTP; for TLS see checkTunnel
 		proxy, _ := http.ProxyFromEnvironment(resp.Request)
 		sentPassword := proxy != nil && proxy.User != nil
 		e.Err = errors.Join(e.Err, proxyError(resp.Header, sentPassword))
@@ -280,10 +280,10 @@ func isPermanent(err error) bool {
 	plain := errors.Is(err, http.ErrSchemeMismatch)
 
 	op, ok := errors.AsType[*net.OpError](err)
-	alert := ok && op.Op == "remote error" // of TLS, for example about its version
+	alert := ok && op.Op == "remote error" // a TLS alert, for example about the version
 
 	status, ok := errors.AsType[call.TunnelError](err)
-	refused := ok && status < 500 // by a proxy
+	refused := ok && status < 500 // the proxy refuses to connect
 	return untrusted || plain || alert || refused
 }
 

@@ -77,7 +77,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 	}
 }
 
-// exchange is one request of a call and the attempts to make it, one after the other.
+// exchange is one request of a call with all attempts to make it.
 type exchange struct {
 	client     *Client
 	call       *call.Call
@@ -86,7 +86,7 @@ type exchange struct {
 	toRemember []refusedParam // removed after refusals; remembered when the API accepts a request
 
 	key     *string                     // the key when the exchange began; SetKey stores another pointer
-	ticket  *pacer.Ticket               // of the call at the pacer of its model
+	ticket  *pacer.Ticket               // the place of the call at the pacer of the model
 	delays  *backoff.ExponentialBackOff // the waits that neither the API nor the pacer names
 	attempt int                         // number of the current attempt, from 1 on
 }
@@ -127,8 +127,7 @@ func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Err
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	// Without a sink nothing reads Ahead: tasks.Prepare gives one to each call with WaitUntil, which
-	// may end with ErrWaiting and the number.
+	// Only a call with a sink (see tasks.Prepare) ends at a WaitUntil, and then reports its Ahead.
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead

@@ -60,7 +60,7 @@ type Options struct {
 
 	Store    bool             // lets the API keep the response
 	Logger   *slog.Logger     // nil: discard
-	Redactor *redact.Redactor // of errors and the log; it knows the key and the secret headers
+	Redactor *redact.Redactor // applied to errors and the log; knows the key and the secret headers
 }
 
 // API is where requests go, and who pays for them.

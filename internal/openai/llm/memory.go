@@ -26,7 +26,7 @@ type memory struct {
 	pause time.Duration // how long calls fail after a refusal of the key; 0: they never do
 
 	mu         sync.Mutex                   // guards the fields below
-	refusals   expire.Map[string, *refusal] // of the key or its quota, by the ID of the person
+	refusals   expire.Map[string, *refusal] // by the ID of the person
 	parameters expire.Map[refusedParam, evidence]
 
 	// lastFound is when a GET last found a background response, by model. Without an entry (nil),
@@ -137,7 +137,7 @@ const everyone = "*"
 
 // evidence counts the refusals of a parameter since the API last accepted the parameter.
 type evidence struct {
-	since time.Time // of the first refusal
+	since time.Time // when the first refusal came
 	count int
 }
 

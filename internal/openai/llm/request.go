@@ -208,7 +208,7 @@ func (p params) refusedName(e *call.Error) string {
 	return ""
 }
 
-// questionContains reports whether the question has a word, which a message may quote.
+// questionContains reports whether the question contains a word. A message may quote it from there.
 func (p params) questionContains(word string) bool {
 	input, _ := jsonx.Marshal(p["input"])
 	return bytes.Contains(bytes.ToLower(input), []byte(word))

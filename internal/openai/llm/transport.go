@@ -111,7 +111,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 var systemRoots = struct {
 	begin sync.Once      // starts the goroutine
 	read  chan struct{}  // closed when the goroutine has set pool
-	pool  *x509.CertPool // nil: crypto/x509 uses those of the system
+	pool  *x509.CertPool // nil: crypto/x509 uses the certificates of the system
 }{read: make(chan struct{})} // made here, because the synctest bubbles of tests share it
 
 // Roots waits until the root certificates of the system are read, and returns bundled ones if there

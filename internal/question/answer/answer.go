@@ -28,9 +28,9 @@ type Profile struct {
 	call.Profile
 	MaxCitations int // most citations of an answer; 0: 3
 	Search       Search
-	Defaults     Defaults    // of the arguments
+	Defaults     Defaults    // defaults of the arguments
 	UserLocation *Location   // where the user is; nil: not sent
-	Price        *call.Price // of the model; nil: unknown
+	Price        *call.Price // what the model costs; nil: unknown
 }
 
 // Cost returns what a call of the tool cost, in USD, or nil if the price of the model is unknown.

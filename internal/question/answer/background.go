@@ -26,7 +26,7 @@ var (
 // question asked.
 type Origin struct {
 	Created  time.Time // when its call began, to the millisecond
-	Tool     string    // of its call; none of the strings contains a NUL
+	Tool     string    // tool of its call; no string of an Origin contains a NUL
 	Response string    // the ID of the response
 	Excluded string    // domains that the question excludes, separated by blanks
 

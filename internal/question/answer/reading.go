@@ -19,7 +19,7 @@ type reading struct {
 	searched       bool            // spec §3.3
 	citedAny       []cite.Citation // what the messages of all responses cite
 	found          []cite.Citation // the sources that the searches list
-	queries        []string        // of the searches, at most maxSteps
+	queries        []string        // queries of the searches, at most maxSteps
 	opened         []string        // URLs of pages that the model opened, at most maxSteps
 	retries        int
 }
@@ -81,7 +81,7 @@ func (c *content) add(message content) {
 // add reads the next response. Its text is that of the messages of phase final_answer, or else of
 // those that are no commentary, or else of all messages, because phases are optional.
 func (r *reading) add(resp *call.Response) {
-	var chosen content // of all messages, until one of the others is chosen
+	var chosen content // all messages, until the switch chooses one of the others
 	var withoutCommentary, final content
 
 	for _, item := range resp.Output {

@@ -118,7 +118,7 @@ func removeMarkers(s string) string {
 	codeParts := codeIn(s)
 	finder := markerFinder{s, slices.Repeat([]int{-1}, len(markerHints()))}
 	var b strings.Builder
-	start, end := 0, 0 // of the paragraph
+	start, end := 0, 0 // bounds of the paragraph
 	for line := range strings.Lines(s) {
 		end += len(line)
 		if strings.TrimSpace(line) == "" || end == len(s) {

@@ -57,7 +57,7 @@ const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)�
 // onlyDate matches a line with nothing but a date, which the word DATE replaces.
 var onlyDate = text.Regexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
-// bulletStart matches the start of an entry, also of one whose rest has another form.
+// bulletStart matches the start of an entry, whatever form the rest of the entry has.
 var bulletStart = text.Regexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // Punctuation are the characters that a URL in a text may contain, but does not end with.
@@ -96,7 +96,7 @@ type line struct {
 	links []Link
 }
 
-// Link is where a line has the URL of a page, or the name of a source without a URL.
+// Link is the place of the URL of a page, or of the name of a source without a URL, in a line.
 type Link struct {
 	Start int
 	End   int
