@@ -58,7 +58,7 @@ type accumulator struct {
 	lastItem   itemNumber             // number of the newest item; 0: none yet
 	byIndex    map[float64]itemNumber // the item that is being streamed at each output_index
 	byID       map[string]itemNumber
-	items      map[itemNumber]call.Item // each item, as its latest event describes it
+	items      map[itemNumber]call.Item // each item, as its latest output_item event describes it
 	doneTexts  map[itemNumber]string    // the text of each complete item
 	blocks     map[blockKey]*block
 	order      []*block                // all blocks, in the order in which they started

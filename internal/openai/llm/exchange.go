@@ -85,7 +85,7 @@ type exchange struct {
 	params     params
 	toRemember []refusedParam // removed after refusals; remembered when the API accepts a request
 
-	key     *string                     // the key when the exchange began; SetKey stores another pointer
+	key     *string                     // the key at the start; SetKey stores another pointer
 	ticket  *pacer.Ticket               // the place of the call at the pacer of the model
 	delays  *backoff.ExponentialBackOff // the waits that neither the API nor the pacer names
 	attempt int                         // number of the current attempt, from 1 on

@@ -13,7 +13,7 @@ const (
 	minRefusals = 3 // refusals of the key in a row, from which on they count
 
 	// probeTime is how long other calls fail while a probe asks the API. After it they ask the API,
-	// too: some HTTP responses have their header only at their end.
+	// too: some HTTP responses have their header only at their end, so the verdict comes late.
 	probeTime = 2 * time.Second
 
 	refusalMemory   = time.Minute      // how long a refusal is remembered after its nextProbe
@@ -51,7 +51,7 @@ type refusal struct {
 	sincePersonAccepted int         // refusals since the API accepted a request of the person
 	sinceAnyAccepted    int         // refusals since the API accepted a request of any person
 	nextProbe           time.Time   // when a call may ask the API again
-	probing             bool        // a call asks the API again, and has not ended
+	probing             bool        // a probe has begun since the last refusal
 }
 
 // noteRefusal records a refusal of the key, and lets all refusals that count pause again.
@@ -100,8 +100,8 @@ func (m *memory) countingLocked(person string) []*refusal {
 }
 
 // admit returns nil if a person's call may ask the API, else the remembered error with which the
-// call fails. A call that asks the API while refusals count is a probe: other calls fail until it
-// has ended, or for probeTime.
+// call fails. A call that asks the API while refusals count is a probe: other calls fail for
+// probeTime, unless the API accepts the probe before.
 func (m *memory) admit(person string) *call.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
