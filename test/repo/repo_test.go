@@ -181,7 +181,7 @@ var update = flag.Bool("update", false, "write versions, descriptions and profil
 // The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and
 // states of such errors, and an error of the protocol.
 func TestErrorKinds(t *testing.T) {
-	exceptions := []string{"TunnelError", "ProxyError", "QueuedError", "RootsError", "ErrRunning", "ErrUnknown",
+	exceptions := []string{"TunnelError", "ProxyError", "QueuedError", "RootsError", "ErrRunning", "ErrStateUnknown",
 		"unknownTool"}
 	const named = `(?m)^func \((?:\w+ )?\*?(\w+)\) `
 

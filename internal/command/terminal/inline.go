@@ -67,7 +67,7 @@ func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 // text appends a text with links for its URLs, except in a link.
 func (b *inlineBuilder) text(words string, st style) {
 	begin := 0
-	for _, at := range cite.Links(words, -1) {
+	for _, at := range cite.FindLinks(words, -1) {
 		u := words[at.Start:at.End]
 		page := b.sources.page(u)
 		if page == "" || st.page != "" {

@@ -238,7 +238,7 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	for _, c := range ans.Citations {
 		pages.add(c)
 	}
-	for _, c := range cite.NewDocument(own).Listed() {
+	for _, c := range cite.NewDocument(own).ListedPages() {
 		if pages.page(c.URL) != "" {
 			pages.add(c)
 		}

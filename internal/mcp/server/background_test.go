@@ -77,7 +77,7 @@ func queued(ctx context.Context, c *call.Call) (*answer.Answer, error) {
 // fetchErrors are what the API says about questions after a minute.
 var fetchErrors = map[string]error{
 	"endless": answer.ErrRunning,
-	"busy":    answer.ErrUnknown,
+	"busy":    answer.ErrStateUnknown,
 	"gone":    answer.ErrGone,
 }
 
@@ -96,10 +96,10 @@ func (a *api) fetch(
 	case a.question == "echo": // the API has no GET
 		return nil, answer.ErrGone
 	case a.question == "dark": // it fails
-		return nil, answer.ErrUnknown
+		return nil, answer.ErrStateUnknown
 	case a.question == "silent":
 		<-ctx.Done()
-		return nil, answer.ErrUnknown
+		return nil, answer.ErrStateUnknown
 	case time.Since(a.created) < time.Minute:
 		return nil, answer.ErrRunning
 	case a.question == "panic":

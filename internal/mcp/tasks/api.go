@@ -74,10 +74,10 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 
 	overdue := time.Since(t.Created) >= ts.options.Timeout
 	switch {
-	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrUnknown wraps ErrRunning
+	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrStateUnknown wraps ErrRunning
 		ts.options.SettleResponse(c, origin, a, err)
 		ts.end(t, a, err)
-	case errors.Is(err, answer.ErrUnknown):
+	case errors.Is(err, answer.ErrStateUnknown):
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
 		ts.cancelResponse(ctx, c, origin)

@@ -91,7 +91,7 @@ func TestAskEnds(t *testing.T) {
 				ctx context.Context, _ *call.Call, _ answer.Origin,
 			) (*answer.Answer, error) {
 				<-ctx.Done()
-				return nil, answer.ErrUnknown
+				return nil, answer.ErrStateUnknown
 			}},
 		})
 		began := time.Now()
@@ -122,7 +122,7 @@ func TestWaitAfterEOF(t *testing.T) {
 				Secrets: func() []string { return []string{newSecret} },
 				Keep:    time.Hour,
 				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
-					return nil, answer.ErrUnknown
+					return nil, answer.ErrStateUnknown
 				},
 			},
 		})

@@ -18,8 +18,8 @@ var (
 	// no kind.
 	ErrRunning = errors.New("the answer is not complete")
 
-	// ErrUnknown is an ErrRunning without a word of the API: the answer may be complete already.
-	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
+	// ErrStateUnknown is an ErrRunning without a word of the API: the answer may be complete already.
+	ErrStateUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 
 // Origin is what Fetch needs to know: which response in the background to fetch, and what its
@@ -34,7 +34,7 @@ type Origin struct {
 }
 
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
-// and takes the elapsed time from the API. The error may be ErrGone, ErrRunning or ErrUnknown.
+// and takes the elapsed time from the API. The error may be ErrGone, ErrRunning or ErrStateUnknown.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	p := a.o.Profiles[from.Tool]
 	resp, err := a.o.Get(ctx, c, from.Response, p.Model, searchSources)
@@ -45,7 +45,7 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answe
 	case call.KindOf(err) == call.KindFailed: // too large, for example
 		return nil, err
 	case err != nil: // a changed key or a proxy tells nothing about the response
-		return nil, ErrUnknown
+		return nil, ErrStateUnknown
 	case resp.Running():
 		return nil, ErrRunning
 	case resp.Failure != nil:

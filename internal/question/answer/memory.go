@@ -177,7 +177,7 @@ func (a *Answerer) earlier(
 
 	t := a.memory.find(c.Person.ID, question)
 	pages := slices.Clone(t.pages) // other calls read t.pages
-	for _, linked := range cite.Linked(t.answer, false) {
+	for _, linked := range cite.LinkedPages(t.answer, false) {
 		pages = append(pages, linked.URL)
 	}
 	if t.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).Has) {

@@ -104,7 +104,7 @@ func (r *reading) add(resp *call.Response) {
 			for _, source := range item.Action.Sources {
 				c := cite.Page(source.URL, source.Title)
 				if c.URL == "" {
-					c = cite.Named(source.Name)
+					c = cite.NamedSource(source.Name)
 				}
 				r.found = append(r.found, c)
 			}
@@ -199,11 +199,11 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 
 	isIncomplete := r.incompleteNote != ""
 	if r.searched && doc.Closing && !isIncomplete {
-		add(cite.Public(doc.Pages()))
+		add(cite.PublicPages(doc.Pages()))
 	}
 	cited := add(r.content.citations) || add(r.citedAny)
 	if r.searched && !cited {
-		add(cite.Linked(whole, isIncomplete))
+		add(cite.LinkedPages(whole, isIncomplete))
 	}
 	if len(list) == 0 {
 		add(r.found)

@@ -51,9 +51,9 @@ func Page(raw, title string) Citation {
 // sourceName matches the name of a source without a URL. It matches no URL and no Markdown.
 var sourceName = text.Regexp(`^[A-Za-z0-9._-]{1,64}$`)
 
-// Named returns a source that has a name but no URL, such as those of the API itself
+// NamedSource returns a source that has a name but no URL, such as those of the API itself
 // ("oai-weather"). The URL of the result is the name, or empty if name is not an identifier.
-func Named(name string) Citation {
+func NamedSource(name string) Citation {
 	if !sourceName().MatchString(name) {
 		return Citation{}
 	}

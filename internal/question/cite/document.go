@@ -112,7 +112,7 @@ func NewDocument(body string, names ...string) *Document {
 	linksLeft := maxLinks
 
 	for s := range strings.SplitSeq(body[offset:], "\n") {
-		l := line{s, Links(s, linksLeft)}
+		l := line{s, FindLinks(s, linksLeft)}
 		linksLeft -= len(l.links)
 		if len(l.links) == 0 {
 			l.links = nameLinks(s, names)
@@ -196,7 +196,7 @@ func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
-// Pages returns the pages of the list without their dates, which take longer to read (Listed).
+// Pages returns the pages of the list without their dates, which take longer to read (ListedPages).
 func (doc *Document) Pages() []Citation {
 	var list []Citation
 	for _, l := range doc.lines[doc.begin:doc.end] {
@@ -209,8 +209,8 @@ func (doc *Document) Pages() []Citation {
 	return list
 }
 
-// Listed returns the pages of the list, with the dates that it gives.
-func (doc *Document) Listed() []Citation {
+// ListedPages returns the pages of the list, with the dates that it gives.
+func (doc *Document) ListedPages() []Citation {
 	list := doc.Pages()
 	next := 0 // index in list
 	for i := doc.begin; i < doc.end; i++ {
@@ -232,10 +232,10 @@ var markdownImage = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
 // lastURL matches the URL at the end of a text.
 var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
-// Linked returns the pages with a public host name that a text links to, those in its list first.
-// Links in code do not count. If the text is cut short, neither does a URL at its end, which may be
+// LinkedPages returns the pages with a public host name that a text links to, those in its list first.
+// FindLinks in code do not count. If the text is cut short, neither does a URL at its end, which may be
 // longer.
-func Linked(body string, cut bool) []Citation {
+func LinkedPages(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
 	if cut {
 		body = lastURL().ReplaceAllString(body, "")
@@ -244,14 +244,14 @@ func Linked(body string, cut bool) []Citation {
 	body = markdownImage().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).Pages()
-	for _, link := range Links(body, maxLinks) {
+	for _, link := range FindLinks(body, maxLinks) {
 		pages = append(pages, Citation{URL: link.Page})
 	}
-	return Public(pages)
+	return PublicPages(pages)
 }
 
-// Public returns the pages that have a public host name. It reuses the memory of pages.
-func Public(pages []Citation) []Citation {
+// PublicPages returns the pages that have a public host name. It reuses the memory of pages.
+func PublicPages(pages []Citation) []Citation {
 	return slices.DeleteFunc(pages, func(c Citation) bool {
 		host := HostOf(c.URL)
 		return !text.IsHostName(host) || text.IsLoopback(host)
@@ -274,7 +274,7 @@ func (l line) entry() (e entry) {
 	}
 
 	// Shorten URLs, because dates and digits in them do not count.
-	for _, link := range slices.Backward(Links(s, maxLinks)) {
+	for _, link := range slices.Backward(FindLinks(s, maxLinks)) {
 		s = s[:link.Start] + "https://x" + s[link.End:]
 	}
 	withDates, withoutDates := s, s
@@ -305,9 +305,9 @@ func (l line) around(k int) (before, after string) {
 	return l.text[start:link.Start], l.text[link.End:end]
 }
 
-// Links returns where the URLs in a text are, without the punctuation that follows them: the first
+// FindLinks returns where the URLs in a text are, without the punctuation that follows them: the first
 // limit ones, or all if limit is negative.
-func Links(s string, limit int) []Link {
+func FindLinks(s string, limit int) []Link {
 	var list []Link
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {
 		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")

@@ -36,7 +36,7 @@ func TestLinked(t *testing.T) {
 	check(t, table(t, "linked"), func(text string) string {
 		body, cut := strings.CutSuffix(text, "CUT")
 		var pages []string
-		for _, c := range Linked(body, cut) {
+		for _, c := range LinkedPages(body, cut) {
 			pages = append(pages, strings.TrimPrefix(c.URL, "https://"))
 		}
 		return strings.Join(pages, " ")
@@ -52,7 +52,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Run(row[0], func(t *testing.T) {
 			text := marks.Replace(row[1])
 			doc := NewDocument(Clean(text))
-			_ = Linked(text, true)
+			_ = LinkedPages(text, true)
 			got := doc.Citations(sources("https://a.example"), 3, today)
 			compare.Equal(t, "citations", len(got), 1)
 		})
