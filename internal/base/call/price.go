@@ -4,10 +4,10 @@ import "math"
 
 // Price is what a model costs, in USD.
 type Price struct {
-	Input  float64 // for a million tokens
-	Cached float64 // for a million tokens of the input that were cached
-	Output float64 // for a million tokens
-	Search float64 // for 1,000 searches
+	Input  float64 // per million tokens
+	Cached float64 // per million tokens of the input that were read from the cache
+	Output float64 // per million tokens
+	Search float64 // per 1,000 searches
 }
 
 // MicroUSD rounds an amount in USD to a millionth.

@@ -43,30 +43,31 @@ func (r *Response) Running() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
 }
 
-// Item is an item of the output. Which fields are set depends on its type: "message", a search
-// (IsSearch), "reasoning", "function_call", "custom_tool_call" or another one.
+// Item is an item of the output. Its type is "message", a search (IsSearch), "reasoning",
+// "function_call", "custom_tool_call" or another one. Most fields are set only for the type that
+// their comments name.
 type Item struct {
 	Type   string
 	ID     string
 	Status string
-	Raw    json.RawMessage `json:"-"` // as it was received
+	Raw    json.RawMessage `json:"-"` // the JSON of the item as it was received
 
-	Phase   string // of a message: "commentary", "final_answer" or ""
-	Content []Part // of a message, or of reasoning
-	Summary []Part // of reasoning
+	Phase   string // message: "commentary", "final_answer" or ""
+	Content []Part // message or reasoning
+	Summary []Part // reasoning
 
 	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
 
-	Action struct { // of a search, in the form of a web_search_call
+	Action struct { // search, in the form of a web_search_call
 		Type, Query, URL string
 		Queries          []string
 		Sources          []Source
 	}
 
-	CallID    string `json:"call_id"` // of a tool call
-	Name      string // of its tool
-	Arguments string // of a function
-	Input     string // of a custom tool
+	CallID    string `json:"call_id"` // function_call or custom_tool_call
+	Name      string // the function or the custom tool
+	Arguments string // function_call
+	Input     string // custom_tool_call
 }
 
 // Part is a part of a message or of reasoning.

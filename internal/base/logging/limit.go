@@ -18,12 +18,12 @@ type Limiter struct {
 // pending collects the events of a key for its next line.
 type pending struct {
 	n   int         // how many events there were since the last line
-	log func(n int) // writes the next line; that of the last event
+	log func(n int) // the log function of the last event
 }
 
-// Log logs an event with a key: at once, if the last line of the key is more than a period ago, or
-// else together with other events of the key when the period ends. log writes the line, and gets
-// the number of its events. It is called without a lock held.
+// Log logs an event: at once if its key had no line in the last period, else in one line with the
+// other events of the key, at the end of the period. log writes the line, and gets the number of
+// its events. It is called without a lock held.
 func (l *Limiter) Log(key any, log func(n int)) {
 	l.mu.Lock()
 	next := l.pending[key]
@@ -48,8 +48,8 @@ func (l *Limiter) beginLocked(key any) {
 	time.AfterFunc(cmp.Or(l.Period, time.Second), func() { l.end(key) })
 }
 
-// end ends the period of a key. It writes a line about the events of the period, after which
-// another period begins. If there were none, the key is forgotten.
+// end ends the period of a key. If there were events, it writes the line about them, and another
+// period begins. If not, the key is forgotten.
 func (l *Limiter) end(key any) {
 	l.mu.Lock()
 	next := l.pending[key]

@@ -49,7 +49,7 @@ func (a Advisor) NoModels(e *call.Error) string {
 	return ""
 }
 
-// GetKey returns a hint that says how to get a key and where to put it, if there is none.
+// GetKey returns a hint that says where to get a missing key, and where to put it.
 func (a Advisor) GetKey() string {
 	hint := a.otherKeyNote() + a.SetKey(a.KeyOfAPI("a key"))
 	if a.isOpenAI() {
@@ -77,8 +77,7 @@ func (a Advisor) keyPlaceHint() string {
 	return "set " + a.Key
 }
 
-// newKeyHint returns the hint for a key that the API has refused: how to replace it, and what else
-// may be wrong.
+// newKeyHint returns the hint for a key that the API has refused.
 func (a Advisor) newKeyHint() string {
 	hint := "the key is wrong, cut off or revoked: " + a.SetKey(a.KeyOfAPI("a current key"))
 	if a.KeyFlaw != "" {

@@ -28,8 +28,7 @@ import (
 // PersonKey is the key under which package httpd stores the call.Person in auth.TokenInfo.Extra.
 const PersonKey = "person"
 
-// newCall returns a new call.Call with what a request and its headers tell about the caller. tool
-// may be "": handleTask sets it once it knows the task.
+// newCall returns the call of a tool, with what a request and its headers tell about the caller.
 func newCall(req mcp.Request, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
@@ -80,8 +79,9 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers tools/call. A call that is not detached ends when ctx or session is done: ctx is the
-// context of its request; session is, over HTTP, done with the request or after the drain.
+// call answers tools/call. A call that is not detached ends with ctx, the context of its request,
+// or with session, which ends over stdio with the process, and over HTTP with the request or after
+// the drain.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
@@ -130,7 +130,7 @@ func (s *Server) call(
 
 	if s.options.LongCalls.Shared { // the session ends with the request
 		context.AfterFunc(session, func() {
-			// Package httpd has cancelled the session before the client had the id of the task.
+			// The client has cancelled its call before it had the id of the task.
 			if errors.Is(context.Cause(session), ErrCancelled) {
 				s.tasks.Cancel(context.WithoutCancel(session), task, c)
 			}
@@ -150,7 +150,7 @@ func (s *Server) logCall(name string, args gjson.Result, query string) {
 }
 
 // runInSlot waits for a slot, asks the question of a call, and settles what the call has used. A
-// panic becomes the error of this call. t is the task of the call.
+// panic fails this call only.
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
@@ -184,7 +184,7 @@ func (s *Server) settle(
 	unsent := a == nil && c.Attempts == 0
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 	sealedResponse := s.tasks.StopSealing(t)
-	end := budget.End{GiveBack: unsent || errors.Is(err, call.ErrWaiting)} // the latter also after a 429
+	end := budget.End{GiveBack: unsent || errors.Is(err, call.ErrWaiting)} // ErrWaiting may follow a 429
 	if leftToAPI {
 		end.Left = sealedResponse != ""
 	} else {
@@ -244,13 +244,10 @@ func watch(
 	}
 }
 
-// settleResponse is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.SettleResponse). It notes what the response has used, and
-// observes its end as the end of the call, unless another process has done so before. c is the call
-// of the request that read the end.
-//
-// An error without a usage is not noted: the process that ran the call may know more. If it does
-// not, what it has reserved counts.
+// settleResponse notes what a response has used whose call another process runs, or ran, and
+// observes its end as the end of that call, unless this was done before. c is the call of the
+// request that has read the end (tasks.Options.SettleResponse). An error without a usage is not
+// noted: the process that ran the call may know more, or else what it has reserved counts.
 func (s *Server) settleResponse(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
@@ -266,7 +263,7 @@ func (s *Server) settleResponse(
 		if a == nil {
 			return
 		}
-		ended.Unreported = 1 // with Begun: it counts as what its tool reserves
+		ended.Unreported = 1 // with Begun, it counts as what a call of its tool reserves
 		ended.Begun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, origin.Response) {

@@ -59,7 +59,7 @@ type Options struct {
 // Settings are the settings of the configuration that the server uses.
 type Settings struct {
 	Profiles   map[string]answer.Profile // by tool; the schemas show their defaults
-	Timeout    time.Duration             // of a call, its wait for a slot included
+	Timeout    time.Duration             // time limit of a call, its wait for a slot included
 	Structured bool                      // add structuredContent; some clients then drop content
 	NoMeta     bool                      // leave out _meta; some clients show it to models
 	Debug      bool                      // add status, type, name, request_id to errors (spec §8.2)

@@ -23,7 +23,7 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 	"says accessed, published_at is that date), used_search whether the web was searched. Name the " +
 	"sources."
 
-// uses returns a phrase for each tool that says what the tool is for. The slowest tool is the last.
+// uses returns for each tool what it is for. The slowest tool is the last.
 func uses() []string {
 	all := call.OfTools(func(t call.Tool) string { return t.Name + " for " + t.For })
 	slices.Reverse(all[1:])
@@ -39,7 +39,7 @@ func instructionsFor(within time.Duration) string {
 }
 
 // tools returns the tools as tools/list shows them, in the order of their names. answer_result is
-// among them if calls can be late (within > 0).
+// one of them if within is not 0.
 func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
 	for _, t := range call.Tools {
 		all = append(all, &mcp.Tool{
@@ -89,8 +89,7 @@ func inputSchema(tool string, d answer.Defaults) json.RawMessage {
 const answerResultInput = `{"type":"object","properties":{"id":{"type":"string",` +
 	`"description":"The id of the last result, unchanged."}},"required":["id"]}`
 
-// The schema of answers, and the members that lateOutputSchema shares with it. The SDK sends
-// schemas without the white space between values.
+// The schema of answers. The SDK sends schemas without the white space between values.
 const (
 	answerProperties = `
 			"answer": {"type": "string"},

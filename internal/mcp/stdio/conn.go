@@ -91,8 +91,8 @@ func (c *conn) done() {
 	}
 }
 
-// Read waits for the next request or notification, for the SDK. It ignores the context, which is
-// that of Connect: c.ctx is done when that is.
+// Read waits for the next request or notification, for the SDK. It ignores its context: the SDK
+// passes the context of Connect, and c.ctx ends with it.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	select {
 	case m := <-c.in:
@@ -276,7 +276,7 @@ func (c *conn) writeLocked(m outgoing) error {
 	if framed {
 		msg = "send framed"
 		if string(m.ID) == "null" {
-			body = append(body, '\n') // for a client that reads lines, and whose first was not JSON
+			body = append(body, '\n') // for a client that reads lines, but whose first was not JSON
 		}
 	}
 	c.log.Debug(msg, "bytes", len(body), "json", string(body))

@@ -207,7 +207,7 @@ func (ts *Tasks) isAtAPI(t *Task) bool {
 }
 
 // awaitOrigin waits until the API has named the response of a task, until the task has ended, or
-// until timeout, which may be nil.
+// until timeout; nil: no timeout.
 func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	select {
 	case <-t.originSet:

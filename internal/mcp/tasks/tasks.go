@@ -42,7 +42,7 @@ import (
 
 const (
 	maxTasks = 1000     // known tasks; beyond it the ended ones are forgotten
-	maxBytes = 64 << 20 // of all answers; only the last one is kept if it alone has more
+	maxBytes = 64 << 20 // of all answers; a single larger one is kept
 )
 
 // Options configures Tasks.
@@ -52,9 +52,9 @@ type Options struct {
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
-	// SettleResponse is called, once for each Task, when this process has read the end of a
+	// SettleResponse is called, at most once for each Task, when this process has read the end of a
 	// response whose call another process runs, or ran. c is the call of the request that read the
-	// end, and has what the response has used. a and err are the results of Fetch.
+	// end, with what the response has used. a and err are the results of Fetch.
 	SettleResponse func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch, and turns a panic into an error.
@@ -126,15 +126,14 @@ type Task struct {
 	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
 	originSet chan struct{}                 // closed when origin is set; a retry replaces origin
 
-	// The state of a call that runs in this process. All but the first is set only if the call can
-	// be detached.
+	// Fields of a call that runs in this process. The last three are nil if it cannot be detached.
 	detachable bool
 	within     time.Duration           // see Terms
 	shared     bool                    // see Terms
 	probe      call.Call               // a copy of the call at its start, for the GET of isGone
-	ctx        context.Context         // done when the call has ended
+	ctx        context.Context         // the context of the call; done at its end
 	stop       context.CancelCauseFunc // ends the call
-	leave      func() bool             // detaches the call from its request; false: that has ended
+	leave      func() bool             // separates the call from a request that has not ended
 
 	remote *remote // nil: the call runs in this process
 
@@ -260,8 +259,8 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	t.stop(context.Canceled)
 }
 
-// Find returns the task with an id. It returns nil if there is no such task, if the task is that of
-// another person, or if its TTL has expired.
+// Find returns the task with an id. It returns nil if there is no such task, if it belongs to
+// another person, or if its TTL is over.
 func (ts *Tasks) Find(id, person string) *Task {
 	ts.mu.Lock()
 	t := ts.known[id]
