@@ -26,7 +26,7 @@ import (
 // A call can go on at the API only once the API has named its response. So with Shared, a call that
 // still waits for a slot or for the rate limit at the end of Within ends with the status waiting
 // (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose response has
-// no name yet, is detached later than Within: without the name its answer would be lost.
+// no name yet, is not detached before it has one: otherwise its answer would be lost.
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
 // ids. Where the table says "no call", service.Service.LongCalls sets Polled to false and Within
