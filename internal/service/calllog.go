@@ -15,8 +15,8 @@ import (
 
 // CallLog returns a function that logs the end of a call. Calls that a client may have made in a
 // loop share a line.
-func (s *Service) CallLog(lines *logging.Limiter) func(server.Ended) {
-	return func(c server.Ended) {
+func (s *Service) CallLog(lines *logging.Limiter) func(server.CallEnd) {
+	return func(c server.CallEnd) {
 		logCalls := func(n int) {
 			log := s.Log
 			if n > 1 {
@@ -50,8 +50,9 @@ var operatorKinds = []call.Kind{
 	call.KindNoText,
 }
 
-// logCall logs a call. The API's message may quote the question, so it is logged for debugging only.
-func (s *Service) logCall(log *slog.Logger, c server.Ended) {
+// logCall logs a call. The API's message may quote the question, so it is logged for debugging
+// only.
+func (s *Service) logCall(log *slog.Logger, c server.CallEnd) {
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)
@@ -90,8 +91,8 @@ func (s *Service) logCall(log *slog.Logger, c server.Ended) {
 		return float64(d.Milliseconds()) / 1000
 	}
 	usage := c.Usage
-	if c.Guessed > 0 { // for requests whose tokens the API has not reported
-		log = log.With("guessed_tokens", c.Guessed)
+	if c.GuessedTokens > 0 { // for requests whose tokens the API has not reported
+		log = log.With("guessed_tokens", c.GuessedTokens)
 	}
 	cost := s.Profiles[c.Tool].Cost(c.Used)
 	if cost != nil {

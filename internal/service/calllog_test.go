@@ -29,7 +29,7 @@ func TestKeyInCallLog(t *testing.T) {
 				Advisor:  advice.Advisor{Redactor: r},
 				Redactor: r,
 			}
-			s.CallLog(&logging.Limiter{})(server.Ended{Call: &call.Call{}, Err: err})
+			s.CallLog(&logging.Limiter{})(server.CallEnd{Call: &call.Call{}, Err: err})
 			if strings.Contains(log.String(), key[:4]) {
 				t.Fatalf("after %d characters: %s", n, &log)
 			}

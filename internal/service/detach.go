@@ -59,11 +59,11 @@ func (s *Service) LongCalls(
 		within = 0
 	}
 	return server.LongCalls{
-		Polled: polled,
-		Within: within,
-		API:    api,
-		Shared: shared,
-		EOF:    eof,
+		Polled:      polled,
+		DetachAfter: within,
+		API:         api,
+		Shared:      shared,
+		EOF:         eof,
 	}, warning, nil
 }
 

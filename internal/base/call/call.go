@@ -53,12 +53,12 @@ type Used struct {
 	Usage     Usage         // llm: the sum over all responses that report it
 
 	// Unreported (llm) counts the requests that may have used tokens which no response reported.
-	// Begun (llm) is how many of these had begun their work: a search, another tool or text had
-	// arrived, or the response was left to the API (ErrLeftToAPI). Guessed (budget) is how many
-	// tokens count for all of them.
-	Unreported int
-	Begun      int
-	Guessed    int64
+	// UnreportedBegun (llm) is how many of these had begun their work: a search, another tool or
+	// text had arrived, or the response was left to the API (ErrLeftToAPI). GuessedTokens (budget)
+	// is how many tokens count for all of them.
+	Unreported      int
+	UnreportedBegun int
+	GuessedTokens   int64
 
 	Searches int               // llm: the billable ones; if not reported, those in the output
 	Blocks   int               // llm: blocks that have started, in all responses
@@ -77,9 +77,9 @@ type Used struct {
 // Anonymous is the Name of callers without a token, also over stdio.
 const Anonymous = "anonymous"
 
-// TokenHolder is the prefix of the ID of a person with a static token. The ID of a person who signs
-// in is the issuer and the subject, separated by a space.
-const TokenHolder = "token:"
+// TokenIDPrefix is the prefix of the ID of a person with a static token. The ID of a person who
+// signs in is the issuer and the subject, separated by a space.
+const TokenIDPrefix = "token:"
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
 // refusals of one person do not delay people who were not refused.

@@ -12,22 +12,22 @@ import (
 
 // Error says why a request to the API failed. None of its texts contains the API key.
 type Error struct {
-	Kind       Kind
-	Status     int           // HTTP status, 0 without a response
-	Type       string        // error.type of the API, for example invalid_request_error
-	Code       string        // error.code of the API, for example model_not_found
-	Param      string        // error.param of the API, for example reasoning.effort
-	Message    string        // one sentence, of the API or ours
-	RequestID  string        // X-Request-Id header
-	Attempts   int           // attempts made, the failing one included; 0 when nothing was sent
-	RetryAfter time.Duration // how long the API asks to wait; 0: it does not say
-	Lost       bool          // the API lost a background response, or has no GET /responses/{id}
-	Err        error         // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
+	Kind         Kind
+	Status       int           // HTTP status, 0 without a response
+	Type         string        // error.type of the API, for example invalid_request_error
+	Code         string        // error.code of the API, for example model_not_found
+	Param        string        // error.param of the API, for example reasoning.effort
+	Message      string        // one sentence, of the API or ours
+	RequestID    string        // X-Request-Id header
+	Attempts     int           // attempts made, the failing one included; 0 when nothing was sent
+	RetryAfter   time.Duration // how long the API asks to wait; 0: it does not say
+	ResponseLost bool          // the API lost a background response, or has no GET /responses/{id}
+	Err          error         // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
-	Final bool          // not retried, although errors of its Kind are
-	Once  bool          // may concern this call alone, so later calls ask the API again
-	Reset time.Duration // until a rate limit is fully available again; 0: unknown
-	Body  string        // the error body, for the debug log
+	NoRetry       bool          // not retried, although errors of its Kind are
+	MaybeThisCall bool          // may concern this call alone, so later calls ask the API again
+	Reset         time.Duration // until a rate limit is fully available again; 0: unknown
+	Body          string        // the error body, for the debug log
 }
 
 // Causes of an Error that its kind and status do not show, for errors.Is.
@@ -118,16 +118,16 @@ func (e *Error) Name() string {
 	return e.Kind.class
 }
 
-// ParamsOfQuestion is a regular expression for the parameters that come from the question, and for
+// QuestionParams is a regular expression for the parameters that come from the question, and for
 // the empty name. All other parameters are settings of the operator.
-const ParamsOfQuestion = `(input.*|messages.*|prompt)?`
+const QuestionParams = `(input.*|messages.*|prompt)?`
 
-var paramsOfQuestion = regexp.MustCompile(`^` + ParamsOfQuestion + `$`)
+var questionParamsRE = regexp.MustCompile(`^` + QuestionParams + `$`)
 
-// OfQuestion reports whether the error may be about the question: it names a parameter of the
-// question, or none.
-func (e *Error) OfQuestion() bool {
-	return paramsOfQuestion.MatchString(e.Param)
+// MayConcernQuestion reports whether the error may be about the question: it names a parameter of
+// the question, or none.
+func (e *Error) MayConcernQuestion() bool {
+	return questionParamsRE.MatchString(e.Param)
 }
 
 var statusKinds = map[int]Kind{

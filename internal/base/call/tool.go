@@ -5,11 +5,11 @@ type Tool struct {
 	Name        string
 	Title       string
 	Description string // for models
-	For         string // what to use the tool for, in the instructions of the server
+	Purpose     string // what to use the tool for, in the instructions of the server
 	Flag        string // the flag of ask for this tool; "": ask uses it without a flag
 	Variable    string // the environment variable that sets the model of the profile
 	Pollable    bool   // clients may poll a call as a task
-	Tokens      int64  // how many a call usually uses; a quota reserves them while it runs
+	UsualTokens int64  // how many a call usually uses; a quota reserves them while it runs
 
 	// The reasoning effort and the verbosity of the profile, if the configuration sets none.
 	Effort, Verbosity string
@@ -24,9 +24,9 @@ var Tools = []Tool{
 		Name:        DefaultTool,
 		Title:       "Answer with web search",
 		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
-		For:         "most questions",
+		Purpose:     "most questions",
 		Variable:    "MODEL_ANSWER",
-		Tokens:      60_000,
+		UsualTokens: 60_000,
 		Effort:      "medium",
 		Verbosity:   "medium",
 	},
@@ -34,11 +34,11 @@ var Tools = []Tool{
 		Name:        "answer_detailed",
 		Title:       "Research in depth with web search",
 		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
-		For:         "research and comparisons, which takes longer",
+		Purpose:     "research and comparisons, which takes longer",
 		Flag:        "detailed",
 		Variable:    "MODEL_DETAILED",
 		Pollable:    true,
-		Tokens:      300_000,
+		UsualTokens: 300_000,
 		Effort:      "high",
 		Verbosity:   "high",
 	},
@@ -46,10 +46,10 @@ var Tools = []Tool{
 		Name:        "answer_quick",
 		Title:       "Quick answer with web search",
 		Description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
-		For:         "simple lookups",
+		Purpose:     "simple lookups",
 		Flag:        "quick",
 		Variable:    "MODEL_QUICK",
-		Tokens:      10_000,
+		UsualTokens: 10_000,
 		Effort:      "low",
 		Verbosity:   "low",
 	},
@@ -60,14 +60,14 @@ var Tools = []Tool{
 func TokensOf(name string) int64 {
 	for _, tool := range Tools {
 		if tool.Name == name {
-			return tool.Tokens
+			return tool.UsualTokens
 		}
 	}
-	return Tools[0].Tokens
+	return Tools[0].UsualTokens
 }
 
-// OfTools returns the result of describe for each tool, in the order of Tools.
-func OfTools(describe func(Tool) string) (all []string) {
+// MapTools returns the result of describe for each tool, in the order of Tools.
+func MapTools(describe func(Tool) string) (all []string) {
 	for _, tool := range Tools {
 		all = append(all, describe(tool))
 	}

@@ -8,7 +8,7 @@ import (
 
 // Each tool has all of its words. Only the first has no flag. They are in the order of tools/list.
 func TestTools(t *testing.T) {
-	if !slices.IsSorted(OfTools(func(t Tool) string { return t.Name })) {
+	if !slices.IsSorted(MapTools(func(t Tool) string { return t.Name })) {
 		t.Error("the tools are not sorted by name")
 	}
 	for i, tool := range Tools {

@@ -4,12 +4,12 @@ package expire
 // minSweep is how many entries a Map has before it is swept for the first time.
 const minSweep = 64
 
-// Map is a map whose entries expire. Ended decides that whenever an entry is read, so a Map needs
+// Map is a map whose entries expire. Expired decides that whenever an entry is read, so a Map needs
 // neither a goroutine nor a timer. Expired entries are never returned, but take memory until they
 // are swept: Set does that when the map has twice as many entries as after the last sweep. A Map
-// without entries is a Map{Ended: f}. It is not safe for concurrent use.
+// without entries is a Map{Expired: f}. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
-	Ended func(V) bool // reports whether an entry has expired
+	Expired func(V) bool // reports whether an entry has expired
 
 	entries map[K]V
 	sweepAt int // how many entries make Set sweep, if more than minSweep
@@ -18,7 +18,7 @@ type Map[K comparable, V any] struct {
 // Get returns the entry of a key, or the zero value if there is none or if it has expired.
 func (m *Map[K, V]) Get(key K) V {
 	value, ok := m.entries[key]
-	if ok && m.Ended(value) {
+	if ok && m.Expired(value) {
 		return *new(V)
 	}
 	return value
@@ -45,7 +45,7 @@ func (m *Map[K, V]) Clear() { clear(m.entries) }
 // may read it, and delete entries from it.
 func (m *Map[K, V]) All() map[K]V {
 	for key, value := range m.entries {
-		if m.Ended(value) {
+		if m.Expired(value) {
 			delete(m.entries, key)
 		}
 	}

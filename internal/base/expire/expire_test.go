@@ -9,7 +9,7 @@ import (
 // Entries end when they are read, and take memory until Set sweeps them.
 func TestMap(t *testing.T) {
 	now := 0
-	m := Map[int, int]{Ended: func(end int) bool { return end <= now }}
+	m := Map[int, int]{Expired: func(end int) bool { return end <= now }}
 	for key := range 1000 {
 		m.Set(key, 10+key)
 	}

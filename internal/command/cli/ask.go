@@ -181,8 +181,8 @@ func (f *askFlags) askOnce(
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() { // a write would show minutes later that stdout has no reader
-		if stdio.WaitGone(ctx, f.app.stdout) {
-			stop(stdio.ErrGone)
+		if stdio.WaitReaderGone(ctx, f.app.stdout) {
+			stop(stdio.ErrReaderGone)
 		}
 	}()
 

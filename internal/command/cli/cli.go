@@ -258,7 +258,7 @@ func (a *app) report(ctx context.Context, err error) int {
 func isClosed(err error) bool {
 	const windowsNoData = syscall.Errno(232) // other systems have no such number
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
-		errors.Is(err, stdio.ErrGone)
+		errors.Is(err, stdio.ErrReaderGone)
 }
 
 // program begins the lines for the user.

@@ -76,8 +76,8 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 		return a.removeKey(path)
 	}
 
-	prompt := s.Advisor.KeyOfAPI("API key") + " (" + variable + ", not shown): "
-	key, err := a.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeyOfAPI("the key alone"))
+	prompt := s.Advisor.KeySource("API key") + " (" + variable + ", not shown): "
+	key, err := a.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeySource("the key alone"))
 	state := ""
 	if err == nil {
 		state, err = a.checkKey(c.Context(), s, key)

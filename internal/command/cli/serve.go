@@ -206,7 +206,7 @@ func (f *serveFlags) serve(
 		Explain: s.Advisor.ExplainToCaller,
 
 		ObserveStart: metrics.ObserveStart,
-		Observe: func(ended server.Ended) {
+		Observe: func(ended server.CallEnd) {
 			metrics.Observe(ended)
 			logCall(ended)
 		},

@@ -44,7 +44,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 		RunE: f.run,
 	}
 
-	tools := call.OfTools(func(t call.Tool) string { return t.Name })
+	tools := call.MapTools(func(t call.Tool) string { return t.Name })
 	flags := c.Flags()
 	flags.BoolVar(&f.lines, "ldjson", false,
 		"one JSON value a line instead of Content-Length framing")

@@ -35,7 +35,7 @@ type rootFlags struct {
 // rootCommand is the program without a command: --stdio, --show-config and --version.
 func (a *app) rootCommand() *cobra.Command {
 	f := &rootFlags{app: a}
-	models := call.OfTools(func(t call.Tool) string { return t.Variable })
+	models := call.MapTools(func(t call.Tool) string { return t.Variable })
 	c := &cobra.Command{
 		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
 		Short: "web-searched, cited answers for MCP clients",
@@ -148,12 +148,12 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	})
 	defer srv.Close()
 	t := &stdio.Transport{
-		In:      a.stdin,
-		Out:     a.stdout,
-		Lines:   s.Config.LineMode,
-		Methods: server.Methods,
-		Log:     s.Log,
-		EOF:     eof,
+		In:       a.stdin,
+		Out:      a.stdout,
+		LineMode: s.Config.LineMode,
+		Methods:  server.Methods,
+		Log:      s.Log,
+		EOF:      eof,
 	}
 
 	// A signal ends ctx, and with it the connection. Then the SDK cancels the calls of requests,
@@ -181,7 +181,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	switch {
 	case ctx.Err() != nil || isClosed(err):
 		return nil
-	case err == nil && t.Silent():
+	case err == nil && t.ReceivedNothing():
 		return noClient
 	}
 	return err
@@ -215,14 +215,14 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 		sets := clients.Needs(client)
 		if isDefault("server.answer_within_ms") {
 			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // "": 0
-			n.Within = time.Duration(ms) * time.Millisecond
+			n.DetachAfter = time.Duration(ms) * time.Millisecond
 		}
 		if isDefault("server.tool_errors") {
 			n.ToolErrors = sets["TOOL_ERRORS"]
 		}
 		if n != (server.Needs{}) {
 			a.note("for %s answer_within_ms is %d and tool_errors is %s, unless you set them",
-				client, cmp.Or(int(n.Within.Milliseconds()), s.Config.Server.AnswerWithinMS),
+				client, cmp.Or(int(n.DetachAfter.Milliseconds()), s.Config.Server.AnswerWithinMS),
 				cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors))
 		}
 		return n

@@ -169,21 +169,21 @@ func (p *probe) key(offline bool) Check {
 	case offline:
 		return pass("none is needed with --offline")
 	case err != nil:
-		hint := advisor.GetKey()
+		hint := advisor.GetKeyHint()
 		if !p.service.Config.KeyStored() {
 			hint = "correct the path in " + variable + ", or " + hint
 		}
 		return fail(err.Error(), hint)
 	case !p.service.Config.KeySet:
 		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
-		return fail(variable+" is not set", advisor.GetKey()+more)
+		return fail(variable+" is not set", advisor.GetKeyHint()+more)
 	case p.fault == nil:
 		return pass(set + " and accepted")
 	case p.keyIsRefused():
 		problem, hint := advisor.Advise("", p.fault)
 		return fail(set+", but "+problem, hint)
 	case advisor.KeyFlaw != "":
-		return warn(set+", but "+advisor.KeyFlaw, advisor.SetKey("the key alone"))
+		return warn(set+", but "+advisor.KeyFlaw, advisor.SetKeyHint("the key alone"))
 	}
 	return pass(set)
 }
@@ -204,7 +204,7 @@ func (p *probe) http() Check {
 	}
 
 	problem, hint := p.service.Advisor.Advise("", e)
-	return fail(problem, cmp.Or(p.service.Advisor.NoModels(e), hint))
+	return fail(problem, cmp.Or(p.service.Advisor.NoModelsHint(e), hint))
 }
 
 // model checks the model of a tool.

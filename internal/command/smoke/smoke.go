@@ -58,11 +58,11 @@ func Session(
 	responses, out := io.Pipe()
 	defer responses.Close()
 	t := &stdio.Transport{
-		In:      input(requests, lines),
-		Out:     out,
-		Lines:   lines,
-		Methods: server.Methods,
-		Log:     log,
+		In:       input(requests, lines),
+		Out:      out,
+		LineMode: lines,
+		Methods:  server.Methods,
+		Log:      log,
 	}
 	go func() { out.CloseWithError(srv.MCP(ctx).Run(ctx, t)) }()
 

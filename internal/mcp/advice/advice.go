@@ -69,7 +69,7 @@ func (a Advisor) Explain(tool string, err error) string {
 func (a Advisor) Advise(tool string, err error) (problem, hint string) {
 	problem, hint, message := a.explain(tool, err)
 	if call.KindOf(err) == call.KindMissingKey {
-		hint = a.GetKey() + "; --offline needs none"
+		hint = a.GetKeyHint() + "; --offline needs none"
 	}
 	return sentence(problem, message), text.OneLine(hint)
 }

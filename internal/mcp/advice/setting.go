@@ -37,9 +37,9 @@ func (a Advisor) plainHint(e *call.Error) string {
 	return ", or set responses.stream: false if this server cannot stream"
 }
 
-// NoModels returns the hint for an API without GET /models/{id}, or "" if e means something else. A
-// server that is compatible with the Responses API may answer questions nevertheless.
-func (a Advisor) NoModels(e *call.Error) string {
+// NoModelsHint returns the hint for an API without GET /models/{id}, or "" if e means something
+// else. A server that is compatible with the Responses API may answer questions nevertheless.
+func (a Advisor) NoModelsHint(e *call.Error) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !a.isOpenAI() {
@@ -49,9 +49,9 @@ func (a Advisor) NoModels(e *call.Error) string {
 	return ""
 }
 
-// GetKey returns a hint that says where to get a missing key, and where to put it.
-func (a Advisor) GetKey() string {
-	hint := a.otherKeyNote() + a.SetKey(a.KeyOfAPI("a key"))
+// GetKeyHint returns a hint that says where to get a missing key, and where to put it.
+func (a Advisor) GetKeyHint() string {
+	hint := a.otherKeyNote() + a.SetKeyHint(a.KeySource("a key"))
 	if a.isOpenAI() {
 		return hint
 	}
@@ -79,9 +79,9 @@ func (a Advisor) keyPlaceHint() string {
 
 // newKeyHint returns the hint for a key that the API has refused.
 func (a Advisor) newKeyHint() string {
-	hint := "the key is wrong, cut off or revoked: " + a.SetKey(a.KeyOfAPI("a current key"))
+	hint := "the key is wrong, cut off or revoked: " + a.SetKeyHint(a.KeySource("a current key"))
 	if a.KeyFlaw != "" {
-		hint = a.SetKey("the key alone") + ": " + a.KeyFlaw
+		hint = a.SetKeyHint("the key alone") + ": " + a.KeyFlaw
 	}
 	if a.HidesKey {
 		hint += ", or unset " + a.Key + ", which hides the key that login has stored"
@@ -92,8 +92,8 @@ func (a Advisor) newKeyHint() string {
 	return hint
 }
 
-// SetKey returns a hint that says where to put a key. which describes the key, such as "a key".
-func (a Advisor) SetKey(which string) string {
+// SetKeyHint returns a hint that says where to put a key. which describes the key, such as "a key".
+func (a Advisor) SetKeyHint(which string) string {
 	switch {
 	case a.Login != "":
 		return "run " + a.Login + " with " + which + ", or set " + a.Key
@@ -103,8 +103,8 @@ func (a Advisor) SetKey(which string) string {
 	return "set " + a.Key + " to " + which
 }
 
-// KeyOfAPI returns which, such as "a key", followed by where keys for the API come from.
-func (a Advisor) KeyOfAPI(which string) string {
+// KeySource returns which, such as "a key", followed by where keys for the API come from.
+func (a Advisor) KeySource(which string) string {
 	if a.isOpenAI() {
 		return which + " from https://platform.openai.com/api-keys"
 	}

@@ -55,7 +55,7 @@ func (a Advisor) detail(e *call.Error) string {
 		return a.connectionDetail(e)
 	case e.Kind == call.KindParameter:
 		return parameterDetail(e)
-	case e.Kind == call.KindQuota && e.Once:
+	case e.Kind == call.KindQuota && e.MaybeThisCall:
 		return "once"
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
@@ -127,7 +127,7 @@ func (a Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"KEY":      a.Key,
 		"PLACE":    a.keyPlaceHint(),
 		"RENEW":    a.newKeyHint(),
-		"ONE_LINE": a.SetKey("the key alone, in one line"),
+		"ONE_LINE": a.SetKeyHint("the key alone, in one line"),
 		"MODEL":    a.modelHint(tool),
 		"HOST":     a.host(),
 		"BASE":     "openai.base_url (" + a.BaseURL.From + ")",

@@ -128,9 +128,9 @@ func TestNoModels(t *testing.T) {
 		refused(call.KindAuth, 401, ""):      false,
 	} {
 		t.Run(e.Kind.Label(), func(t *testing.T) {
-			got := v.NoModels(e)
+			got := v.NoModelsHint(e)
 			if (got != "") != want {
-				t.Errorf("NoModels(%v) = %q, want a hint: %t", e, got, want)
+				t.Errorf("NoModelsHint(%v) = %q, want a hint: %t", e, got, want)
 			}
 		})
 	}

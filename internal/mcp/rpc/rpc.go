@@ -50,24 +50,24 @@ func Optional[T any](params []byte) *jsonrpc.Error {
 // Required checks that there are params, and that they decode to a T.
 func Required[T any](params []byte) *jsonrpc.Error {
 	if params == nil || string(params) == "null" {
-		return Invalid(`missing required "params"`)
+		return InvalidRequest(`missing required "params"`)
 	}
 	return Optional[T](params)
 }
 
-// Read returns the message in data, which is nil if data is not a message. An error is for the
+// Check returns the message in data, which is nil if data is not a message. An error is for the
 // client. With a message, which then is a request, the error is its response: the method is not one
 // of methods, or the params are invalid. Without a message, the error is sent with the id null.
-func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
+func (methods Methods) Check(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
-		return nil, NotJSON("not JSON")
+		return nil, ParseError("not JSON")
 	}
 	if jsonx.Elements(data) > jsonx.MaxElements {
-		return nil, Invalid("more than 10,000 elements or 64 levels")
+		return nil, InvalidRequest("more than 10,000 elements or 64 levels")
 	}
 	object := gjson.ParseBytes(data)
 	if object.IsArray() {
-		return nil, Invalid("batches are not supported")
+		return nil, InvalidRequest("batches are not supported")
 	}
 
 	m := &Message{
@@ -84,7 +84,7 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 	case !isUnambiguous(object) || object.Get("jsonrpc").Str != "2.0",
 		m.ID.Exists() && !validID,
 		m.Method == "" && !(validID && isResponse):
-		return nil, Invalid("not a JSON-RPC 2.0 request")
+		return nil, InvalidRequest("not a JSON-RPC 2.0 request")
 	case m.Method == "" || !validID:
 		return m, nil
 	}
@@ -92,7 +92,7 @@ func (methods Methods) Read(data []byte) (*Message, *jsonrpc.Error) {
 	check := methods[m.Method]
 	switch {
 	case check == nil:
-		return m, NoMethod()
+		return m, MethodNotFound()
 	case repeatsMember(params):
 		return m, invalidParams("invalid params: a member twice")
 	}
@@ -144,8 +144,8 @@ func hasTwice(object gjson.Result, names ...string) bool {
 	return twice
 }
 
-// NotJSON is the error for input that is not JSON.
-func NotJSON(reason string) *jsonrpc.Error {
+// ParseError is the error for input that is not JSON.
+func ParseError(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "Parse error: " + reason}
 }
 
@@ -153,12 +153,12 @@ func invalidParams(message string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// Invalid is the error for JSON that is not a request, or is one that cannot be answered.
-func Invalid(reason string) *jsonrpc.Error {
+// InvalidRequest is the error for JSON that is not a request, or is one that cannot be answered.
+func InvalidRequest(reason string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }
 
-// NoMethod is the error for a request whose method the server does not know.
-func NoMethod() *jsonrpc.Error {
+// MethodNotFound is the error for a request whose method the server does not know.
+func MethodNotFound() *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
 }

@@ -16,7 +16,7 @@ var methods = Methods{
 func TestRead(t *testing.T) {
 	for _, row := range compare.Table(t, "read", 3) {
 		t.Run(row[0], func(t *testing.T) {
-			m, err := methods.Read([]byte(`{"jsonrpc":"2.0",` + row[1] + `}`))
+			m, err := methods.Check([]byte(`{"jsonrpc":"2.0",` + row[1] + `}`))
 			got := "null"
 			if m != nil {
 				got = m.ID.Raw

@@ -319,7 +319,7 @@ func TestRestart(t *testing.T) {
 					ends = append(ends, c.Outcome)
 					compare.Equal(p, "tool", c.Tool, detailed)
 					compare.Equal(p, "tokens", c.Usage.Input, tt.Used)
-					compare.Equal(p, "a guess", c.Guessed, tt.Guessed)
+					compare.Equal(p, "a guess", c.GuessedTokens, tt.Guessed)
 					took := time.Minute // until it is read
 					if c.Err == nil {
 						took = 40 * time.Second

@@ -173,7 +173,7 @@ func (s *Server) runInSlot(
 // call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
 //   - This process ends, and the response goes on at the API (ErrLeftToAPI). What is reserved
-//     counts as used, because llm has counted the request in Begun. With a store and a limit, the
+//     counts as used, because llm has counted the request in UnreportedBegun. With a store and a limit, the
 //     process that reads the end of the response corrects that, and observes the end
 //     (settleResponse).
 //   - Another process has already read the end of the response, and has observed it. What is
@@ -263,8 +263,8 @@ func (s *Server) settleResponse(
 		if a == nil {
 			return
 		}
-		ended.Unreported = 1 // with Begun, it counts as what a call of its tool reserves
-		ended.Begun = 1
+		ended.Unreported = 1 // with UnreportedBegun, it counts as what a call of its tool reserves
+		ended.UnreportedBegun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, origin.Response) {
 		s.observe(&ended, took, a, err)
@@ -283,7 +283,7 @@ func (s *Server) observe(c *call.Call, took time.Duration, a *answer.Answer, err
 	if s.options.Observe == nil {
 		return
 	}
-	end := Ended{
+	end := CallEnd{
 		Call:     c,
 		Outcome:  OutcomeOK,
 		Duration: took,

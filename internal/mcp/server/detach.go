@@ -15,28 +15,28 @@ import (
 // LongCalls says which calls may be detached from their requests (tasks.Tasks.Detach), and where
 // they go on: in this process, or at the API. The zero value detaches none.
 //
-//	                Polled: tools with call.Tool.Pollable   Within: late answers of all tools
-//	stdio           this process, at once                   this process, after Within
-//	stdio with API  this process, once the API has named    this process, after Within
+//	                Polled: tools with call.Tool.Pollable   DetachAfter: late answers of all tools
+//	stdio           this process, at once                   this process, after DetachAfter
+//	stdio with API  this process, once the API has named    this process, after DetachAfter
 //	                the response, or after 2 s
 //	HTTP            no call                                 no call
-//	HTTP with API   the API, once it has named the          the API, after Within; a GET looks for
+//	HTTP with API   the API, once it has named the          the API, after DetachAfter; a GET looks for
 //	                response and a GET finds it             the response after half of it, or later
 //
 // A call can go on at the API only once the API has named its response. So with Shared, a call that
-// still waits for a slot or for the rate limit at the end of Within ends with the status waiting
-// (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose response has
-// no name yet, is not detached before it has one: otherwise its answer would be lost.
+// still waits for a slot or for the rate limit after DetachAfter ends with the status
+// waiting (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose
+// response has no name yet, is not detached before it has one: otherwise its answer would be lost.
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
-// ids. Where the table says "no call", service.Service.LongCalls sets Polled to false and Within
-// to 0.
+// ids. Where the table says "no call", service.Service.LongCalls sets Polled to false and
+// DetachAfter to 0.
 type LongCalls struct {
 	Polled bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
-	// Within is how long a call waits for its answer before it is detached, and how long
+	// DetachAfter is how long a call waits for its answer before it is detached, and how long
 	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTime).
-	Within time.Duration
+	DetachAfter time.Duration
 
 	API    *tasks.API // runs responses in the background; nil: none
 	Shared bool       // later requests may reach another process, so calls go on only at the API
@@ -57,11 +57,11 @@ func (s *Server) ask(
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
 	t := s.tasks.Prepare(c, tasks.Terms{
-		Polled:   s.isPolled(req.Params),
-		Watched:  isWatched(req),
-		Within:   s.forClient.Load().Within, // LongCalls.Within, unless the client needs another
-		Shared:   s.options.LongCalls.Shared,
-		Excluded: q.ExcludeDomains,
+		Polled:      s.isPolled(req.Params),
+		Watched:     isWatched(req),
+		DetachAfter: s.forClient.Load().DetachAfter, // LongCalls.DetachAfter, unless the client needs another
+		Shared:      s.options.LongCalls.Shared,
+		Excluded:    q.ExcludeDomains,
 	})
 	if !t.Polled {
 		defer watch(ctx, req, t.Progress)() // ends before the result is sent

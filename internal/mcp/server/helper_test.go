@@ -99,8 +99,8 @@ func (s *Server) running() int {
 }
 
 // newServer returns a server in debug, and where it puts the calls observed.
-func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
-	var calls []Ended
+func newServer(changes ...func(*Options)) (*Server, *[]CallEnd) {
+	var calls []CallEnd
 	var mu sync.Mutex
 	o := Options{
 		Ask:      research,
@@ -108,7 +108,7 @@ func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
 		Redactor: redact.New(secret),
 		Settings: Settings{Debug: true, Timeout: limit},
 		People:   people.New(people.Bounds{MaxCalls: 1}),
-		Observe: func(ended Ended) {
+		Observe: func(ended CallEnd) {
 			mu.Lock()
 			defer mu.Unlock()
 			calls = append(calls, ended)
@@ -145,7 +145,7 @@ type peer struct {
 	server *Server
 	in     io.Writer
 	out    *bufio.Reader
-	calls  *[]Ended                // that were observed
+	calls  *[]CallEnd              // that were observed
 	end    context.CancelCauseFunc // of the calls of the session
 	sent   int                     // requests
 }

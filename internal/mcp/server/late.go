@@ -17,7 +17,7 @@ const (
 	answerResult = "answer_result" // the tool that returns late answers
 	maxResults   = 1_000_000       // working results of a task (nextID)
 
-	// resultTime is how long answer_result waits where Within is 0. Such a server has no late
+	// resultTime is how long answer_result waits where DetachAfter is 0. Such a server has no late
 	// answers of its own, but its clients may have ids of servers with other settings.
 	resultTime = 20 * time.Second
 )
@@ -80,7 +80,7 @@ func (s *Server) await(
 	// another process runs the call of the task, settleResponse observes c in its place.
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.forClient.Load().Within, resultTime))
+	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.forClient.Load().DetachAfter, resultTime))
 	if state.Works() {
 		return s.workingResult(req, next), nil
 	}

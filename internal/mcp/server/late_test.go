@@ -19,13 +19,13 @@ import (
 
 const within = 25 * time.Second
 
-func late(o *Options) { o.LongCalls.Within = within }
+func late(o *Options) { o.LongCalls.DetachAfter = within }
 
 // lateClient is late for the client of the tests alone.
 func lateClient(o *Options) {
 	o.Needs = func(client string) (n Needs) {
 		if client == "x" {
-			n.Within = within
+			n.DetachAfter = within
 		}
 		return n
 	}
@@ -257,7 +257,7 @@ func TestLateWaitsHere(t *testing.T) {
 // time.
 func TestLateInTime(t *testing.T) {
 	const short = 10 * time.Second // which a GET may take
-	inTime := func(o *Options) { o.LongCalls.Within = short }
+	inTime := func(o *Options) { o.LongCalls.DetachAfter = short }
 	for _, tt := range compare.Rows[struct {
 		Name, Arguments string
 		Want            time.Duration

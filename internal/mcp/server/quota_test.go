@@ -13,7 +13,7 @@ import (
 )
 
 // callAs calls answer, and returns the call as it was observed.
-func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended {
+func (s *Server) callAs(t *testing.T, name, query string, calls *[]CallEnd) CallEnd {
 	t.Helper()
 	req := request(query)
 	person := call.Person{ID: "token:" + name, Name: name}

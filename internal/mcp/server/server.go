@@ -41,7 +41,7 @@ type Options struct {
 	Explain func(tool string, err error) string // puts an error of Ask into one line for people
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
-	Observe      func(Ended)      // called at the end of each call, concurrently; may be nil
+	Observe      func(CallEnd)    // called at the end of each call, concurrently; may be nil
 
 	Settings  Settings
 	LongCalls LongCalls
@@ -76,12 +76,12 @@ type Settings struct {
 // Needs are the settings that a client needs in place of the configured ones. A zero field changes
 // nothing.
 type Needs struct {
-	Within     time.Duration // in place of LongCalls.Within
-	ToolErrors string        // in place of Settings.ToolErrors
+	DetachAfter time.Duration // in place of LongCalls.DetachAfter
+	ToolErrors  string        // in place of Settings.ToolErrors
 }
 
-// Ended says how a call of a tool ended.
-type Ended struct {
+// CallEnd says how a call of a tool ended.
+type CallEnd struct {
 	*call.Call
 	Outcome  string // one of the constants below
 	Duration time.Duration
@@ -138,12 +138,12 @@ func New(o Options) *Server {
 
 // setNeeds sets the settings for a client with some needs.
 func (s *Server) setNeeds(n Needs) {
-	n.Within = cmp.Or(n.Within, s.options.LongCalls.Within)
+	n.DetachAfter = cmp.Or(n.DetachAfter, s.options.LongCalls.DetachAfter)
 	n.ToolErrors = cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors)
 	s.forClient.Store(&clientSettings{
 		Needs:        n,
-		tools:        tools(s.options.Settings, n.Within),
-		instructions: instructionsFor(n.Within),
+		tools:        tools(s.options.Settings, n.DetachAfter),
+		instructions: instructionsFor(n.DetachAfter),
 	})
 }
 

@@ -95,7 +95,7 @@ func newTaskResult(t *tasks.Task) *taskResult {
 		Status:       statusWorking,
 		Created:      t.Created,
 		TTL:          t.TTL.Milliseconds(),
-		PollInterval: t.Poll.Milliseconds(),
+		PollInterval: t.PollInterval.Milliseconds(),
 	}
 }
 

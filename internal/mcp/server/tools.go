@@ -25,22 +25,22 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 
 // uses returns for each tool what it is for. The slowest tool is the last.
 func uses() []string {
-	all := call.OfTools(func(t call.Tool) string { return t.Name + " for " + t.For })
+	all := call.MapTools(func(t call.Tool) string { return t.Name + " for " + t.Purpose })
 	slices.Reverse(all[1:])
 	return all
 }
 
-// instructionsFor returns the instructions of a server; within is its LongCalls.Within.
-func instructionsFor(within time.Duration) string {
-	if within > 0 {
+// instructionsFor returns the instructions of a server; detachAfter is its LongCalls.DetachAfter.
+func instructionsFor(detachAfter time.Duration) string {
+	if detachAfter > 0 {
 		return instructions + lateInstructions
 	}
 	return instructions
 }
 
 // tools returns the tools as tools/list shows them, in the order of their names. answer_result is
-// one of them if within is not 0.
-func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
+// one of them if detachAfter is not 0.
+func tools(s Settings, detachAfter time.Duration) (all []*mcp.Tool) {
 	for _, t := range call.Tools {
 		all = append(all, &mcp.Tool{
 			Name:        t.Name,
@@ -50,7 +50,7 @@ func tools(s Settings, within time.Duration) (all []*mcp.Tool) {
 		})
 	}
 	output := outputSchema
-	if within > 0 {
+	if detachAfter > 0 {
 		all = append(all, &mcp.Tool{
 			Name:  answerResult,
 			Title: "Wait for an answer",

@@ -107,14 +107,14 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 // of Reader.Read.
 func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
-		return c.refuse(rpc.NotJSON(err.Error()))
+		return c.refuse(rpc.ParseError(err.Error()))
 	}
 	// Messages are framed until the client sends an object or array on a line. A scalar on a line
 	// does not count.
 	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.inLines.Store(true)
 	}
-	m, refusal := c.methods.Read(f.Body)
+	m, refusal := c.methods.Check(f.Body)
 	if m == nil {
 		return c.refuse(refusal)
 	}
@@ -136,7 +136,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 
 	if !c.begin(r, m.ID) {
 		// An error with that id would look like the response to the request in flight.
-		return c.refuse(rpc.Invalid("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
+		return c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
 	if refusal != nil {
 		// In a goroutine, because Write blocks while the client reads nothing: the next message,
@@ -323,7 +323,7 @@ func clientError(method string, err error) *jsonrpc.Error {
 	// The SDK refuses a request before initialize, or a second initialize. Methods of tasks belong
 	// to the stateless protocol only: for a request of another version they do not exist.
 	if strings.HasPrefix(method, "tasks/") {
-		return rpc.NoMethod()
+		return rpc.MethodNotFound()
 	}
-	return rpc.Invalid(err.Error())
+	return rpc.InvalidRequest(err.Error())
 }

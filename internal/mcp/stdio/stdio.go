@@ -25,8 +25,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 )
 
-// ErrGone is the cause with which a session ends when stdout has no reader left.
-var ErrGone = errors.New("stdout has no reader")
+// ErrReaderGone is the cause with which a session ends when stdout has no reader left.
+var ErrReaderGone = errors.New("stdout has no reader")
 
 // Transport serves one MCP session over In and Out. It implements [mcp.Transport].
 type Transport struct {
@@ -34,18 +34,18 @@ type Transport struct {
 	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as
 	// soon as Out has no reader.
 	Out io.Writer
-	// Lines makes all messages to the client lines (MCP_LINE_MODE=1). Without it they are framed
+	// LineMode makes all messages to the client lines (MCP_LINE_MODE=1). Without it they are framed
 	// until the client sends a message on a line.
-	Lines   bool
-	Methods rpc.Methods   // the requests that the server answers
-	EOF     chan struct{} // closed when In has ended; may be nil
-	Log     *slog.Logger  // gets the steps of each message at debug level (transports.md)
+	LineMode bool
+	Methods  rpc.Methods   // the requests that the server answers
+	EOF      chan struct{} // closed when In has ended; may be nil
+	Log      *slog.Logger  // gets the steps of each message at debug level (transports.md)
 
 	received atomic.Bool // at least one byte was read from In
 }
 
-// Silent reports whether nothing was read from In so far.
-func (t *Transport) Silent() bool {
+// ReceivedNothing reports whether nothing was read from In so far.
+func (t *Transport) ReceivedNothing() bool {
 	return !t.received.Load()
 }
 
@@ -63,24 +63,24 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		log:      t.Log,
 		requests: map[string]request{},
 	}
-	c.inLines.Store(t.Lines)
+	c.inLines.Store(t.LineMode)
 	c.pending.Store(1) // for the input
 
 	r := NewReader(retrying{t})
 	r.log = t.Log
 	go c.scan(r)
 	go func() {
-		if WaitGone(ctx, t.Out) {
-			end(ErrGone)
+		if WaitReaderGone(ctx, t.Out) {
+			end(ErrReaderGone)
 		}
 	}()
 	return c, nil
 }
 
-// WaitGone waits until w has no reader left and then returns true. When ctx is done, it returns
-// false within a second. It returns false at once if it cannot tell: w is not an open file, or the
-// system is not Unix.
-func WaitGone(ctx context.Context, w io.Writer) bool {
+// WaitReaderGone waits until w has no reader left and then returns true. When ctx is done, it
+// returns false within a second. It returns false at once if it cannot tell: w is not an open file,
+// or the system is not Unix.
+func WaitReaderGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
 		occurred, ok := poll(w, 0)
 		if !ok || occurred != 0 { // poll(2) reports a missing reader, even if not asked for it

@@ -18,9 +18,9 @@ const nameTime = 2 * time.Second
 // Terms say what the client of a call takes, and when and where the call can go on without its
 // request. The zero value is a call that ends with its request.
 type Terms struct {
-	Polled  bool          // the client polls the task
-	Watched bool          // the client gets progress notifications
-	Within  time.Duration // a task that is not polled can be detached after it; 0: never
+	Polled      bool          // the client polls the task
+	Watched     bool          // the client gets progress notifications
+	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// Shared says that later requests may reach other processes, so that only calls whose response
 	// the API runs in the background can go on.
@@ -33,18 +33,18 @@ type Terms struct {
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
-//   - WaitUntil: with Shared, a call that still waits for a slot or for the rate limit after Within
-//     ends then, as it could not go on elsewhere.
+//   - WaitUntil: with Shared, a call that still waits for a slot or for the rate limit after
+//     DetachAfter ends then, because it cannot go on elsewhere.
 //   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
 //     are made of its deltas.
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = terms.Polled
-	t.within = terms.Within
+	t.detachAfter = terms.DetachAfter
 	t.shared = terms.Shared
-	t.detachable = terms.Polled || terms.Within > 0
-	if terms.Shared && terms.Within > 0 {
-		c.WaitUntil = time.Now().Add(terms.Within)
+	t.detachable = terms.Polled || terms.DetachAfter > 0
+	if terms.Shared && terms.DetachAfter > 0 {
+		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
 	if !t.detachable && !terms.Watched {
 		return t
@@ -121,10 +121,10 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 	return t.sealedResponse
 }
 
-// Detach separates a task from its request, if its Terms allow that. It waits until this is decided:
-// soon for a polled task, after Within for any other. If Detach returns true, the task has an ID, by
-// which later requests find it, and the call goes on, at most until Close. If not, the task ends
-// with its request, or has ended already: Result returns its end.
+// Detach separates a task from its request, if its Terms allow that. It waits until this is
+// decided: soon for a polled task, after DetachAfter for any other. If Detach returns true, the
+// task has an ID, by which later requests find it, and the call goes on, at most until Close. If
+// not, the task ends with its request, or has ended already: Result returns its end.
 func (ts *Tasks) Detach(t *Task) bool {
 	if !t.detachable {
 		return false
@@ -160,11 +160,11 @@ func (ts *Tasks) Detach(t *Task) bool {
 
 // canGoOnHere waits until a task can go on in this process, and reports whether it can. A polled
 // task can go on at once, even if it has ended; but with an API, canGoOnHere waits up to
-// nameTime for the name of its response. Any other task can go on after within, unless it has
+// nameTime for the name of its response. Any other task can go on after DetachAfter, unless it has
 // ended.
 func (ts *Tasks) canGoOnHere(t *Task) bool {
 	if !t.Polled {
-		ts.Wait(t.ctx, t, nil, t.within)
+		ts.Wait(t.ctx, t, nil, t.detachAfter)
 		return !t.hasEnded()
 	}
 	if ts.options.API != nil {
@@ -174,27 +174,27 @@ func (ts *Tasks) canGoOnHere(t *Task) bool {
 }
 
 // canGoOnAtAPI waits until a task can go on at the API, and reports whether it can: a polled task
-// once the API has its response, any other after within. The API is asked whether it has the
-// response after half of within, so that the GET may take the other half. If the response has no
-// name by then, the API is asked when it has one, but not before the end of within.
+// once the API has its response, any other after DetachAfter. The API is asked whether it has the
+// response after half of DetachAfter, so that the GET may take the other half. If the response has
+// no name by then, the API is asked when it has one, but not before DetachAfter is over.
 func (ts *Tasks) canGoOnAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.isAtAPI(t)
 	}
-	withinCtx, cancel := context.WithTimeout(t.ctx, t.within)
+	detachCtx, cancel := context.WithTimeout(t.ctx, t.detachAfter)
 	defer cancel()
-	ts.Wait(withinCtx, t, nil, t.within/2)
+	ts.Wait(detachCtx, t, nil, t.detachAfter/2)
 
 	if t.origin.Load() == nil {
-		<-withinCtx.Done()
+		<-detachCtx.Done()
 		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
 		// call needs a name, or its answer would be lost.
 		return ts.isAtAPI(t)
 	}
-	if t.hasEnded() || ts.isGone(withinCtx, t) {
+	if t.hasEnded() || ts.isGone(detachCtx, t) {
 		return false // if the API does not have the response, the request waits for its end
 	}
-	<-withinCtx.Done() // at the end of within or of the call
+	<-detachCtx.Done() // after DetachAfter or of the call
 	return !t.hasEnded()
 }
 

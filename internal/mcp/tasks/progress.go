@@ -79,8 +79,8 @@ func (p *Progress) next(seen *int) string {
 	return p.steps[i]
 }
 
-// Last returns the message about the current stage.
-func (p *Progress) Last() string {
+// Current returns the message about the current stage.
+func (p *Progress) Current() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.current

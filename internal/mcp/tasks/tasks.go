@@ -118,22 +118,22 @@ type Task struct {
 	// if ID is sealed, else plus keepHere.
 	TTL time.Duration
 
-	// Poll is how long a client waits before it asks again: pollAPI if its requests may reach
-	// another process, else pollHere.
-	Poll time.Duration
+	// PollInterval is how long a client waits before it asks again: pollAPI if its requests may
+	// reach another process, else pollHere.
+	PollInterval time.Duration
 
 	person    string                        // the ID of the person who made the call
 	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
 	originSet chan struct{}                 // closed when origin is set; a retry replaces origin
 
 	// Fields of a call that runs in this process. The last three are nil if it cannot be detached.
-	detachable bool
-	within     time.Duration           // see Terms
-	shared     bool                    // see Terms
-	probe      call.Call               // a copy of the call at its start, for the GET of isGone
-	ctx        context.Context         // the context of the call; done at its end
-	stop       context.CancelCauseFunc // ends the call
-	leave      func() bool             // separates the call from a request that has not ended
+	detachable  bool
+	detachAfter time.Duration           // see Terms
+	shared      bool                    // see Terms
+	probe       call.Call               // a copy of the call at its start, for the GET of isGone
+	ctx         context.Context         // the context of the call; done at its end
+	stop        context.CancelCauseFunc // ends the call
+	leave       func() bool             // separates the call from a request that has not ended
 
 	remote *remote // nil: the call runs in this process
 
@@ -198,7 +198,7 @@ func (t *Task) isExpired() bool {
 // Look returns the state of a task. If another process runs the call, Look asks the API for it: c
 // is the call of the request that looks. For a task that runs in this process c may be nil.
 func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
-	message := t.Progress.Last()
+	message := t.Progress.Current()
 	if t.remote != nil {
 		message = ts.askAPI(ctx, t, c, false)
 	}
@@ -301,7 +301,7 @@ func (ts *Tasks) open(id, person string) *Task {
 func (ts *Tasks) addLocked(t *Task, id string, keep, poll time.Duration) {
 	t.ID = id
 	t.TTL = ts.options.Timeout + keep
-	t.Poll = poll
+	t.PollInterval = poll
 	ts.known[id] = t
 	ts.forgetLocked()
 }

@@ -64,8 +64,8 @@ func (b *background) alreadyRead(ev *streamEvent) bool {
 // cancelled is not an error: see Response.Failure. model and include are those of the request that
 // began the response. Get makes one GET, and a second one if the API does not find the response.
 //
-// Every error is a *call.Error. If its Lost is set, the API does not have the response any more;
-// any other error leaves the state of the response open.
+// Every error is a *call.Error. If its ResponseLost is set, the API does not have the response any
+// more; any other error leaves the state of the response open.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -166,10 +166,10 @@ func (cl *Client) readUsage(
 
 	var r call.Response
 	err := call.Decode(data, &r)
-	if err != nil || r.ID != id || r.Running() || r.Tokens == (call.Usage{}) {
+	if err != nil || r.ID != id || r.Running() || r.Usage == (call.Usage{}) {
 		return false
 	}
-	c.Usage = r.Tokens
+	c.Usage = r.Usage
 	c.Searches = countSearches(&r)
 	return true
 }
@@ -210,9 +210,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil
 		case failure == nil: // the response still runs
-		case failure.Lost && acc.isAnswered(): // as accumulator.read does in the foreground
+		case failure.ResponseLost && acc.isAnswered(): // as accumulator.read does in the foreground
 			return acc.finishStreamed()
-		case failure.Lost, !acc.runsAtAPI():
+		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
 		case ctx.Err() != nil, !resume && failure.Kind == call.KindFailed: // too large, for example
 			x.client.cancelEarly(ctx, acc)
@@ -244,14 +244,15 @@ func canResume(broken *call.Error, progress bool) bool {
 // proxy may have restarted.
 func (cl *Client) get(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
 	r, failure := cl.getOnce(ctx, acc, stream)
-	if failure == nil || !failure.Lost {
+	if failure == nil || !failure.ResponseLost {
 		return r, failure
 	}
 	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
 	return cl.getOnce(ctx, acc, false)
 }
 
-// getOnce makes one of the GETs of get. If the GET did not find the response, the error is Lost.
+// getOnce makes one of the GETs of get. If the GET did not find the response, the error has
+// ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
@@ -326,9 +327,9 @@ func (l silenceLimit) Read(p []byte) (int, error) {
 	return l.ReadCloser.Read(p)
 }
 
-// lostError returns err, the error of a GET, or a copy with Lost and KindServer if the API says
-// that it does not have the response. The request can then be made again, as after a failure of the
-// server. Unless strict, that also holds if the API seems to have no GET /responses/{id}.
+// lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer if the API
+// says that it does not have the response. The request can then be made again, as after a failure
+// of the server. Unless strict, that also holds if the API seems to have no GET /responses/{id}.
 func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.Error](err)
 	if !ok {
@@ -344,6 +345,6 @@ func lostError(err error, strict bool) error {
 
 	lost := *e
 	lost.Kind = call.KindServer
-	lost.Lost = true
+	lost.ResponseLost = true
 	return &lost
 }

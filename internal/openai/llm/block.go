@@ -282,7 +282,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 }
 
 // hasBegun reports whether the model has begun a search, another tool or a text, and not just to
-// think (call.Used.Begun).
+// think (call.Used.UnreportedBegun).
 func (a *accumulator) hasBegun() bool {
 	isWork := func(b *block) bool { return b.Kind != call.BlockThinking }
 	return slices.ContainsFunc(a.order, isWork)

@@ -25,7 +25,7 @@ import (
 
 // retryable reports whether the same request may succeed later.
 func retryable(e *call.Error) bool {
-	if e.Final {
+	if e.NoRetry {
 		return false
 	}
 	return e.Kind == call.KindRateLimit || e.Kind == call.KindServer || e.Kind == call.KindConnection
@@ -101,7 +101,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 
 	// 408 and 409 may mean that the API works on the request already.
 	busy := e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
-	e.Final = busy && resp.Header.Get("X-Should-Retry") == "false"
+	e.NoRetry = busy && resp.Header.Get("X-Should-Retry") == "false"
 
 	location, err := resp.Location()
 	switch {
@@ -217,7 +217,7 @@ func readInner(e *call.Error, raw gjson.Result, depth int) {
 		inner = strings.TrimSpace(inner)
 		isJSON := strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"{`)
 		if isJSON && len(inner) <= maxErrorText && readAPIError(e, []byte(inner), depth) {
-			e.Once = true
+			e.MaybeThisCall = true
 			return
 		}
 	}
@@ -226,7 +226,7 @@ func readInner(e *call.Error, raw gjson.Result, depth int) {
 	isText := words != "" && !strings.ContainsAny(words[:1], "<{[\"")
 	if isText && len(words) <= maxErrorText {
 		e.Message = words
-		e.Once = true
+		e.MaybeThisCall = true
 	}
 }
 
@@ -269,7 +269,7 @@ func connectionError(err error) *call.Error {
 		Kind:    call.KindConnection,
 		Message: message,
 		Err:     err,
-		Final:   isPermanent(err),
+		NoRetry: isPermanent(err),
 	}
 }
 
@@ -345,7 +345,7 @@ func addWaits(e *call.Error, h http.Header, c *call.Call) {
 
 	e.RetryAfter = max(e.RetryAfter, messageWait(e, c))
 	if payment {
-		e.Once = e.Once || e.RetryAfter > 0
+		e.MaybeThisCall = e.MaybeThisCall || e.RetryAfter > 0
 		return
 	}
 	for _, limit := range []string{"Requests", "Tokens"} {

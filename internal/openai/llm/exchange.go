@@ -60,7 +60,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 		wait, final := x.decide(ctx, failure, wait)
 		if final != nil {
 			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindQuota
-			if isKeyError && !final.Once && x.key == cl.key.Load() {
+			if isKeyError && !final.MaybeThisCall && x.key == cl.key.Load() {
 				cl.memory.noteRefusal(c.Person.ID, final)
 			}
 			return nil, final
@@ -165,7 +165,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 			x.call.Unreported++
 			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
 			if acc.hasBegun() || leftToAPI {
-				x.call.Begun++
+				x.call.UnreportedBegun++
 			}
 		}
 	}()
@@ -221,7 +221,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 // again at once, without it. After a lost response it removes background and returns false: the
 // lost response counts as an attempt, and the next attempt waits.
 func (x *exchange) leaveOut(failure *call.Error) bool {
-	if failure.Lost { // the next attempt runs in the foreground
+	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
 		if removed && x.client.memory.getWorks(x.model) {
 			x.toRemember = nil // GETs find other responses, so background works
@@ -273,12 +273,12 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	if unknown || name == identifierParam {
 		p.value = anyValue
 	}
-	if unknown || unsupported || failure.Lost {
+	if unknown || unsupported || failure.ResponseLost {
 		p.person = everyone
 	}
 	// A gateway may repeat the question in its message. If the question contains the name, an error
 	// is not remembered that only mentions the name, or that may be of this call alone.
-	mayBeQuoted := (mentions(failure, name) || failure.Once) && x.params.questionContains(name)
+	mayBeQuoted := (mentions(failure, name) || failure.MaybeThisCall) && x.params.questionContains(name)
 	if !mayBeQuoted {
 		x.toRemember = append(x.toRemember, p)
 	}

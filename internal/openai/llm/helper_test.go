@@ -322,7 +322,7 @@ func script(events []call.Event, r *call.Response) string {
 	for _, e := range events {
 		line(fmt.Sprintf("%T", e), e)
 	}
-	line(r.Status, r.Tokens)
+	line(r.Status, r.Usage)
 	return b.String()
 }
 

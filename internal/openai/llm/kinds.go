@@ -22,7 +22,7 @@ type kindName struct {
 	param    string // regular expression of the whole parameter; "": any
 	statuses []int  // HTTP statuses or their first digits, 0 for an error without one; nil: any
 	except   []int  // HTTP statuses that the row does not apply to
-	once     bool   // sets call.Error.Once, which words always set
+	once     bool   // sets call.Error.MaybeThisCall, which words always set
 }
 
 // kindNames are the codes, types and words of the API, of compatible servers and of gateways. The
@@ -142,7 +142,7 @@ var kindNames = []kindName{
 	// the status is a 5xx.
 	{
 		kind:  &call.KindFiltered,
-		param: call.ParamsOfQuestion,
+		param: call.QuestionParams,
 		codes: []string{
 			`invalid_prompt`,                               // ResponseErrorCode of openai-go
 			`content_policy_violation`,                     // https://github.com/BerriAI/litellm/issues/19328
@@ -155,7 +155,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:     &call.KindFiltered,
-		param:    call.ParamsOfQuestion,
+		param:    call.QuestionParams,
 		statuses: []int{5},
 		words: []string{
 			`ContentPolicyViolationError`, // https://github.com/BerriAI/litellm/issues/4941
@@ -164,7 +164,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:     &call.KindFiltered,
-		param:    call.ParamsOfQuestion,
+		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		codes: []string{
 			`.*content.?(filter|policy|management).*`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
@@ -173,7 +173,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:     &call.KindTooLong,
-		param:    call.ParamsOfQuestion,
+		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		codes: []string{
 			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
@@ -236,7 +236,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:     &call.KindFiltered,
-		param:    call.ParamsOfQuestion,
+		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		except:   []int{401, 403}, // where such words may be about the filter of an account or a gateway
 		words: []string{
@@ -247,7 +247,7 @@ var kindNames = []kindName{
 	},
 	{
 		kind:     &call.KindTooLong,
-		param:    call.ParamsOfQuestion,
+		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		words: []string{
 			`context.?(length|window|size)`,         // vLLM: https://github.com/vllm-project/vllm/issues/20409
@@ -313,7 +313,7 @@ func isName(text string) bool {
 
 // namedKind returns the kind that the code, the type or the words of e name, or nil. status is that
 // of the HTTP response, or 0. If only words name a quota, and the error names a wait, the kind is a
-// rate limit. namedKind sets e.Once if later calls may not fail with the same error.
+// rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
 func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
@@ -323,7 +323,7 @@ func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 			continue
 		}
 		if r.matchesCode(e.Code) || r.matchesCode(e.Type) {
-			e.Once = e.Once || r.once
+			e.MaybeThisCall = e.MaybeThisCall || r.once
 			return r.kind
 		}
 
@@ -334,7 +334,7 @@ func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 		case isRateLimit:
 			return &call.KindRateLimit
 		default:
-			e.Once = true
+			e.MaybeThisCall = true
 			return r.kind
 		}
 	}

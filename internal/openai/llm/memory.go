@@ -37,9 +37,9 @@ type memory struct {
 // newMemory returns a memory without entries.
 func newMemory(pause time.Duration) *memory {
 	m := &memory{pause: pause}
-	m.refusals.Ended = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalMemory }
-	m.parameters.Ended = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
-	m.lastFound.Ended = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
+	m.refusals.Expired = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalMemory }
+	m.parameters.Expired = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
+	m.lastFound.Expired = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
 	return m
 }
 

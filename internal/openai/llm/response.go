@@ -53,7 +53,7 @@ func countSearches(r *call.Response) int {
 	if billed != nil {
 		return int(max(0, min(*billed, maxSearches)))
 	}
-	n := int(min(r.Tokens.Searches, maxSearches))
+	n := int(min(r.Usage.Searches, maxSearches))
 	if n > 0 {
 		return n
 	}

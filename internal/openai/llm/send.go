@@ -86,7 +86,7 @@ func readResponse(
 
 	r, err := read(ctx, resp, acc)
 	if acc.final != nil {
-		acc.call.Usage.Add(acc.final.Tokens)
+		acc.call.Usage.Add(acc.final.Usage)
 		acc.call.Searches += countSearches(acc.final)
 	}
 	if err != nil {

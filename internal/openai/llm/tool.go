@@ -44,8 +44,8 @@ func (cl *Client) Run(
 		if err != nil {
 			return nil, err
 		}
-		tokens.Add(response.Tokens)
-		response.Tokens = tokens
+		tokens.Add(response.Usage)
+		response.Usage = tokens
 
 		calls = toolCalls(response, tools)
 		if len(calls) == 0 {

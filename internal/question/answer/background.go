@@ -18,7 +18,8 @@ var (
 	// no kind.
 	ErrRunning = errors.New("the answer is not complete")
 
-	// ErrStateUnknown is an ErrRunning without a word of the API: the answer may be complete already.
+	// ErrStateUnknown is an ErrRunning without a word of the API: the answer may be complete
+	// already.
 	ErrStateUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 
@@ -40,7 +41,7 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answe
 	resp, err := a.o.Get(ctx, c, from.Response, p.Model, searchSources)
 	e, ok := errors.AsType[*call.Error](err)
 	switch {
-	case ok && e.Lost:
+	case ok && e.ResponseLost:
 		return nil, ErrGone
 	case call.KindOf(err) == call.KindFailed: // too large, for example
 		return nil, err

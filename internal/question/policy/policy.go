@@ -30,7 +30,7 @@ var source string
 // builtin is policy.md with the names of the tools in place of TOOLS.
 var builtin = strings.Replace(source, "TOOLS", text.Enumerate(toolNames, " and "), 1)
 
-var toolNames = call.OfTools(func(t call.Tool) string { return "`" + t.Name + "`" })
+var toolNames = call.MapTools(func(t call.Tool) string { return "`" + t.Name + "`" })
 
 // System is policy.system of the configuration.
 type System struct {

@@ -199,8 +199,9 @@ type End struct {
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
-// Guessed and NearLimit of c. If another process has settled the response, first is false, and what
-// the call had reserved in the store counts as used there. While the store fails, first is true.
+// GuessedTokens and NearLimit of c. If another process has settled the response, first is false,
+// and what the call had reserved in the store counts as used there. While the store fails, first is
+// true.
 func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 	b := t.budget
 	end := change{
@@ -228,8 +229,8 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 	return storeReply.refused == 0 // else another process has settled the response
 }
 
-// endHere returns the end of a call as a change of the local buckets. They have reserved nothing for
-// a call that began before its person had a limit.
+// endHere returns the end of a call as a change of the local buckets. They have reserved nothing
+// for a call that began before its person had a limit.
 func (t *Taken) endHere(end change) change {
 	end.minute = t.localUntil
 	if t.localUntil == 0 {
@@ -256,8 +257,8 @@ func (t *Taken) endInStore(end change, e End) change {
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has its
-// person, its tool and what the API reports; SettleResponse sets Guessed. What the other process
-// has reserved is corrected, unless c is Unreserved: then the call itself is taken, too.
+// person, its tool and what the API reports; SettleResponse sets GuessedTokens. What the other
+// process has reserved is corrected, unless c is Unreserved: then the call itself is taken, too.
 //
 // The store remembers the response for two days. If a process has settled it before, first is false
 // and nothing is noted. While the store fails, first is false, too, and the end is noted later.
@@ -302,11 +303,11 @@ func (b *Budget) storeOf(p call.Person) *Store {
 }
 
 // used returns what a call has used: what the API has reported, and a guess for each request whose
-// usage it has not reported. It sets Guessed of c.
+// usage it has not reported. It sets GuessedTokens of c.
 func (b *Budget) used(tool string, c *call.Call) amount {
-	guess := b.usual(tool, questionTokens, 0).times(c.Unreported - c.Begun).
-		plus(b.reservation(tool).times(c.Begun))
-	c.Guessed = guess[tokens]
+	guess := b.usual(tool, questionTokens, 0).times(c.Unreported - c.UnreportedBegun).
+		plus(b.reservation(tool).times(c.UnreportedBegun))
+	c.GuessedTokens = guess[tokens]
 	return guess.plus(amount{
 		tokens: c.Usage.Input + c.Usage.Output,
 		usd:    b.cost(tool, c.Usage, c.Searches),

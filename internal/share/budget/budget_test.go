@@ -54,13 +54,13 @@ func TestSettle(t *testing.T) {
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
 				used := call.Used{
-					Usage:      call.Usage{Output: tt.Tokens},
-					Unreported: tt.Unreported,
-					Begun:      tt.Begun,
+					Usage:           call.Usage{Output: tt.Tokens},
+					Unreported:      tt.Unreported,
+					UnreportedBegun: tt.Begun,
 				}
 				c := &call.Call{Used: used}
 				taken.Settle(c, End{GiveBack: !tt.Sent})
-				compare.Equal(t, tt.What+": a guess", c.Guessed > 0, tt.Unreported > 0)
+				compare.Equal(t, tt.What+": a guess", c.GuessedTokens > 0, tt.Unreported > 0)
 			}
 			bucket := b.changes(alice, change{use: amount{tokens: 1}})[0]
 			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
@@ -97,10 +97,10 @@ func TestUSD(t *testing.T) {
 			compare.Equal(t, tt.What, err, tt.Want)
 			if err == "" {
 				taken.Settle(&call.Call{Used: call.Used{
-					Usage:      call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
-					Searches:   tt.Search,
-					Unreported: tt.Unreported,
-					Begun:      tt.Begun,
+					Usage:           call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
+					Searches:        tt.Search,
+					Unreported:      tt.Unreported,
+					UnreportedBegun: tt.Begun,
 				}}, End{})
 			} else {
 				compare.Equal(t, "limit", c.RefusedBy, "usd")

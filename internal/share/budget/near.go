@@ -28,15 +28,15 @@ type nearEntry struct {
 
 func newNear() *near {
 	n := &near{}
-	n.entries.Ended = func(e nearEntry) bool {
+	n.entries.Expired = func(e nearEntry) bool {
 		return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 	}
 	return n
 }
 
-// noteNear notes which limits are nearly used up after changes, and returns words for these: for the
-// most used one of the person and the most used one of all people, or "" if neither is nearly used up.
-// It logs a bucket once in a period.
+// noteNear notes which limits are nearly used up after changes, and returns words for these: for
+// the most used one of the person and the most used one of all people, or "" if neither is nearly
+// used up. It logs a bucket once in a period.
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
 	if r.refused != 0 {
 		return ""
@@ -64,8 +64,8 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	return strings.Join(words, ", ")
 }
 
-// noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how much
-// of its limit is used, in thousandths.
+// noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how
+// much of its limit is used, in thousandths.
 func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (words string) {
 	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limit), c.unitWords())
 	period := time.Duration(c.period()) * time.Microsecond

@@ -49,14 +49,14 @@ func ParsePeople(data []byte) (People, error) {
 // parsePerson parses the words of a line. problem is what is wrong with the line, or "".
 func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
 	name, settings := words[0], words[1:]
-	id = call.TokenHolder + name
+	id = call.TokenIDPrefix + name
 	if strings.Contains(name, "://") && len(settings) > 0 {
 		name, settings = settings[0], settings[1:]
 		id = words[0] + " " + name
 	}
 	setting, value, _ := strings.Cut(name, "=")
 	_, isSetting := parseLimit(setting, value)
-	if isSetting || strings.HasPrefix(id, call.TokenHolder) && strings.Contains(name, ":") {
+	if isSetting || strings.HasPrefix(id, call.TokenIDPrefix) && strings.Contains(name, ":") {
 		return "", nil, "does not begin with the name of a token, or with issuer and subject"
 	}
 
@@ -119,7 +119,7 @@ func (p People) HaveUSD() bool {
 // Without returns the names of tokens in p that are not in tokens, sorted.
 func (p People) Without(tokens []string) (missing []string) {
 	for id := range p {
-		name, ofToken := strings.CutPrefix(id, call.TokenHolder)
+		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
 		if ofToken && !slices.Contains(tokens, name) {
 			missing = append(missing, name)
 		}

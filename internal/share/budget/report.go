@@ -158,7 +158,7 @@ func (r *report) idsByName(name string) []string {
 		return exact
 	}
 
-	ids := []string{idOf(call.TokenHolder + name)}
+	ids := []string{idOf(call.TokenIDPrefix + name)}
 	for _, entries := range r.people(r.topIDs(0)) {
 		if entries[0].Name == name && entries[0].ID != ids[0] {
 			ids = append(ids, entries[0].ID)

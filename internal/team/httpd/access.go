@@ -119,7 +119,7 @@ func (a Access) MetricsName() string {
 // metricsRefusal returns why a person may not read the metrics, and what to do about it. Both are
 // "" if the person may.
 func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
-	if p.ID == call.TokenHolder+a.MetricsName() {
+	if p.ID == call.TokenIDPrefix+a.MetricsName() {
 		return "", ""
 	}
 	return "/metrics is for tokens named metrics",
@@ -130,7 +130,7 @@ func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
 // callRefusal returns why a person may not call the tools, and what to do about it. Both are "" if
 // the person may.
 func (a Access) callRefusal(p call.Person) (reason, hint string) {
-	if p.ID != call.TokenHolder+MetricsReader {
+	if p.ID != call.TokenIDPrefix+MetricsReader {
 		return "", ""
 	}
 	return "tokens named metrics open /metrics only", "take one that has another name"
@@ -179,8 +179,8 @@ func (a Access) requireToken(
 	})
 }
 
-// authenticate returns the person whose bearer token is in the Authorization header of r. A token in
-// the URL is not accepted: proxies write URLs into their logs.
+// authenticate returns the person whose bearer token is in the Authorization header of r. A token
+// in the URL is not accepted: proxies write URLs into their logs.
 func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if len(r.Header.Values("Authorization")) > 1 {
 		return person, &oauth.Error{

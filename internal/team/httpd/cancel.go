@@ -67,9 +67,9 @@ func (c *runningCalls) remove(key callKey, r *response) {
 }
 
 // find returns the calls that a cancellation with this key ends. With a session, all calls with the
-// key come from one client. Without a session they may come from several clients of the person: find
-// returns nil if there is more than one call. It also returns nil if the person is anonymous, as
-// several people may be.
+// key come from one client. Without a session they may come from several clients of the person:
+// find returns nil if there is more than one call. It also returns nil if the person is anonymous,
+// as several people may be.
 func (c *runningCalls) find(key callKey) []*response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byt
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 	rest, err := io.ReadAll(r.Body)
-	m, refusal := server.Methods.Read(append(read, rest...))
+	m, refusal := server.Methods.Check(append(read, rest...))
 	if err != nil || refusal != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false
 	}

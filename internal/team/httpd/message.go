@@ -24,14 +24,14 @@ const maxID = 1 << 53
 // response.message is set. If not, readMessage has answered with an error: the SDK would change the
 // id of some messages.
 func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	m, refusal := server.Methods.Read(body)
+	m, refusal := server.Methods.Check(body)
 	id := "" // the id in the error response; "" is null
 	switch {
 	case m == nil:
 	case m.ID.Exists() && !validID(m.ID.Raw):
-		refusal = rpc.Invalid("id is not a string or an integer within ±2^53")
+		refusal = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
 	case m.Method == "":
-		refusal = rpc.Invalid("not a request") // nor a response: the server sends no requests
+		refusal = rpc.InvalidRequest("not a request") // nor a response: the server sends no requests
 	case refusal != nil:
 		id = m.ID.Raw
 	default:

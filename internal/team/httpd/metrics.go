@@ -94,7 +94,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.storeTime.series.NewPrometheusHistogramExt(m.storeTime.name, storeBuckets)
 	for tool := range profiles {
 		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
-			m.addTimes(0, server.Ended{
+			m.addTimes(0, server.CallEnd{
 				Call:    &call.Call{Tool: tool},
 				Outcome: outcome,
 			})
@@ -159,7 +159,7 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		server.OutcomeCancelled,
 		server.OutcomeLimited,
 	} {
-		m.count(0, server.Ended{
+		m.count(0, server.CallEnd{
 			Call:    c,
 			Outcome: outcome,
 		})
@@ -173,7 +173,7 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 }
 
 // Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.Ended) {
+func (m *Metrics) Observe(c server.CallEnd) {
 	m.count(1, c)
 	m.addTimes(1, c)
 	if c.Err != nil {
@@ -190,7 +190,7 @@ func (m *Metrics) caller(c *call.Call) string {
 
 // count counts a call for its person if n is 1. If n is 0, it only begins the series: the call has
 // no figures yet.
-func (m *Metrics) count(n float64, c server.Ended) {
+func (m *Metrics) count(n float64, c server.CallEnd) {
 	caller := m.caller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
@@ -211,8 +211,8 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	}
 	addTokens("output", usage.Output)
 	addTokens("reasoning", usage.Reasoning)
-	if c.Guessed > 0 {
-		addTokens("guessed", c.Guessed)
+	if c.GuessedTokens > 0 {
+		addTokens("guessed", c.GuessedTokens)
 	}
 	m.searches.add(float64(c.Searches), "%s", withModel)
 	cost := m.profiles[c.Tool].Cost(c.Used)
@@ -222,7 +222,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 }
 
 // addTimes adds the times of a call if n is 1, or begins the histograms if n is 0.
-func (m *Metrics) addTimes(n float64, c server.Ended) {
+func (m *Metrics) addTimes(n float64, c server.CallEnd) {
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	withOutcome := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
 	m.callTime.addTime(n, withOutcome, c.Duration)

@@ -31,7 +31,7 @@ func page(t *testing.T, n int) (page string) {
 		c := &call.Call{Tool: "answer", Person: person}
 		m.ObserveStart(c)
 		c.Usage.Output = 1000
-		m.Observe(server.Ended{Call: c, Outcome: "ok"})
+		m.Observe(server.CallEnd{Call: c, Outcome: "ok"})
 	}
 
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestStartsAtOnce(t *testing.T) {
 		calls.Go(func() {
 			c := &call.Call{Tool: "answer", Person: call.Person{Name: fmt.Sprint("user-", i)}}
 			m.ObserveStart(c)
-			m.Observe(server.Ended{Call: c, Outcome: "ok"})
+			m.Observe(server.CallEnd{Call: c, Outcome: "ok"})
 		})
 		if i%100 == 0 {
 			calls.Go(func() { read() })

@@ -31,9 +31,9 @@ type holders struct {
 	names  []string // of holders, sorted, each once
 }
 
-// NewTokens returns the tokens in data: entries of the form name:token, separated by commas or white
-// space. source names data in errors, which quote neither names nor tokens: the two may be swapped.
-// learn is called with the tokens, before they are accepted.
+// NewTokens returns the tokens in data: entries of the form name:token, separated by commas or
+// white space. source names data in errors, which quote neither names nor tokens: the two may be
+// swapped. learn is called with the tokens, before they are accepted.
 func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source: source,
@@ -50,7 +50,7 @@ func (t *Tokens) Authenticate(token string) (call.Person, error) {
 		return call.Person{}, auth.ErrInvalidToken
 	}
 	return call.Person{
-		ID:   call.TokenHolder + name,
+		ID:   call.TokenIDPrefix + name,
 		Name: name,
 	}, nil
 }
