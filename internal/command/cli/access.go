@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	tokensVariable = "MCP_HTTP_TOKENS" // bearer tokens, or with _FILE their file
+	tokensVariable = "MCP_HTTP_TOKENS" // has bearer tokens; with _FILE it names a file with them
 	seeServe       = "see " + version.Name + " serve --help"
-	denyVariable   = "MCP_HTTP_DENY_FILE" // the file with the people who are refused
+	denyVariable   = "MCP_HTTP_DENY_FILE" // names the file with denied people
 )
 
-// access says who may send requests. An address that others reach needs a way to authenticate.
+// access returns which requests the server accepts. Without a way to authenticate, an address other
+// than loopback needs --allow-anonymous.
 func (f *serveFlags) access(
 	s *service.Service, files *service.Files, loopback bool,
 ) (access httpd.Access, err error) {
@@ -67,7 +68,7 @@ func (f *serveFlags) access(
 // subjectClaim is the default of --oauth-user.
 const subjectClaim = "sub"
 
-// resource accepts the tokens of people who sign in. It is nil if no flag says where.
+// resource returns what checks the tokens of people who sign in. It is nil without a flag of OAuth.
 func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 	o := f.signIn
 	lists := slices.Concat(o.Issuers, o.Audiences, o.Scopes)
@@ -84,8 +85,8 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 	return resource, err
 }
 
-// newTokens returns the bearer tokens of the environment; nil: it has none. The redactor knows
-// all of them.
+// newTokens returns the bearer tokens of MCP_HTTP_TOKENS or its file, which files follows, or nil if
+// neither is set. The redactor learns all of them.
 func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) {
 	list, path, err := s.Secret(tokensVariable)
 	if err != nil || path == "" && len(list) == 0 {
@@ -107,7 +108,7 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 			return slices.Contains(names, name)
 		})
 		log := s.Log.Info
-		if len(gone) > 0 { // the file may have lost its end
+		if len(gone) > 0 { // perhaps by mistake: the file may have been cut off
 			log = s.Log.Warn
 		}
 		log("read the tokens again", "names", len(names), "gone", gone)
@@ -116,8 +117,8 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 	return tokens, nil
 }
 
-// newDenied returns the people in a file who are refused in spite of a token; nil: there is no
-// file.
+// newDenied returns the denied people of MCP_HTTP_DENY_FILE, which files follows, or nil if it is
+// not set. signIn is whether people sign in.
 func newDenied(s *service.Service, files *service.Files, signIn bool) (*httpd.Denied, error) {
 	path := s.Getenv(denyVariable)
 	if path == "" {

@@ -34,7 +34,8 @@ type askFlags struct {
 // eventsPage describes the lines of --events.
 const eventsPage = "https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/spec.md#14-commands"
 
-// askCommand answers one question on the command line, as the tools do.
+// askCommand returns the command ask, which answers one question on the command line, as the tools
+// do.
 func (a *app) askCommand() *cobra.Command {
 	f := &askFlags{
 		app:   a,
@@ -77,7 +78,7 @@ more than 2 s. -- ends the flags.`,
 	return c
 }
 
-// addArguments adds a flag for each argument of the tools but the question.
+// addArguments adds a flag for each argument of the tools except the question.
 func (f *askFlags) addArguments(flags *pflag.FlagSet) {
 	for _, arg := range answer.Arguments[1:] {
 		add := flags.Func
@@ -90,17 +91,17 @@ func (f *askFlags) addArguments(flags *pflag.FlagSet) {
 			if arg.Type() == "array" {
 				given = entries(s)
 			}
-			quoted, _ := jsonx.Marshal(given) // strings cannot fail
+			quoted, _ := jsonx.Marshal(given) // no error: given consists of strings
 			return arg.Set(&f.question, gjson.ParseBytes(quoted), true)
 		})
 	}
 }
 
-// tool returns the tool that the flags name. Its profile answers.
+// tool returns the tool that the flags name, whose profile answers.
 func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
 	chosen = call.Tools[0]
 	for _, tool := range call.Tools[1:] {
-		set, _ := c.Flags().GetBool(tool.Flag) // the flag is there
+		set, _ := c.Flags().GetBool(tool.Flag) // no error: the flag exists
 		if set && chosen.Flag != "" {
 			return chosen, usageError(seeHelp(c), "--%s and --%s exclude each other",
 				chosen.Flag, tool.Flag)
@@ -115,7 +116,7 @@ func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
 // run answers the question.
 func (f *askFlags) run(c *cobra.Command, words []string) error {
 	ctx := c.Context()
-	a := *f.app
+	a := *f.app // a copy, which writes stderr through the screen
 	if f.json && f.events {
 		return usageError(seeHelp(c), "--json and --events exclude each other")
 	}
@@ -137,7 +138,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	defer s.Close()
-	if f.question.Check(s.Profiles[tool.Name].Defaults) != nil { // there is only this error
+	if f.question.Check(s.Profiles[tool.Name].Defaults) != nil { // Check has only this error
 		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
 	blocked := s.Profiles[tool.Name].Search.Blocked(f.question.ExcludeDomains)
@@ -153,13 +154,14 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	if piped(a.stdin) && stdio.Unread(a.stdin) {
+	if isPiped(a.stdin) && stdio.Unread(a.stdin) {
 		a.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
 }
 
-// screen returns what shows a text in a terminal, unless noText is set.
+// screen returns a Screen for stdout and stderr. color is the value of --color. With noText it shows
+// no text, only the status line.
 func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
 	if color == "auto" && a.variable("NO_COLOR") != "" { // https://no-color.org
 		color = "never"
@@ -173,20 +175,20 @@ func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.S
 	})
 }
 
-// askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
-// answer, and --events does not need one: then it is nil.
+// askOnce asks the question, and shows what happens until it is answered. With --events the answer
+// may be nil without an error: some complete responses contain no answer.
 func (f *askFlags) askOnce(
 	ctx context.Context, s *service.Service, screen *terminal.Screen,
 ) (*answer.Answer, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	go func() { // a write would show minutes later that stdout has no reader
+	go func() { // otherwise only a write, minutes later, would show that stdout has no reader
 		if stdio.WaitReaderGone(ctx, f.app.stdout) {
 			stop(stdio.ErrReaderGone)
 		}
 	}()
 
-	var done *call.Done // written with the answer, which follows it
+	var done *call.Done // written later, together with the answer
 	write := func(data json.RawMessage) {
 		err := printJSON(f.app.stdout, data)
 		if err != nil {
@@ -200,7 +202,7 @@ func (f *askFlags) askOnce(
 		}
 		name := eventType(ev)
 		if name != "" {
-			write(line(name, ev))
+			write(eventLine(name, ev))
 		}
 	}
 	if !f.events {
@@ -216,9 +218,9 @@ func (f *askFlags) askOnce(
 		screen.Finish(ans)
 	}
 	if done != nil {
-		write(line("done", struct {
+		write(eventLine("done", struct {
 			call.Done
-			*answer.Answer // as --json prints it, or nil
+			*answer.Answer // its members, as --json prints them; may be nil
 		}{*done, ans}))
 	}
 	switch {
@@ -235,7 +237,7 @@ func (f *askFlags) askOnce(
 	return nil, &failure{exitFailed, problem, hint}
 }
 
-// printAnswer prints an answer that the screen or the events have not shown.
+// printAnswer prints an answer, unless the screen or the events have shown it.
 func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) error {
 	if f.events || screen.ShowsText() {
 		return nil
@@ -244,15 +246,15 @@ func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) erro
 		return printJSON(f.app.stdout, ans)
 	}
 
-	shown := text.Printable(ans.Text) + "\n"
+	output := text.Printable(ans.Text) + "\n"
 	if f.color == "always" {
-		shown = screen.Format(ans)
+		output = screen.Format(ans)
 	}
-	_, err := io.WriteString(f.app.stdout, shown)
+	_, err := io.WriteString(f.app.stdout, output)
 	return err
 }
 
-// usageLine says what an answer took.
+// usageLine returns the line of --usage: tokens, searches, seconds and cost of an answer.
 func usageLine(m answer.Meta) string {
 	searches := "searches"
 	if m.Searches == 1 {

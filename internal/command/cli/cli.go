@@ -1,9 +1,9 @@
-// Package cli is the command line: commands, flags, words and exit codes (spec §5.5). Package
-// service makes what a command answers questions with.
+// Package cli is the command line: commands, flags, texts and exit codes (spec §5.5). Commands that
+// answer questions do so with a service.Service.
 //
 //	cli.go      the commands, errors and exit codes
-//	flags.go    the flags that commands share, the checks of values, and what is done to the
-//	            arguments before package cobra gets them
+//	flags.go    the flags that commands share, the checks of values, and the preparation of the
+//	            arguments for package cobra
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http, with access.go for who may send requests
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
@@ -46,22 +46,21 @@ const (
 // app is one run of the program. Only prepare changes it, before the command runs.
 type app struct {
 	env       []string
-	variables map[string]string // of env; the last of several values wins
+	variables map[string]string // env by name; the last of several values counts
 	stdin     io.Reader
 	stdout    io.Writer
 	stderr    io.Writer
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
-	logFormat func() string    // of the lines on stderr: prepare sets it for serve, "" is text
+	logFormat func() string    // format of lines on stderr; "" is text; prepare sets it for serve
 
-	// What serve listens on, and what connects: tests have a network in memory.
+	// listen and dial are the network. Tests replace it by a network in memory.
 	listen func(address string) (net.Listener, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: package net
 }
 
-// Run executes the command line args, without the program's name, and returns
-// the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
-// closed. environ has the form of os.Environ. Run returns within a second after ctx
-// has ended, except that serve lets its calls finish.
+// Run executes the command line args, which lack the program's name, and returns the exit code: 0
+// fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed. environ has the form of
+// os.Environ. Run returns within a second after ctx ends; only serve first lets its calls finish.
 func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{
 		env:       environ,
@@ -81,7 +80,7 @@ func Command() *cobra.Command {
 	return new(app).command()
 }
 
-// command is the program: without a command it is the server that its flags describe.
+// command returns the program as a cobra command, with all commands below it.
 func (a *app) command() *cobra.Command {
 	root := a.rootCommand()
 	root.AddCommand(
@@ -101,19 +100,20 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
-// addDefaults adds the commands of package cobra, with words like those of the others.
+// addDefaults adds the commands help and completion of package cobra, with texts in the style of
+// this program.
 func addDefaults(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	helper, _, _ := root.Find([]string{"help"}) // both are there
+	helper, _, _ := root.Find([]string{"help"}) // no error: both commands exist
 	helper.Short = "print the help of a command"
-	c, _, _ := root.Find([]string{"completion"})
-	c.Use = "completion bash|zsh|fish|powershell"
-	c.Short = "print a completion script for bash, zsh, fish or powershell"
-	c.Long = "Print a completion script. The help of each shell says how to load it."
-	c.DisableFlagsInUseLine = true
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Use = "completion bash|zsh|fish|powershell"
+	completion.Short = "print a completion script for bash, zsh, fish or powershell"
+	completion.Long = "Print a completion script. The help of each shell says how to load it."
+	completion.DisableFlagsInUseLine = true
 
-	for _, shell := range c.Commands() {
+	for _, shell := range completion.Commands() {
 		shell.Short = "print the completion script for " + shell.Name()
 		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
 		shell.Args = noWords
@@ -128,20 +128,20 @@ func (a *app) run(ctx context.Context, args []string) error {
 		return err
 	}
 
-	var unwritten error
+	var helpErr error // of writing the help
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		_, unwritten = io.WriteString(a.stdout, help(c))
+		_, helpErr = io.WriteString(a.stdout, help(c))
 	})
 	root.SetArgs(args)
 	root.SetErr(a.stderr)
 	err = root.ExecuteContext(ctx)
-	return cmp.Or(err, unwritten)
+	return cmp.Or(err, helpErr)
 }
 
-// commandsInOrder are the commands in the order in which one needs them.
+// commandsInOrder lists the commands in the order in which a new user needs them.
 const commandsInOrder = "login setup doctor ask smoke serve quota completion help"
 
-// help is the text of --help, which goes to stdout: it was asked for.
+// help returns the text of --help.
 func help(c *cobra.Command) string {
 	const environment = "\n\nEnvironment:\n"
 	about, variables, ok := strings.Cut(c.Long, environment)
@@ -150,14 +150,14 @@ func help(c *cobra.Command) string {
 	if !c.HasParent() {
 		b.WriteString("\nCommands:\n")
 		for name := range strings.FieldsSeq(commandsInOrder) {
-			sub, _, _ := c.Find([]string{name}) // it is there
+			sub, _, _ := c.Find([]string{name}) // no error: the command exists
 			fmt.Fprintf(&b, "  %-12s%s\n", name, sub.Short)
 		}
 	}
 
 	debug := c.Flags().Lookup("debug")
 	if debug != nil {
-		debug.NoOptDefVal = "PATH" // shown in the help
+		debug.NoOptDefVal = "PATH" // what FlagUsagesWrapped shows for the optional value
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s", c.Flags().FlagUsagesWrapped(96))
 	if c.HasExample() {
@@ -169,7 +169,8 @@ func help(c *cobra.Command) string {
 	return b.String()
 }
 
-// start loads the configuration, builds the service, and prints the warnings, unless f.silent.
+// start loads the configuration and builds the service. It prints the warnings, unless f.silent is
+// set.
 func (a *app) start(f *commonFlags) (*service.Service, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
@@ -180,8 +181,8 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	noKey := !cfg.KeySet && cfg.KeyErr == nil // KeyErr: there is a file for it, without a usable key
-	if noKey && f.keyless && !f.offline {
+	isKeyless := !cfg.KeySet && cfg.KeyErr == nil // with KeyErr there is a file of the key
+	if isKeyless && f.keyless && !f.offline {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
@@ -192,7 +193,7 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 	return s, err
 }
 
-// connect builds the service of a configuration, whose secrets are redacted from here on.
+// connect builds the service of a configuration. From now on a.redactor redacts its secrets.
 func (a *app) connect(
 	f *commonFlags, cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
@@ -214,25 +215,25 @@ func (a *app) connect(
 	return s, err
 }
 
-// failure is an error with its exit code and advice.
+// failure is an error with an exit code and advice.
 type failure struct {
 	code    int
-	problem string
-	hint    string
+	problem string // one or more lines
+	hint    string // what to do, or ""
 }
 
 func (f *failure) Error() string {
 	return f.problem
 }
 
-// usageError is the failure of a wrong command line.
+// usageError returns the failure for a wrong command line or environment.
 func usageError(hint, format string, args ...any) error {
 	problem := fmt.Sprintf(format, args...)
 	return &failure{exitUsage, problem, hint}
 }
 
-// report prints err, which may have several lines of problems, and returns its exit code. After
-// an interrupt only a failure with advice is printed.
+// report prints err and its hint, and returns the exit code. After an interrupt it prints only an
+// error that is a failure.
 func (a *app) report(ctx context.Context, err error) int {
 	f, ok := errors.AsType[*failure](err)
 	switch {
@@ -254,17 +255,18 @@ func (a *app) report(ctx context.Context, err error) int {
 	return f.code
 }
 
-// isClosed reports whether err is that of a stdout without a reader.
+// isClosed reports whether err means that stdout has no reader.
 func isClosed(err error) bool {
-	const windowsNoData = syscall.Errno(232) // other systems have no such number
+	const windowsNoData = syscall.Errno(232) // ERROR_NO_DATA; no error of another system
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
 		errors.Is(err, stdio.ErrReaderGone)
 }
 
-// program begins the lines for the user.
+// program is the prefix of lines for the user.
 const program = version.Name + ": "
 
-// say prints a line for the user on stderr, with a prefix, or as a record where the log is JSON.
+// say prints a line for the user on stderr: with a prefix or, if the format of the log is JSON, as a
+// record of the log.
 func (a *app) say(level slog.Level, prefix, line string) {
 	if a.logFormat() != logging.JSON {
 		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
@@ -276,17 +278,17 @@ func (a *app) say(level slog.Level, prefix, line string) {
 		Stderr:   a.stderr,
 		Redactor: a.redactor,
 	}
-	log, flush, _ := logging.New(o) // without a file nothing fails
+	log, flush, _ := logging.New(o) // no error: only a file can fail
 	log.Log(context.Background(), level, line)
 	flush()
 }
 
-// note prints a line for the user.
+// note prints a line for the user on stderr.
 func (a *app) note(format string, args ...any) {
 	a.say(slog.LevelInfo, program, fmt.Sprintf(format, args...))
 }
 
-// warn prints warnings. Empty ones are left out.
+// warn prints the warnings that are not empty on stderr.
 func (a *app) warn(warnings ...string) {
 	for _, s := range warnings {
 		if s != "" {
@@ -295,7 +297,7 @@ func (a *app) warn(warnings ...string) {
 	}
 }
 
-// variable returns an environment variable.
+// variable returns the value of an environment variable, or "".
 func (a *app) variable(name string) string {
 	return a.variables[name]
 }

@@ -19,7 +19,8 @@ type doctorFlags struct {
 	json   bool
 }
 
-// doctorCommand checks what a question needs and says what to do about each problem.
+// doctorCommand returns the command doctor, which checks what a question needs, and says what to do
+// about each problem.
 func (a *app) doctorCommand() *cobra.Command {
 	f := &doctorFlags{app: a}
 	c := &cobra.Command{
@@ -39,7 +40,7 @@ keeps the layout in a terminal.`,
 	return c
 }
 
-// run prints the checks. It fails when a check does: the error counts those that failed.
+// run prints the checks. If checks fail, it returns an error with their number.
 func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	ctx := c.Context()
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)

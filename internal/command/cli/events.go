@@ -22,14 +22,15 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// line returns a line of `ask --events`: its type, then the members of what, which has some.
-func line(name string, what any) json.RawMessage {
-	members, _ := jsonx.Marshal(what) // strings and numbers cannot fail
-	return fmt.Appendf(nil, `{"type":%q,%s`, name, members[1:])
+// eventLine returns a line of `ask --events`: an object with its type and the members of v, which
+// is an object with at least one member.
+func eventLine(typ string, v any) json.RawMessage {
+	members, _ := jsonx.Marshal(v) // no error: v consists of strings and numbers
+	return fmt.Appendf(nil, `{"type":%q,%s`, typ, members[1:])
 }
 
-// eventType is the type of the line of an event. It is "" for Done, which is printed with the
-// answer, and for events that are not printed, such as a retry.
+// eventType returns the type of the line of an event. It is "" for Done, which is printed later with
+// the answer, and for events that are not printed, such as a retry.
 func eventType(ev call.Event) string {
 	switch ev.(type) {
 	case call.BlockStart:
@@ -46,9 +47,9 @@ func eventType(ev call.Event) string {
 	return ""
 }
 
-// errorLine returns the line of an error: the API's own message and code, where it sent any.
-// problem is used where there is no such message, or where it repeats a part of the key, and hint
-// where nothing was sent for want of a key.
+// errorLine returns the line of an error, with the API's own message and code if it sent them. The
+// message is problem if there is none, and for kinds whose message may repeat a part of the key or
+// is not the API's. It also has the hint if nothing was sent because there is no key.
 func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	kind := call.KindOf(err)
 	code := strings.ReplaceAll(kind.String(), " ", "_")
@@ -64,7 +65,7 @@ func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 		}
 	}
 
-	return line("error", struct {
+	return eventLine("error", struct {
 		Message string `json:"message"`
 		Code    string `json:"code"`
 	}{

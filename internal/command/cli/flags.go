@@ -19,15 +19,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// commonFlags are those that commands share.
+// commonFlags are the flags that commands share, and what start needs to know of a command.
 type commonFlags struct {
 	config  config.Flags
 	offline bool
-	keyless bool // smoke: offline when there is no key
-	silent  bool // start prints no warnings: the JSON of --show-config alone has them
+	keyless bool // without a key start uses the offline API, for smoke
+	silent  bool // start prints no warnings: only the JSON of --show-config contains them
 
-	refusalTime time.Duration // for how long a refusal of the key is remembered
-	onePerson   bool          // all calls are of one person, who has no ID
+	refusalTime time.Duration // how long a refusal of the key is remembered
+	onePerson   bool          // all calls come from one person, who has no ID
 }
 
 // addConfig adds the flag --config to a command.
@@ -48,17 +48,18 @@ func (f *commonFlags) add(c *cobra.Command) {
 		"answer from a built-in fake API: no key, no network")
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",
-		given(&f.config.Debug)) // "true" without a value
+		given(&f.config.Debug)) // without a value it is "true"
 	completeFile(c, "debug")
 }
 
 // completeFile makes shells complete the names of files for a flag.
 func completeFile(c *cobra.Command, name string) {
 	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	_ = c.RegisterFlagCompletionFunc(name, files) // the flag is there
+	_ = c.RegisterFlagCompletionFunc(name, files) // no error: the flag exists
 }
 
-// given sets a flag of the configuration.
+// given returns a function that sets a flag of the configuration, which is nil while it is not
+// given.
 func given(value **string) func(string) error {
 	return func(s string) error {
 		*value = &s
@@ -66,16 +67,16 @@ func given(value **string) func(string) error {
 	}
 }
 
-// separator matches what is between two entries of a list: a comma, or blanks of any script.
+// separator matches what separates two entries of a list: a comma, or blanks of any script.
 var separator = text.Regexp(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
 
-// entries returns the entries of a list. One that is missing beside a comma is "", which is
-// refused.
+// entries returns the entries of a list. A missing entry beside a comma is "", which the checks of
+// values refuse.
 func entries(s string) []string {
 	return separator().Split(strings.TrimSpace(s), -1)
 }
 
-// addList adds a flag that takes a list. One that is repeated adds further entries.
+// addList adds a flag that takes a list. If the flag is repeated, it adds further entries.
 func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
 	flags.Func(name, usage, func(s string) error {
 		*list = append(*list, entries(s)...)
@@ -100,27 +101,27 @@ func (v choice) Set(s string) error {
 	return nil
 }
 
-// addChoice adds a flag with a fixed set of values. usage says which is the default.
+// addChoice adds a flag with a fixed set of values. usage names the default.
 func addChoice(c *cobra.Command, value *string, name, usage string, words ...string) {
 	c.Flags().VarPF(choice{value, words}, name, "", usage).DefValue = ""
 	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
+	_ = c.RegisterFlagCompletionFunc(name, values) // no error: the flag exists
 }
 
-// wanted says what the flags of a type of package pflag take.
-var wanted = map[string]string{
+// takes has, for a type of package pflag, words for the values that its flags take.
+var takes = map[string]string{
 	"bool":     "true or false",
 	"int":      "a whole number of at least 0, with at most 18 digits",
 	"float64":  "an amount from 0 to 1000000, such as 2.50",
 	"duration": "a duration of at least 0, such as 90s or 5m",
-	"":         "an IP address, such as 192.0.2.1", // TextVar
+	"":         "an IP address, such as 192.0.2.1", // a flag of TextVar
 }
 
-// checked is the value of a flag that says what it takes. Numbers are decimal: package pflag takes
-// 0100 as 64.
-type checked struct{ pflag.Value }
+// checkedValue is the value of a flag whose errors say what it takes. It reads numbers as decimal:
+// package pflag reads 0100 as 64.
+type checkedValue struct{ pflag.Value }
 
-func (v checked) Set(s string) error {
+func (v checkedValue) Set(s string) error {
 	switch v.Type() {
 	case "int":
 		n, err := strconv.Atoi(s)
@@ -135,17 +136,17 @@ func (v checked) Set(s string) error {
 		}
 	}
 	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
-		return errors.New("must be " + wanted[v.Type()])
+		return errors.New("must be " + takes[v.Type()])
 	}
 	return nil
 }
 
-// checkFlags makes the flags of a command, and of those below it, checked.
+// checkFlags gives each flag of a command, and of the commands below it, a checkedValue.
 func checkFlags(c *cobra.Command) {
 	c.InitDefaultHelpFlag()
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if wanted[f.Value.Type()] != "" {
-			f.Value = checked{f.Value}
+		if takes[f.Value.Type()] != "" {
+			f.Value = checkedValue{f.Value}
 		}
 	})
 	for _, sub := range c.Commands() {
@@ -153,15 +154,15 @@ func checkFlags(c *cobra.Command) {
 	}
 }
 
-// prepare returns args in the form that package cobra parses, or why they are wrong. It does what
-// the packages cobra and pflag cannot be told:
+// prepare returns args in a form for package cobra, or an error about them. Each of its steps is for
+// something that cannot be configured in the packages cobra and pflag:
 //
-//   - help NAME is NAME --help. The help of cobra refuses the flags of NAME.
-//   - The command comes first, see checkOrder. cobra finds one behind flags, too.
-//   - A wrong command is reported before its flags, which cobra parses first.
-//   - A quoted question may begin with -, see asWords. pflag takes it for a flag.
-//   - A path may follow --debug, see joinDebug. pflag has optional values only after =.
-//   - Errors of serve have the format of its log, see parseEarly. cobra stops at the first one.
+//   - help NAME becomes NAME --help: the help of cobra refuses the flags of NAME.
+//   - The command must come first, see checkOrder: cobra accepts it after flags, too.
+//   - A wrong command is reported before wrong flags, which cobra parses first.
+//   - A quoted question may begin with -, see asWords: pflag takes it for a flag.
+//   - A path may follow --debug, see joinDebug: pflag has optional values only after =.
+//   - Errors of serve have the format of its log, see parseEarly: cobra stops at the first error.
 func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -175,7 +176,7 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		return args, nil
 	case c.HasSubCommands() && (c == root || !c.Runnable()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
 		return nil, unknownCommand(c, rest[0])
-	case asks(c):
+	case takesQuestion(c):
 		return asWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
 		format := c.Flags().Lookup("log-format")
@@ -185,8 +186,9 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	return joinDebug(args), nil
 }
 
-// checkOrder refuses a command after flags. Its name may be the path of --debug: then the hint of
-// other errors is the right order. rest are the other arguments.
+// checkOrder returns an error if the command c comes after flags. rest are the arguments without its
+// name. If the name is joined to --debug as a path, it may not be meant as a command: then only
+// the hint of other errors is the right order.
 func checkOrder(c *cobra.Command, args, rest []string) error {
 	root := c.Root()
 	if c == root {
@@ -211,26 +213,26 @@ const (
 	questionKey = "question" // the command takes a question
 )
 
-// asks reports whether a command takes a question.
-func asks(c *cobra.Command) bool {
+// takesQuestion reports whether a command takes a question.
+func takesQuestion(c *cobra.Command) bool {
 	return c.Annotations[questionKey] != ""
 }
 
-// parseEarly sets a flag that may follow a wrong one, at which package cobra stops.
+// parseEarly sets one flag from args, even if it follows a wrong flag, at which cobra stops.
 func parseEarly(flag *pflag.Flag, args []string) {
 	early := pflag.NewFlagSet("", pflag.ContinueOnError)
 	early.ParseErrorsAllowlist.UnknownFlags = true
 	early.Usage = func() {}
 	early.AddFlag(flag)
-	_ = early.Parse(args) // the command reports what is wrong
+	_ = early.Parse(args) // cobra reports the error later
 }
 
-// wordMark begins arguments that begin with - but are not flags. No argument of a process has
-// this byte.
+// wordMark is put before arguments that begin with - but are not flags. No argument of a process
+// contains this byte.
 const wordMark = "\x00"
 
-// asWords marks quoted questions that begin with -: a name of a flag has no blank, and only flags
-// with -- have a value.
+// asWords marks quoted questions that begin with - by wordMark. An argument with a blank in the name
+// of its flag is such a question; only flags with -- have a value after the name.
 func asWords(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -245,13 +247,13 @@ func asWords(args []string) []string {
 	return args
 }
 
-// joined returns the words of a question.
-func joined(words []string) string {
+// joinWords returns the question that words are, without marks.
+func joinWords(words []string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), wordMark, "")
 }
 
 // joinDebug turns `--debug PATH` into `--debug=PATH`. An argument that begins with - is the next
-// flag. The result is not nil, for which package cobra takes the arguments of the process.
+// flag, not a path. The result is never nil, as cobra would then use the arguments of the process.
 func joinDebug(args []string) []string {
 	line := []string{}
 	afterDebug := false
@@ -266,7 +268,7 @@ func joinDebug(args []string) []string {
 	return line
 }
 
-// noWords refuses arguments that are not flags.
+// noWords returns an error if there are arguments that are not flags.
 func noWords(c *cobra.Command, words []string) error {
 	if len(words) > 0 {
 		return usageError(seeHelp(c), "unexpected argument %q", words[0])
@@ -274,11 +276,12 @@ func noWords(c *cobra.Command, words []string) error {
 	return nil
 }
 
-// flagError says what is wrong with a flag.
+// flagError returns the failure for an error of package pflag.
 func flagError(c *cobra.Command, err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if ok {
-		cause, _, _ := strings.Cut(invalid.Unwrap().Error(), ", got ") // the value, as JSON
+		// After ", got " the error of an argument repeats the value as JSON.
+		cause, _, _ := strings.Cut(invalid.Unwrap().Error(), ", got ")
 		return usageError(seeHelp(c), "invalid value %q for --%s: %s",
 			invalid.GetValue(), invalid.GetFlag().Name, cause)
 	}
@@ -288,10 +291,10 @@ func flagError(c *cobra.Command, err error) error {
 	}
 
 	var known []string
-	letters := unknown.GetSpecifiedShortnames() // of -stdio, as earlier versions had it
+	letters := unknown.GetSpecifiedShortnames() // stdio of -stdio, a flag of earlier versions
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		known = append(known, f.Name)
-		if f.Shorthand != "" && f.Name[1:] == letters { // -help, of which pflag has taken -h
+		if f.Shorthand != "" && f.Name[1:] == letters { // pflag has parsed -h of -help
 			letters = f.Name
 		}
 	})
@@ -300,13 +303,13 @@ func flagError(c *cobra.Command, err error) error {
 	if letters == "" {
 		return usageError(hint, "unknown flag --%s", unknown.GetSpecifiedName())
 	}
-	if asks(c) && nearest == "" {
+	if takesQuestion(c) && nearest == "" {
 		hint = "quote a question that has words with -, or put -- before it"
 	}
 	return usageError(hint, "unknown flag -%s", letters)
 }
 
-// suggest puts the nearest name, if there is one, before a hint.
+// suggest returns a hint that begins with the nearest name, if there is one.
 func suggest(prefix, nearest, hint string) string {
 	if nearest != "" {
 		hint = "did you mean " + prefix + nearest + "? " + hint
@@ -314,13 +317,13 @@ func suggest(prefix, nearest, hint string) string {
 	return hint
 }
 
-// seeHelp is the hint that leads to the help of a command, or a better one.
+// seeHelp returns the hint to read the help of a command, or a better hint (hintKey).
 func seeHelp(c *cobra.Command) string {
 	return cmp.Or(c.Annotations[hintKey], "see "+c.CommandPath()+" --help")
 }
 
-// unknownCommand says that there is no such command, and names the nearest, or ask for what looks
-// like a question. The commands of completion are the shells.
+// unknownCommand returns the failure for a command that does not exist. Its hint names the nearest
+// command, or ask if name looks like a question. The commands of completion are shells.
 func unknownCommand(parent *cobra.Command, name string) error {
 	if parent.HasParent() {
 		return usageError("write "+parent.UseLine(), "unknown shell %q", name)

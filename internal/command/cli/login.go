@@ -23,8 +23,8 @@ type loginFlags struct {
 	remove bool
 }
 
-// loginCommand stores the API key beside the default configuration, or removes it. Desktop
-// programs pass on no variables.
+// loginCommand returns the command login, which stores the API key beside the default configuration,
+// or removes it. Desktop programs need a stored key, as they pass on no variables.
 func (a *app) loginCommand() *cobra.Command {
 	f := &loginFlags{app: a}
 	c := &cobra.Command{
@@ -114,8 +114,8 @@ func (a *app) removeKey(path string) error {
 	return err
 }
 
-// enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end,
-// or all of a pipe. hint is for what cannot be a key.
+// enterKey reads a key from stdin: a line of a terminal, which does not echo it, or all of a pipe.
+// hint is the hint of the error if the input cannot be a key.
 func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error) {
 	in := a.stdin
 	file, ok := in.(*os.File)
@@ -146,8 +146,8 @@ func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error)
 	return key, nil
 }
 
-// checkKey returns that the API has accepted a key, or why it refuses it. Without an answer of
-// the API it warns.
+// checkKey asks the API whether it accepts a key. state is words for the user if it does, and the
+// error is why it refuses the key. If that stays unknown, checkKey warns, and returns "" and nil.
 func (a *app) checkKey(
 	ctx context.Context, s *service.Service, key string,
 ) (state string, err error) {

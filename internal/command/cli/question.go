@@ -14,17 +14,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// query returns the question: the words, what stdin holds (-, or a pipe and no words), or both.
+// query returns the question: the words, the content of stdin, or both. It reads stdin if the last
+// word is -, or if there are no words and stdin is a pipe.
 func (a *app) query(ctx context.Context, words []string) (string, error) {
 	last := len(words) - 1
-	read := last < 0 && piped(a.stdin)
+	readsStdin := last < 0 && isPiped(a.stdin)
 	if last >= 0 && words[last] == "-" {
-		read = true
+		readsStdin = true
 		words = words[:last]
 	}
 
-	query := joined(words)
-	if read {
+	query := joinWords(words)
+	if readsStdin {
 		s, err := readAll(ctx, a.stdin)
 		if err != nil {
 			return "", err
@@ -49,8 +50,8 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 	return query, nil
 }
 
-// readAll reads stdin to its end. A read from a pipe cannot be interrupted: when ctx is done, it is
-// left behind and ends with the program.
+// readAll reads stdin to its end, or until ctx is done. A read from a pipe cannot be interrupted:
+// its goroutine then ends with the program.
 func readAll(ctx context.Context, stdin io.Reader) (string, error) {
 	const maxStdin = 1 << 20 // 1 MiB
 
@@ -77,9 +78,8 @@ func readAll(ctx context.Context, stdin io.Reader) (string, error) {
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }
 
-// piped reports whether in is to be read to its end: it is neither a terminal nor the null
-// device.
-func piped(in io.Reader) bool {
+// isPiped reports whether in can be read to its end: it is neither a terminal nor the null device.
+func isPiped(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	if !ok {
 		return in != nil
@@ -92,7 +92,8 @@ func piped(in io.Reader) bool {
 // pathLike matches a word that looks like a path or a URL, and not like a flag.
 var pathLike = text.Regexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
 
-// checkDebug refuses a path after --debug: the server would log to it, but ask would ask it.
+// checkDebug returns an error if a path follows --debug in the arguments of ask: the server would
+// log to this path, but ask would take it for the question.
 func checkDebug(c *cobra.Command, args []string) error {
 	if c.Name() != "ask" {
 		return nil

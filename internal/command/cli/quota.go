@@ -19,7 +19,8 @@ type quotaFlags struct {
 	common commonFlags
 }
 
-// quotaCommand shows what people have used of their quotas, and resets that.
+// quotaCommand returns the command quota, which shows what people have used of their quotas, and
+// resets it.
 func (a *app) quotaCommand() *cobra.Command {
 	f := &quotaFlags{app: a}
 	c := &cobra.Command{
@@ -52,7 +53,7 @@ one that several people have is an error.`,
 	return c
 }
 
-// store returns the store of the limits.
+// store returns the store of the limits and its service, which the caller closes.
 func (f *quotaFlags) store() (*service.Service, *service.Store, error) {
 	s, err := f.app.start(&f.common)
 	if err != nil {
@@ -85,25 +86,25 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 		return storeError(c.Context(), store, err)
 	}
 	if len(list) == 0 {
-		words := "nobody has used anything, as far as a limit counts it"
+		line := "nobody has used anything, as far as a limit counts it"
 		if name != "" {
-			words = "nobody of this name has used anything, as far as a limit counts it"
+			line = "nobody of this name has used anything, as far as a limit counts it"
 		}
-		_, err = fmt.Fprintln(f.app.stdout, words)
+		_, err = fmt.Fprintln(f.app.stdout, line)
 		return err
 	}
 
 	w := tabwriter.NewWriter(f.app.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", s.Config.Location)
-	for _, u := range list {
-		unusedAt := u.UnusedAt.In(s.Config.Location).Format(time.DateOnly + " 15:04")
+	for _, e := range list {
+		unusedAt := e.UnusedAt.In(s.Config.Location).Format(time.DateOnly + " 15:04")
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			cmp.Or(u.Name, "all people"), u.Limit, u.Used, u.Reserved, u.Left, unusedAt)
+			cmp.Or(e.Name, "all people"), e.Limit, e.Used, e.Reserved, e.Left, unusedAt)
 	}
 	return w.Flush()
 }
 
-// storeError is the failure of a use of the store.
+// storeError returns the failure for an error of the store.
 func storeError(ctx context.Context, store *service.Store, err error) error {
 	return &failure{exitFailed, err.Error(), store.Hint(ctx, err)}
 }

@@ -64,20 +64,20 @@ type serveFlags struct {
 	app          *app
 	common       commonFlags
 	http         string
-	metrics      string // "": the address of http
+	metrics      string // "": /metrics is on the address of http
 	path         string
 	maxCalls     int
-	perPerson    int           // 0: a part of maxCalls if there are several people
-	limits       budget.Limits // below 0: those of the configuration
-	limitsFile   string        // with those of single people; "": none
+	perPerson    int           // 0: see httpd.Access.CallsPerPerson
+	limits       budget.Limits // a limit below 0 is that of the configuration
+	limitsFile   string        // file with limits of single people; "": none
 	notice       time.Duration
-	drain        time.Duration // -1: as long as a call may last
+	drain        time.Duration // below 0: the time limit of calls
 	logFormat    string
-	withoutStore string // allow or refuse
-	hosts        []string
-	trustedProxy netip.Addr // the zero value is none
+	withoutStore string   // allow or refuse
+	hosts        []string // in the form of httpd.HostName
+	trustedProxy netip.Addr
 	anonymous    bool
-	signIn       oauth.Options // where people sign in
+	signIn       oauth.Options // the flags of OAuth
 }
 
 // Values of --without-store.
@@ -86,7 +86,7 @@ const (
 	refuse = "refuse"
 )
 
-// serveCommand runs the MCP server over HTTP.
+// serveCommand returns the command serve, which runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
 		app:       a,
@@ -156,7 +156,7 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	defer ln.Close()
-	var metricsListener net.Listener // nil: /metrics is on the other one
+	var metricsListener net.Listener // nil: /metrics is on ln
 	if f.metrics != "" {
 		metricsListener, err = f.app.listen(f.metrics)
 		if err != nil {
@@ -170,13 +170,14 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	defer s.Close()
-	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
+	if s.Config.Server.ShowConfigOnStart { // on one line, for programs that read the log
 		_ = printJSON(f.app.stderr, json.RawMessage(s.Show()))
 	}
 	return f.serve(c.Context(), s, ln, metricsListener)
 }
 
-// serve puts the MCP server behind HTTP.
+// serve builds the server from a Service, and runs it on ln until ctx ends. metricsListener may be
+// nil.
 func (f *serveFlags) serve(
 	ctx context.Context, s *service.Service, ln, metricsListener net.Listener,
 ) error {
@@ -185,7 +186,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	long, err := f.app.longCalls(s, true, nil)
+	longCalls, err := f.app.longCalls(s, true, nil)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (f *serveFlags) serve(
 			logCall(ended)
 		},
 		Settings:  s.Settings,
-		LongCalls: long,
+		LongCalls: longCalls,
 		People:    registry,
 		Budget:    quotas,
 		Redactor:  s.Redactor,
@@ -232,7 +233,7 @@ func (f *serveFlags) serve(
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
 		MetricsListener: metricsListener,
-		// Without a store, or sign-in, two of them return at once.
+		// Probe returns at once without a store, and ReadKeys if people do not sign in.
 		Loops:      []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
 		StaleFiles: files.Stale,
 		Log:        s.Log,
@@ -262,7 +263,7 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	}
 }
 
-// limitsOr returns the limits of the flags. One without a flag is that of the settings.
+// limitsOr returns the limits of the flags. A limit without a flag is that of the settings.
 func (f *serveFlags) limitsOr(settings budget.Limits) budget.Limits {
 	l := f.limits
 	setUnset(&l.CallsPerHour, settings.CallsPerHour)
@@ -280,7 +281,7 @@ func setUnset[N int | float64](limit *N, setting N) {
 	}
 }
 
-// budget returns the quotas, with those of single people.
+// budget returns the quotas, with the limits of single people.
 func (f *serveFlags) budget(
 	s *service.Service, access httpd.Access, files *service.Files,
 ) (*budget.Budget, error) {
@@ -299,7 +300,7 @@ func (f *serveFlags) budget(
 	return quotas, f.personLimits(s, access, quotas, files)
 }
 
-// personLimits reads the limits of single people.
+// personLimits reads the limits of single people, if there is a file with them.
 func (f *serveFlags) personLimits(
 	s *service.Service, access httpd.Access, b *budget.Budget, files *service.Files,
 ) error {
@@ -322,7 +323,7 @@ func (f *serveFlags) personLimits(
 	return nil
 }
 
-// drainTime is how long calls may finish.
+// drainTime returns how long calls may finish after the notice.
 func (f *serveFlags) drainTime(s *service.Service) time.Duration {
 	if f.drain < 0 {
 		return s.Config.Timeout()
@@ -334,7 +335,7 @@ func (f *serveFlags) drainTime(s *service.Service) time.Duration {
 // is tcp4.
 func listen(address string) (net.Listener, error) {
 	network := "tcp"
-	ip, _ := netip.ParseAddrPort(address) // or a name, or all addresses
+	ip, _ := netip.ParseAddrPort(address) // the zero value for a name or for all addresses
 	if ip.Addr().Is4() {
 		network = "tcp4"
 	}
@@ -345,7 +346,7 @@ func listen(address string) (net.Listener, error) {
 	return nil, &failure{exitFailed, err.Error(), listenHint(address, err)}
 }
 
-// listenHint says what to do about an address that cannot be listened on.
+// listenHint returns what to do about an error of net.Listen.
 func listenHint(address string, err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -359,10 +360,10 @@ func listenHint(address string, err error) string {
 		"the port must be 0 to 65535"
 }
 
-// hostHeader matches a Host header with a name. Clients send none with a dot at its end.
+// hostHeader matches a Host header with a name. Clients send no name with a dot at its end.
 var hostHeader = text.Regexp(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
 
-// allowHost adds an accepted Host header.
+// allowHost adds a Host header to those that are accepted.
 func (f *serveFlags) allowHost(s string) error {
 	host := httpd.HostName(s)
 	_, err := netip.ParseAddr(host)
@@ -373,7 +374,7 @@ func (f *serveFlags) allowHost(s string) error {
 	return nil
 }
 
-// cleanPath matches paths of URLs in the form that clients send, without patterns of
+// cleanPath matches paths of URLs in the form that clients send. They contain no wildcards of
 // http.ServeMux.
 var cleanPath = text.Regexp(`^/$|^(/\w[\w.~-]*)+$`)
 
@@ -400,7 +401,7 @@ func (f *serveFlags) problem() string {
 	return ""
 }
 
-// logStart logs how the server serves on ln.
+// logStart logs how the server serves on ln, with warnings about tokens and about calls that fail.
 func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
 	const reader = httpd.MetricsReader
 	tokens := o.Access.Tokens
@@ -408,8 +409,8 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.Resource == nil:
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
-		named := slices.Compact([]string{reader, o.Access.MetricsName()})
-		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(named, " or ") +
+		names := slices.Compact([]string{reader, o.Access.MetricsName()})
+		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(names, " or ") +
 			"; --metrics ADDRESS serves it without one on an address of its own")
 	}
 	log := s.Log.With(
@@ -419,13 +420,13 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
 	perPerson := o.People.Bounds.PerPerson()
-	if perPerson > 0 { // else there is none
+	if perPerson > 0 { // 0 is no limit
 		log = log.With("max_calls_per_user", perPerson)
 	}
 	for _, q := range o.Budget.Limits.All() {
 		switch whole := int64(q.Limit); {
 		case q.Limit == 0:
-		case q.Limit == float64(whole): // without an exponent
+		case q.Limit == float64(whole): // an integer is logged without an exponent
 			log = log.With(q.Setting, whole)
 		default:
 			log = log.With(q.Setting, q.Limit)

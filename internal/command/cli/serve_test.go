@@ -347,7 +347,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 			if !listed {
 				t.Fatal("effects has no value of it that changes what the server does")
 			}
-			if _, number := f.Value.(checked); number && f.NoOptDefVal == "" {
+			if _, number := f.Value.(checkedValue); number && f.NoOptDefVal == "" {
 				checkStart(t, nil, "serve --"+f.Name+"=-1", `"-1" for --`+f.Name+": must be ")
 			}
 			others, env := values.Replace(row[1]), row[2]

@@ -27,14 +27,14 @@ import (
 type setupFlags struct {
 	app    *app
 	common commonFlags
-	via    string // "": the default of the client
+	via    string // "": see standardVia
 	url    string
 	oauth  bool
 	show   bool
 }
 
-// setupCommand prints the configuration of a client on stdout and notes on stderr. It prints no
-// key.
+// setupCommand returns the command setup, which prints the configuration of a client on stdout and
+// notes on stderr. It prints no key.
 func (a *app) setupCommand() *cobra.Command {
 	f := &setupFlags{app: a}
 	c := &cobra.Command{
@@ -67,7 +67,7 @@ entry.`,
 	return c
 }
 
-// clientIDs are the names of the clients.
+// clientIDs returns the IDs of the clients.
 func clientIDs() (ids []string) {
 	for _, c := range clients.All() {
 		ids = append(ids, c.ID)
@@ -75,12 +75,12 @@ func clientIDs() (ids []string) {
 	return ids
 }
 
-// run prints what the client of that name needs.
+// run prints what the client with the name in words needs.
 func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return f.app.listClients()
 	}
-	name := strings.Join(words, " ") // some have a blank: VS Code
+	name := strings.Join(words, " ") // some names have a blank, such as VS Code
 	c, ok := clients.Find(name)
 	if !ok {
 		hint := suggest("", text.Nearest(name, clientIDs()),
@@ -100,15 +100,15 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 		return err
 	}
 
-	f.app.wrap(otherWays(c, s) + c.Where(s.OS) + "\n")
+	f.app.printWrapped(otherWays(c, s) + c.Where(s.OS) + "\n")
 	_, err = io.WriteString(f.app.stdout, c.Snippet(s))
 	if err == nil {
-		f.app.wrap(setupNotes(c, s))
+		f.app.printWrapped(setupNotes(c, s))
 	}
 	return err
 }
 
-// showNeeds prints the settings of a client that says its name.
+// showNeeds prints the settings that a server on stdio has for a client because of its name.
 func (f *setupFlags) showNeeds(c clients.Client) error {
 	lines := c.Name + " gets what the configuration says.\n"
 	if c.Info != "" {
@@ -122,14 +122,14 @@ func (f *setupFlags) showNeeds(c clients.Client) error {
 	return err
 }
 
-// wrap prints lines on stderr, which fit a terminal.
-func (a *app) wrap(lines string) {
-	_, _ = io.WriteString(a.stderr, terminal.Wrap(a.stderr, lines)) // nothing depends on them
+// printWrapped prints lines on stderr, wrapped at the width of a terminal.
+func (a *app) printWrapped(lines string) {
+	_, _ = io.WriteString(a.stderr, terminal.Wrap(a.stderr, lines)) // notes need not arrive
 }
 
 const startServer = "start one with serve --http, and add --url https://HOST/mcp, without a user"
 
-// check returns why a client cannot reach the server as the flags say.
+// check returns an error if a client cannot reach the server in the way that the flags say.
 func (f *setupFlags) check(c clients.Client, via string) error {
 	overHTTP := via == clients.ViaHTTP
 
@@ -153,7 +153,7 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 		}
 		return usageError(startServer, "%s needs --url", needs)
 	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
-		// It has no password before @, so it can be shown.
+		// The value can be shown: without @ it contains no password.
 		return usageError(startServer, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL().MatchString(f.url):
 		return usageError(startServer, "a server over HTTP needs its http or https URL")
@@ -164,8 +164,9 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 	return nil
 }
 
-// standardVia is how a client reaches the server unless --via says otherwise: a release through
-// npx if this machine has it, or through docker from a container. Other builds are not published.
+// standardVia returns how a client reaches the server if --via is not given: for a release through
+// npx if this machine has it, or through docker if this is a container, else as a binary. Builds
+// that are no release are not published, so they are binaries, too.
 func standardVia(c clients.Client) string {
 	_, err := exec.LookPath("npx")
 	switch {
@@ -175,7 +176,7 @@ func standardVia(c clients.Client) string {
 		return clients.ViaBinary
 	case err == nil:
 		return clients.ViaNPX
-	case os.Getpid() == 1: // the image, whose program a client outside cannot start
+	case os.Getpid() == 1: // in a container, whose program a client outside cannot start
 		return clients.ViaDocker
 	}
 	return clients.ViaBinary
@@ -184,7 +185,8 @@ func standardVia(c clients.Client) string {
 // serverURL matches URLs that a client can connect to.
 var serverURL = text.Regexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
 
-// otherWays says how to add the entry without pasting it, the client's own command first.
+// otherWays returns how to add the entry without pasting it: by the client's own command or by a
+// link.
 func otherWays(c clients.Client, s clients.Server) string {
 	var b strings.Builder
 	command, omits := c.Command(s)
@@ -206,8 +208,8 @@ func otherWays(c clients.Client, s clients.Server) string {
 	return b.String()
 }
 
-// setupNotes are what a user has to know about the entry, how to see that the client has the tools,
-// and how to use them.
+// setupNotes returns what a user has to know about the entry, how to see that the client has the
+// tools, and how to use them.
 func setupNotes(c clients.Client, s clients.Server) string {
 	var b strings.Builder
 	if s.OAuth {
@@ -220,7 +222,7 @@ func setupNotes(c clients.Client, s clients.Server) string {
 	return b.String()
 }
 
-// listClients prints the clients, a line each.
+// listClients prints the clients, one line each.
 func (a *app) listClients() error {
 	const row = "%-15s   %-15s   %s\n"
 	var list strings.Builder
@@ -235,13 +237,13 @@ func (a *app) listClients() error {
 	return err
 }
 
-// describe returns the server with the configuration of this command line, also of a file that is
-// wrong or missing: it may be corrected later.
+// describe returns the server that the entry of a client starts or reaches. If the configuration is
+// wrong or missing, describe warns and goes on with the defaults: it may be corrected later.
 func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)
 	shell := cfg
 	if err != nil {
-		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
+		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no file: the defaults
 		shell = f.app.shellConfig()
 		warnings = append(strings.Split(err.Error(), "\n"),
 			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
@@ -278,7 +280,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	binary := ""
 	switch {
 	case via == clients.ViaBinary:
-		binary, err = installed()
+		binary, err = installedPath()
 		if err != nil {
 			return s, err
 		}
@@ -300,8 +302,8 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}, nil
 }
 
-// shellConfig is the configuration of the variables that shellSets has, where others or the file
-// are wrong.
+// shellConfig returns a configuration of only the variables that shellSets needs. It is for
+// describe, if the file or other variables are wrong.
 func (a *app) shellConfig() *config.Config {
 	var named []string
 	for _, variable := range a.env {
@@ -318,9 +320,9 @@ func (a *app) shellConfig() *config.Config {
 	return cfg
 }
 
-// shellSets are the variables of this shell that say which API and which models a server that the
-// client starts asks: a client that is started elsewhere has none of them. A URL with what may be a
-// secret is left out, with a warning.
+// shellSets returns the variables of this shell that choose the API and the models, with their
+// values. They go into the entry: a client that is not started from this shell does not have them. A
+// URL that may contain a secret is left out, with a warning.
 func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
 	if via == clients.ViaHTTP {
 		return nil
@@ -345,11 +347,11 @@ func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
 	return sets
 }
 
-// temporary matches the programs of go run: in a folder that it removes, or in the build cache.
+// temporary matches paths of programs of go run: in a folder that it removes, or in the build cache.
 var temporary = text.Regexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
-// installed is the full path of this program.
-func installed() (string, error) {
+// installedPath returns the full path of this program. It is an error for a program of go run.
+func installedPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err

@@ -26,8 +26,8 @@ type smokeFlags struct {
 	cancel bool
 }
 
-// smokeCommand runs a session as an MCP client does (spec §10). It uses the offline API when
-// there is no key.
+// smokeCommand returns the command smoke, which runs a session as an MCP client does (spec §10). It
+// uses the offline API if there is no key.
 func (a *app) smokeCommand() *cobra.Command {
 	f := &smokeFlags{
 		app:    a,
@@ -56,8 +56,8 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	return c
 }
 
-// run prints each response on a line of stdout, in a terminal what it has, and the verdict on
-// stderr.
+// run prints each response on a line of stdout, in a terminal only the value at Request.Has, and the
+// verdict on stderr.
 func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 	s, err := f.app.start(&f.common)
 	if err != nil {
@@ -73,8 +73,8 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 			Has:    "result",
 		})
 	}
-	query := cmp.Or(joined(words), "What does HTTP 404 mean?")
-	quoted, _ := json.Marshal(query) // a string cannot fail
+	query := cmp.Or(joinWords(words), "What does HTTP 404 mean?")
+	quoted, _ := json.Marshal(query) // no error: query is a string
 	toolCall := smoke.Request{
 		Method: "tools/call",
 		Params: fmt.Sprintf(`{"name":%q,"arguments":{"query":%s}}`, f.tool, quoted),
@@ -100,8 +100,8 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 			return printJSON(f.app.stdout, json.RawMessage(r.Response.Raw))
 		}
 		ms := time.Since(start).Milliseconds()
-		has := text.OneLine(r.Response.Get(r.Has).String())
-		line := fmt.Sprintf("%-10s %6d ms  %s", r.Method, ms, has)
+		value := text.OneLine(r.Response.Get(r.Has).String())
+		line := fmt.Sprintf("%-10s %6d ms  %s", r.Method, ms, value)
 		_, err := fmt.Fprintln(f.app.stdout, text.Truncate(line, width))
 		return err
 	}

@@ -32,7 +32,7 @@ type rootFlags struct {
 	version    bool
 }
 
-// rootCommand is the program without a command: --stdio, --show-config and --version.
+// rootCommand returns the program without a command: --stdio, --show-config and --version.
 func (a *app) rootCommand() *cobra.Command {
 	f := &rootFlags{app: a}
 	models := call.MapTools(func(t call.Tool) string { return t.Variable })
@@ -120,14 +120,14 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	return f.app.serveStdio(c.Context(), s)
 }
 
-// serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
+// serveStdio runs a session on stdin and stdout. It returns within a second after ctx ends.
 func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	if a.onTerminal() {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 
-	eof := make(chan struct{}) // closed by the transport; then calls and answer_result wait for their ends
-	long, err := a.longCalls(s, false, eof)
+	eof := make(chan struct{}) // closed by the transport at the end of stdin
+	longCalls, err := a.longCalls(s, false, eof)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Ask:       s.Answerer.Ask,
 		Explain:   s.Advisor.Explain,
 		Settings:  s.Settings,
-		LongCalls: long,
+		LongCalls: longCalls,
 		Needs:     a.needs(s),
 		Budget:    quotas,
 		Redactor:  s.Redactor,
@@ -156,19 +156,19 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		EOF:      eof,
 	}
 
-	// A signal ends ctx, and with it the connection. Then the SDK cancels the calls of requests,
-	// with the cause. They have half a second to cancel their responses at the API; no answer is
-	// written. Detached calls end with srv.Close, and all else with the session, when serveStdio
-	// returns.
-	session, end := context.WithCancel(context.WithoutCancel(ctx))
+	// A signal ends ctx, which ends the connection. Then the SDK cancels the calls of requests with
+	// answer.ErrShutdown as the cause. They have half a second to cancel their responses at the API,
+	// and write no answers. When serveStdio returns, srv.Close ends the detached calls, and the end
+	// of sessionCtx ends everything else.
+	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	go files.Follow(session)
-	go quotas.Store.Probe(session)
-	mcp := srv.MCP(session)
+	go files.Follow(sessionCtx)
+	go quotas.Store.Probe(sessionCtx)
+	mcp := srv.MCP(sessionCtx)
 	ended := make(chan error, 2)
-	connection, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
+	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)
-	go func() { ended <- mcp.Run(connection, t) }()
+	go func() { ended <- mcp.Run(connectionCtx, t) }()
 
 	giveUp := func() { ended <- nil }
 	stop := context.AfterFunc(ctx, func() {
@@ -182,7 +182,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	case ctx.Err() != nil || isClosed(err):
 		return nil
 	case err == nil && t.ReceivedNothing():
-		return noClient
+		return errNoClient
 	}
 	return err
 }
@@ -193,29 +193,30 @@ func (a *app) onTerminal() bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// noClient is the error of a session without a message, as of docker run without -i.
-var noClient = &failure{
+// errNoClient is the error of a session without a message, such as after docker run without -i.
+var errNoClient = &failure{
 	exitFailed,
 	"stdin was closed before an MCP client sent anything",
 	"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
 }
 
-// user is the ID of the person on stdio: the user, or where that has no name, as in a container,
-// the machine.
+// user returns the ID of the person on stdio: the name of the user or, if there is none, as in a
+// container, that of the machine.
 func (a *app) user() string {
 	host, _ := os.Hostname()
 	return "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
 }
 
-// needs returns what the client of a name needs, as package clients has it. The configuration wins.
+// needs returns a function for what a client needs, by the name that it sends (clients.Needs). A
+// setting of the configuration takes precedence.
 func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	isDefault := func(key string) bool { return s.Config.Origin(key) == "default" }
 
 	return func(client string) (n server.Needs) {
 		sets := clients.Needs(client)
 		if isDefault("server.answer_within_ms") {
-			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // "": 0
-			n.DetachAfter = time.Duration(ms) * time.Millisecond
+			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not set
+			n.Within = time.Duration(ms) * time.Millisecond
 		}
 		if isDefault("server.tool_errors") {
 			n.ToolErrors = sets["TOOL_ERRORS"]
@@ -229,14 +230,14 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	}
 }
 
-// longCalls returns which calls of a transport go on without their requests.
+// longCalls returns Service.LongCalls, and prints its warning.
 func (a *app) longCalls(
 	s *service.Service, shared bool, eof <-chan struct{},
 ) (server.LongCalls, error) {
-	long, warning, err := s.LongCalls(shared, eof)
+	calls, warning, err := s.LongCalls(shared, eof)
 	if err != nil {
-		return long, usageError("separate secrets by commas or blanks", "%v", err)
+		return calls, usageError("separate secrets by commas or blanks", "%v", err)
 	}
 	a.warn(warning)
-	return long, nil
+	return calls, nil
 }
