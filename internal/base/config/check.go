@@ -51,8 +51,8 @@ func check(f field) (problems []string) {
 	return problems
 }
 
-// paid is what a model is paid for. The first two have a price where another one has.
-var paid = []string{"input", "output", "cached_input", "search"}
+// priceNames are the keys of the prices of a model. A model with prices needs the first two.
+var priceNames = []string{"input", "output", "cached_input", "search"}
 
 // checkPrices returns what is wrong with prices.
 func checkPrices(prices Prices) (problems []string) {
@@ -68,13 +68,13 @@ func checkPrices(prices Prices) (problems []string) {
 		for _, name := range slices.Sorted(maps.Keys(price)) {
 			usd, isNumber := number(price[name])
 			switch {
-			case !slices.Contains(paid, name):
-				add("%s: %q is not one of %s", model, name, strings.Join(paid, ", "))
+			case !slices.Contains(priceNames, name):
+				add("%s: %q is not one of %s", model, name, strings.Join(priceNames, ", "))
 			case !isNumber || !(0 <= usd && usd <= 1e6):
 				add("%s: %s: %v is not a number in 0..1000000", model, name, price[name])
 			}
 		}
-		for _, name := range paid[:2] {
+		for _, name := range priceNames[:2] {
 			if _, found := price[name]; !found {
 				add("%s has no price of %s", model, name)
 			}
@@ -83,7 +83,7 @@ func checkPrices(prices Prices) (problems []string) {
 	return problems
 }
 
-// number returns a number of YAML.
+// number returns a number that package yaml has decoded.
 func number(v any) (n float64, ok bool) {
 	switch v := v.(type) {
 	case int:
@@ -94,8 +94,8 @@ func number(v any) (n float64, ok bool) {
 	return 0, false
 }
 
-// inBounds reports whether a number is finite and between the tags min and max, or the 0 that its
-// format takes.
+// inBounds reports whether a number is finite and between the tags min and max, or is 0 and its
+// format allows that.
 func inBounds(tag reflect.StructTag, x float64) bool {
 	if tag.Get("format") == "0 or" && x == 0 {
 		return true
@@ -106,8 +106,8 @@ func inBounds(tag reflect.StructTag, x float64) bool {
 	return low <= x && x <= high
 }
 
-// isAllowed reports whether a string is one of the words of the tag enum, or has the pattern and
-// the format of their tags.
+// isAllowed reports whether a string is one of the words of the tag enum or, without this tag,
+// matches the tags pattern and format.
 func isAllowed(tag reflect.StructTag, s string) bool {
 	words, found := tag.Lookup("enum")
 	if found {
@@ -124,9 +124,9 @@ func isAllowed(tag reflect.StructTag, s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && u.Hostname() != ""
 	case "variable":
-		digit := strings.ContainsAny(s, "0123456789")
-		lower := s != strings.ToUpper(s)
-		return len(s) < 20 || !digit || !lower // else it may be the key itself
+		hasDigit := strings.ContainsAny(s, "0123456789")
+		hasLower := s != strings.ToUpper(s)
+		return len(s) < 20 || !hasDigit || !hasLower // else it may be the API key itself
 	case "timezone", "timezone|local":
 		_, err := time.LoadLocation(s)
 		local := s == "local" && name == "timezone|local"
@@ -135,7 +135,7 @@ func isAllowed(tag reflect.StructTag, s string) bool {
 	return true
 }
 
-// allowed says what a key takes.
+// allowed returns words for the values that a key takes.
 func allowed(f field) string {
 	enum := f.Tag.Get("enum")
 	if enum != "" {
@@ -163,7 +163,7 @@ func allowed(f field) string {
 	return words
 }
 
-// notAllowed says that a value is not what its key takes.
+// notAllowed returns the problem of a value that its key does not take.
 func notAllowed(f field, v any) string {
 	takes := allowed(f)
 	_, whole := v.(int)
@@ -176,12 +176,13 @@ func notAllowed(f field, v any) string {
 // maxShown is the length of the longest value or key that a message repeats, in bytes.
 const maxShown = 200
 
-// long stands for a text that is longer. Its start could be a part of a secret.
-func long(s string) string {
+// describeLong returns words for a text of more than maxShown bytes. It quotes no part of the text,
+// which could be a part of a secret.
+func describeLong(s string) string {
 	return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(s))
 }
 
-// shown returns a value for a message. It does not repeat what could be a secret.
+// shown returns a value as messages show it. It does not repeat a value that could be a secret.
 func shown(f field, v any) string {
 	switch v := v.(type) {
 	case string:
@@ -191,7 +192,7 @@ func shown(f field, v any) string {
 			return redact.Redacted
 		}
 		if len(v) > maxShown {
-			return long(v)
+			return describeLong(v)
 		}
 		return strconv.Quote(v)
 	case []any:

@@ -1,14 +1,14 @@
 // Package config turns defaults, a YAML file, environment variables and flags into one checked
 // value with the origin of each key.
 //
-// A later layer wins over an earlier one (spec §5). Mappings are merged key by key and lists are
-// replaced. A null in the file and an empty variable count as absent.
+// A later layer takes precedence over an earlier one (spec §5). Mappings are merged key by key, and
+// lists are replaced. A null in the file and an empty variable count as absent.
 //
 //	config.go   the keys, their defaults and the values derived from them
 //	load.go     Load: the layers in their order
 //	file.go     the layer of the YAML file
-//	secrets.go  openai.headers, and everything that is a secret
-//	store.go    a file for the key
+//	secrets.go  the API key, openai.headers and other secrets
+//	store.go    Store, which writes the file of the key
 //	keys.go     the keys as a list, and --show-config
 //	check.go    what a key allows, and checks of values
 //
@@ -23,12 +23,12 @@
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string
 //	pattern  regular expression of a string
-//	takes    what is allowed, in words that follow "is not" and precede the bounds; else the type
-//	         is named in their place
-//	from     of a key of the profiles: the key that it comes from if no profile has it. It and its
-//	         members have neither variable nor default of their own
-//	profile  what a profile does to the value that it inherits: adds to a list, or stays: true
-//	         cannot become false. Other values are replaced, and mappings merged
+//	takes    what is allowed, in words that follow "is not" and precede the bounds; without the tag
+//	         the type is named there
+//	from     for a key of the profiles: the key whose value it gets if no profile sets it. The key
+//	         and its members have no variable and no default of their own
+//	profile  how a profile changes the value that it inherits: "adds" adds to a list, and with
+//	         "stays" true cannot become false. Other values are replaced, and mappings merged
 //	format   a check of check.go by name, such as url; "0 or", which allows 0 below the bounds; or a
 //	         rule of the schema
 package config
@@ -55,10 +55,10 @@ type Config struct {
 	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics: a model id, or how it begins, and input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
 
 	LineMode bool       // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
-	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print the secrets in it
+	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print its secrets
 }
 
-// Offline returns a copy for an API at url that needs no key.
+// Offline returns a copy of the configuration for an API at url that needs no key.
 func (c *Config) Offline(url string) *Config {
 	offline := *c
 	derived := *c.Derived
@@ -80,38 +80,39 @@ func (c *Config) Offline(url string) *Config {
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
-	File         string         // path of the YAML file, "" if there is none
-	DefaultFiles []string       // where Load looks for it without --config
-	Keys         []string       // that have a value, in the order of the structs
-	Location     *time.Location // of policy.timezone
+	File         string         // path of the YAML file; "" if there is none
+	DefaultFiles []string       // paths where Load looks for the file without --config
+	Keys         []string       // keys that have a value, in the order of the structs
+	Location     *time.Location // time zone of policy.timezone
 
-	// KeyEnv is the variable of the credential: the one of the header that replaces the API key,
-	// the one that names KeyFile, or openai.api_key_env.
+	// KeyEnv is the variable of the credential: that of the header that replaces the API key, that
+	// which names KeyFile, or openai.api_key_env.
 	KeyEnv    string
-	KeySet    bool   // whether there is a credential
-	KeyFile   string // the file of the key; "" if the key is in a variable or a header
+	KeySet    bool   // there is a credential
+	KeyFile   string // path of the file of the key; "" if the key is in a variable or a header
 	KeyErr    error  // why KeyFile has no key for the API, or nil
-	KeyServer string // the server that the key in KeyFile is for; "" if the file names none
-	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
-	Hides     bool   // KeyEnv hides the key in StoredKey
+	KeyServer string // server that the key in KeyFile is for; "" if the file names none
+	StoredKey string // path that login writes; "" without a home, or if a header replaces the key
+	Hides     bool   // another key is used than that in StoredKey
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
 	APIKey          string
-	SentHeaders     map[string]string // the headers of openai.headers that have a value
-	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
+	SentHeaders     map[string]string // headers of openai.headers that have a value
+	HeaderVariables []string          // variables of openai.headers, set or not, without KeyEnv
 
-	// Secrets is everything that must not be printed: key, values of variables, passwords in URLs.
+	// Secrets are all values that must not be printed: the key, values of headers, passwords in
+	// URLs.
 	Secrets []string
 
 	fields        []field           // all keys, sections before their members
-	origins       map[string]string // key -> source
+	origins       map[string]string // source by key, see Origin
 	usedVariables []string          // in the order of their first use
 	usedFlags     []string
 }
 
-// The sections of the file. An embedded struct has the fields of a struct of the package that uses
-// them, as System, Settings, Defaults and Location have: a conversion copies it.
+// The sections of the file. An embedded struct, and also System, Settings, Defaults and Location,
+// has the same fields as a struct of the package that uses it: a conversion copies the values.
 type (
 	OpenAI struct {
 		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
@@ -136,8 +137,8 @@ type (
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
 
-	// Prices are those of models, by the beginning of their ids: each has numbers, by what is paid
-	// for, and is a Prices, too, as package yaml decodes it.
+	// Prices are the prices of models, by the beginning of their ids. The value for a model is a
+	// Prices, too, because package yaml decodes it so: its keys are priceNames, its values numbers.
 	Prices map[string]any
 
 	// ModelProfiles are the profiles of call.Tools, by their names.
@@ -226,8 +227,8 @@ type (
 	}
 )
 
-// profileOf describes the profile of a tool as if it were a field of a struct. Its tags have the
-// variables of its keys (spec §5.4). The profiles of the other tools inherit from the first.
+// profileOf describes the profile of a tool as if it were a field of a struct. Its tags name the
+// variables that set its keys (spec §5.4). The profiles of the other tools inherit from the first.
 func profileOf(tool call.Tool) reflect.StructField {
 	tags := fmt.Sprintf(`yaml:"%s" model:"%s" doc:"Profile of the tool %[1]s. `+
 		`Without model_profiles its effort is %[3]s and its verbosity %[4]s."`,
@@ -242,9 +243,9 @@ func profileOf(tool call.Tool) reflect.StructField {
 	}
 }
 
-// ignored are the keys of older versions, with the reason why they have no effect. They are
-// warnings, so that old files keep working.
-var ignored = map[string]string{
+// ignoredKeys are the keys of older versions, with the reason why they have no effect. Each gets a
+// warning and no error, so that old files keep working.
+var ignoredKeys = map[string]string{
 	"openai.model":                     "models are set in model_profiles",
 	"responses.json_mode":              "the output format is fixed",
 	"policy.search_triggers":           "the model decides when to search",
@@ -253,7 +254,8 @@ var ignored = map[string]string{
 	"server.transport":                 "flags choose the transport",
 }
 
-// UserLocation returns from where a tool searches. nil is not sent, an empty one is.
+// UserLocation returns the place from which a tool searches, or nil if no key sets it. Then no place
+// is sent to the API; an empty Location is sent.
 func (c *Config) UserLocation(tool string) *Location {
 	const section = "search.user_location"
 	for _, profile := range []string{"", profileKey(call.DefaultTool), profileKey(tool)} {
@@ -264,7 +266,8 @@ func (c *Config) UserLocation(tool string) *Location {
 	return nil
 }
 
-// PriceOf returns the price of a model: that of the longest beginning of its id, or nil.
+// PriceOf returns the price of a model, or nil if it has none. Of the beginnings of ids in Prices
+// that match model, the longest counts.
 func (c *Config) PriceOf(model string) *call.Price {
 	longest := ""
 	for name := range c.Prices {
@@ -294,7 +297,7 @@ func (c *Config) PriceOf(model string) *call.Price {
 	}
 }
 
-// Timeout returns the limit of one tools/call.
+// Timeout returns the time limit of a call.
 func (c *Config) Timeout() time.Duration {
 	const longest = 1 << 62 // 146 years
 	limit := c.Request.TimeoutMS * float64(time.Millisecond)
@@ -305,7 +308,7 @@ func (c *Config) Timeout() time.Duration {
 // Origin returns where the value of a key comes from: "default", the file and line
 // ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An inherited key of a profile
 // has the origin of the key of answer. It returns "" for unknown keys, for sections that the file
-// does not have, and for what no profile sets, because it comes from search or policy.
+// does not have, and for keys of profiles that get their values from search or policy.
 func (c *Config) Origin(key string) string {
 	return c.origins[key]
 }

@@ -28,7 +28,7 @@ func (l *loader) fromFile(given *string) error {
 		inHome = filepath.Join(l.home, ".config")
 	}
 	for _, folder := range []string{l.environ["APPDATA"], inHome} {
-		if folder != "" { // only Windows has APPDATA
+		if folder != "" { // APPDATA is set on Windows only
 			path := filepath.Join(folder, version.Name, "config.yaml")
 			l.DefaultFiles = append(l.DefaultFiles, path)
 		}
@@ -53,10 +53,10 @@ func (l *loader) fromFile(given *string) error {
 	return nil
 }
 
-// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
-// end; a symbolic link to a file is fine.
+// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no end.
+// It follows symbolic links.
 func ReadFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe may have taken its place
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would block the open
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func ReadFile(path string) ([]byte, error) {
 	}
 }
 
-// apply sets the keys of a file.
+// apply sets the keys of the YAML file with this content.
 func (l *loader) apply(data []byte) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
@@ -96,7 +96,7 @@ func (l *loader) apply(data []byte) {
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
 		m := yamlError().FindStringSubmatch(err.Error())
 		at := noBlank().FindIndex(data)
-		if at != nil { // the error names one of the next lines
+		if at != nil { // the likely cause; the error names one of the next lines
 			m[1] = strconv.Itoa(1 + bytes.Count(data[:at[0]], []byte("\n")))
 			m[2] = needsBlank
 		}
@@ -121,23 +121,24 @@ func (l *loader) apply(data []byte) {
 	l.Server.DebugFile = l.besideFile(l.Server.DebugFile)
 }
 
-// secretName matches keys that people expect for the API key.
+// secretName matches keys by which people try to set the API key.
 var secretName = text.Regexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
 
-// yamlError has the line, if there is one, and the message of an error such as
-// "yaml: line 3: found unexpected end of stream".
+// yamlError matches an error such as "yaml: line 3: found unexpected end of stream". Its submatches
+// are the line, if there is one, and the message.
 var yamlError = text.Regexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
 // noBlank matches the line of a key without a blank after its colon.
 var noBlank = text.Regexp(`(?m)^ *[a-z_]+:[^\s:/]`)
 
-// needsBlank is what to do about it.
+// needsBlank is the message about such a line.
 const needsBlank = "a blank follows the colon of a key"
 
-// yamlMessage shortens an error of package yaml. The line stays in it.
+// yamlMessage removes prefixes from an error of package yaml, but not the line.
 var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
 
-// besideFile returns a path of the file. A relative path is relative to the file.
+// besideFile returns a path that the YAML file names. A relative path is relative to the folder of
+// the file.
 func (l *loader) besideFile(path string) string {
 	path = l.expand(path)
 	if path == "" || filepath.IsAbs(path) {
@@ -152,7 +153,7 @@ func (l *loader) applySection(section string, mapping *yaml.Node) {
 	for pair := range slices.Chunk(mapping.Content, 2) {
 		name := pair[0].Value
 		if len(name) > maxShown {
-			name = long(name)
+			name = describeLong(name)
 		}
 		key := join(section, name)
 		source := fmt.Sprintf("%s:%d", l.File, pair[0].Line)
@@ -163,8 +164,8 @@ func (l *loader) applySection(section string, mapping *yaml.Node) {
 		switch {
 		case previous != "":
 			l.report(source, key, "already set in "+previous)
-		case ignored[key] != "":
-			l.warn(source, key, "ignored: "+ignored[key])
+		case ignoredKeys[key] != "":
+			l.warn(source, key, "ignored: "+ignoredKeys[key])
 		case !known || strings.Contains(name, "."):
 			l.report(source, key, l.unknownKey(section, name))
 		default:
@@ -181,7 +182,7 @@ func (l *loader) applyValue(f field, source string, value *yaml.Node) {
 	if value.ShortTag() == "!!null" {
 		return
 	}
-	if f.section() && value.Kind == yaml.MappingNode {
+	if f.isSection() && value.Kind == yaml.MappingNode {
 		l.origins[f.key] = source
 		l.applySection(f.key, value)
 		return
@@ -194,7 +195,7 @@ func (l *loader) applyValue(f field, source string, value *yaml.Node) {
 	l.accept(f.key, source)
 }
 
-// scalar is a value without quotes.
+// scalar returns the node of a value that is written without quotes.
 func scalar(s string) *yaml.Node {
 	return &yaml.Node{
 		Kind:  yaml.ScalarNode,
@@ -202,33 +203,33 @@ func scalar(s string) *yaml.Node {
 	}
 }
 
-// decode sets a key. It returns why the value cannot be that of the key, or "".
+// decode sets a key to a value. It returns why the key cannot have the value, or "".
 func decode(f field, value *yaml.Node) string {
 	var decoded any
 	err := value.Decode(&decoded)
-	if err != nil { // a key that occurs twice, or an alias without an end
+	if err != nil { // a key that occurs twice, or an alias of itself
 		return yamlMessage.Replace(err.Error())
 	}
 
 	err = value.Decode(f.value.Addr().Interface())
 	number, _ := decoded.(float64)
-	truncated := f.value.CanInt() && number != float64(int64(number)) // the decoder makes 1 of 1.5
+	truncated := f.value.CanInt() && number != float64(int64(number)) // 1.5 is decoded as 1
 	word, ok := decoded.(string)
 	switch {
 	case err == nil && decoded != nil && !truncated:
 		return ""
 	case ok && value.Style != 0 && decode(f, scalar(word)) == "":
 		return notAllowed(f, decoded) + "; write it without quotes"
-	case f.section() && strings.Contains(word, ":"):
+	case f.isSection() && strings.Contains(word, ":"):
 		return notAllowed(f, decoded) + "; " + needsBlank
 	}
 	return notAllowed(f, decoded)
 }
 
-// unknownKey says what to write in place of a key that does not exist: the nearest one, of the same
-// section first.
+// unknownKey returns the problem of a key that does not exist, with the nearest existing key, if
+// there is one. Keys of the same section come first.
 func (l *loader) unknownKey(section, name string) string {
-	if len(l.problems) >= maxProblems { // this one is only counted
+	if len(l.problems) >= maxProblems { // this problem is only counted
 		return ""
 	}
 	if secretName().MatchString(name) {
@@ -237,7 +238,7 @@ func (l *loader) unknownKey(section, name string) string {
 	}
 	var inSection, all []string
 	for _, f := range l.fields {
-		if f.from == "" { // search.context_size is nearer than that of a profile
+		if f.from == "" { // suggests search.context_size, not the same key of a profile
 			all = append(all, f.key)
 		}
 		if f.key == join(section, f.Tag.Get("yaml")) {

@@ -90,9 +90,9 @@ func TestSchema(t *testing.T) {
 		}
 	}
 
-	for _, key := range slices.Sorted(maps.Keys(ignored)) {
+	for _, key := range slices.Sorted(maps.Keys(ignoredKeys)) {
 		set(key, map[string]any{
-			"description": "Ignored: " + ignored[key] + ".",
+			"description": "Ignored: " + ignoredKeys[key] + ".",
 			"deprecated":  true,
 		})
 	}
@@ -130,7 +130,7 @@ func describe(f field) map[string]any {
 		booleans := strings.NewReplacer(`"true"`, "true", `"false"`, "false")
 		description["enum"] = json.RawMessage(booleans.Replace(list))
 	}
-	if f.section() {
+	if f.isSection() {
 		description["additionalProperties"] = false
 		return description
 	}
@@ -152,13 +152,13 @@ func describe(f field) map[string]any {
 	case "prices":
 		number := map[string]any{"type": "number", "minimum": 0, "maximum": 1e6}
 		numbers := map[string]any{}
-		for _, name := range paid {
+		for _, name := range priceNames {
 			numbers[name] = number
 		}
 		description["additionalProperties"] = map[string]any{
 			"type":                 "object",
 			"properties":           numbers,
-			"required":             paid[:2],
+			"required":             priceNames[:2],
 			"additionalProperties": false,
 		}
 	case "hosts":
@@ -196,7 +196,7 @@ func TestReference(t *testing.T) {
 			if !repeats {
 				tables["keys"] += fmt.Sprintf("| `%s` | as `search` | %s |\n", f.key, f.Tag.Get("doc"))
 			}
-		case f.section():
+		case f.isSection():
 			section = f.key
 			title := fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
 			tables["keys"] = strings.TrimSuffix(tables["keys"], head) + title + head
@@ -207,8 +207,8 @@ func TestReference(t *testing.T) {
 		}
 	}
 
-	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		tables["ignored"] += fmt.Sprintf("| `%s` | %s |\n", key, ignored[key])
+	for _, key := range slices.Sorted(maps.Keys(ignoredKeys)) {
+		tables["ignored"] += fmt.Sprintf("| `%s` | %s |\n", key, ignoredKeys[key])
 	}
 
 	want := read(t, referenceFile)

@@ -18,17 +18,18 @@ import (
 type field struct {
 	reflect.StructField
 	key      string // policy.max_citations
-	variable string // that sets the key alone, or ""
-	initial  string // the default in YAML, or ""
-	from     string // where it comes from if no profile sets it, or ""
+	variable string // variable that sets only this key, or ""
+	initial  string // default in YAML, or ""
+	from     string // key whose value it gets if no profile sets it, or ""
 	value    reflect.Value
 }
 
-func (f field) section() bool {
+// isSection reports whether the key has keys below it.
+func (f field) isSection() bool {
 	return f.Type.Kind() == reflect.Struct || f.Type == reflect.TypeFor[ModelProfiles]()
 }
 
-// appendFields adds the keys of a section in the order of the structs, sections before their
+// appendFields appends the keys below a section in the order of the structs, sections before their
 // members.
 func appendFields(list []field, section field) []field {
 	add := func(member reflect.StructField, value reflect.Value) {
@@ -52,7 +53,7 @@ func appendFields(list []field, section field) []field {
 			f.variable, f.initial = "", ""
 		}
 		list = append(list, f)
-		if f.section() {
+		if f.isSection() {
 			list = appendFields(list, f)
 		}
 	}
@@ -65,10 +66,10 @@ func appendFields(list []field, section field) []field {
 		return list
 	}
 	for member, value := range section.value.Fields() {
-		if member.Anonymous && value.Kind() == reflect.Struct { // its members are the section's
-			part := section
-			part.value = value
-			list = appendFields(list, part)
+		if member.Anonymous && value.Kind() == reflect.Struct { // its members belong to the section
+			embedded := section
+			embedded.value = value
+			list = appendFields(list, embedded)
 		}
 		add(member, value)
 	}
@@ -83,8 +84,8 @@ func join(section, name string) string {
 	return strings.TrimPrefix(section+"."+name, ".")
 }
 
-// effective returns the value of a key as the file would have it, without what is secret in it. A
-// string that is not set is nil.
+// effective returns the value of a key as the file would have it, without secrets. For an empty
+// string it is nil.
 func effective(f field) any {
 	s, ok := reflect.TypeAssert[string](f.value)
 	switch {
@@ -100,7 +101,7 @@ func effective(f field) any {
 	return s
 }
 
-// BareURL returns a URL that Load has checked, without user, password and query.
+// BareURL returns a URL without user, password and query. Load has checked the URL.
 func BareURL(s string) string {
 	u, _ := url.Parse(s)
 	bare := url.URL{
@@ -112,10 +113,10 @@ func BareURL(s string) string {
 	return bare.String()
 }
 
-// Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
-// and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
-// shows only whether they are set. The store of the quotas, unless it is nil, comes after these,
-// and then a list of the warnings that are not empty.
+// Show returns the output of --show-config (spec §5.5), as indented JSON with a line feed: version,
+// sources, the origin of each key and the effective values. Of the API key and the headers it shows
+// only whether they are set. Then come the store of the quotas, unless it is nil, and the warnings
+// that are not empty.
 func (c *Config) Show(version string, store any, warnings ...string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
@@ -132,7 +133,7 @@ func (c *Config) Show(version string, store any, warnings ...string) []byte {
 	set("origins", c.origins)
 
 	for _, f := range c.fields {
-		if !f.section() && c.origins[f.key] != "" {
+		if !f.isSection() && c.origins[f.key] != "" {
 			set("effective."+f.key, effective(f))
 		}
 	}

@@ -21,24 +21,24 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Flags are those of the command line. A nil flag is not given.
+// Flags are the flags of the command line that set keys. A nil flag is not given.
 type Flags struct {
 	Config *string // --config: path of the YAML file
 	Model  *string // --model: model of a profile
-	Tool   string  // whose profile --model is of; "" is call.DefaultTool
+	Tool   string  // tool whose profile --model changes; "" is call.DefaultTool
 	Debug  *string // --debug: "true" or a path
 }
 
-// Load layers defaults, YAML, environment (NAME=value) and flags and checks the result. It reads
-// the YAML file and that of the key. The warnings are one line each.
+// Load applies the layers, defaults, YAML, environment (NAME=value) and flags, and checks the
+// result. It reads the YAML file and the file of the key. The warnings are one line each.
 //
 // The error has a line for every problem, with source, key, value and what is allowed:
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //
-// After maxProblems of them it says how many more there are.
-// It is an fs.ErrNotExist if the file of --config does not exist. Warnings and errors contain no
-// secrets. With an error the Config is not complete.
+// After maxProblems lines it has the number of further problems. It is an fs.ErrNotExist if the file
+// of --config does not exist. Warnings and errors contain no secrets. With an error the Config is
+// not complete.
 func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
 	l := newLoader(environ)
 	err = l.fromFile(flags.Config)
@@ -56,7 +56,7 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	redactor := redact.New(l.Secrets...)
 	errs := []error{err}
 	more := len(l.problems) - maxProblems
-	if more > 0 { // only a file has as many
+	if more > 0 { // only a file can have as many problems
 		rest := fmt.Sprintf("%s: and %d more problems", l.File, more)
 		l.problems = append(l.problems[:maxProblems], rest)
 	}
@@ -72,16 +72,15 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 // maxProblems is how many problems an error lists.
 const maxProblems = 30
 
-// baseURL is the key of the server that gets the questions and the key.
+// baseURL is the key for the URL of the server that gets the questions and the API key.
 const baseURL = "openai.base_url"
 
-// loader is the state of one Load. The Config has the values of the layers so far, and the origins
-// that Config.Origin returns.
+// loader is the state of one Load. Its Config has the values and origins of the layers so far.
 type loader struct {
 	*Config
 	environ  map[string]string // values of variables by name, without blanks around them
 	home     string            // the home directory, or ""
-	byKey    map[string]field  // keys and sections
+	byKey    map[string]field  // all keys, sections included
 	problems []string
 	warnings []string
 }
@@ -116,24 +115,24 @@ func newLoader(environ []string) *loader {
 	l.fields = appendFields(make([]field, 0, 128), root)
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		if f.initial != "" { // most keys have none, and a parser each would delay the start
-			_ = yaml.Unmarshal([]byte(f.initial), f.value.Addr().Interface()) // it is valid
+		if f.initial != "" { // a parser for each of the other keys would delay the start
+			_ = yaml.Unmarshal([]byte(f.initial), f.value.Addr().Interface()) // f.initial is valid
 		}
-		if !f.section() && f.from == "" {
+		if !f.isSection() && f.from == "" {
 			l.origins[f.key] = "default"
 		}
 	}
 	return l
 }
 
-// accept records where the new value of a key comes from, and checks the value. A word may have
-// capitals.
+// accept records where the new value of a key comes from, and checks the value. A word of the tag
+// enum may be written with capitals.
 func (l *loader) accept(key, source string) {
 	l.origins[key] = source
 	f := l.byKey[key]
 	if f.Tag.Get("enum") != "" {
 		lower := strings.ToLower(f.value.String())
-		if isAllowed(f.Tag, lower) { // else the value is shown as it is
+		if isAllowed(f.Tag, lower) { // else the problem shows the value as it is written
 			f.value.SetString(lower)
 		}
 	}
@@ -143,19 +142,19 @@ func (l *loader) accept(key, source string) {
 	}
 }
 
-// report adds a problem: its source, its key if it has one, and what is wrong.
+// report adds a problem. parts are its source, its key if it has one, and what is wrong.
 func (l *loader) report(parts ...string) {
 	l.problems = append(l.problems, strings.Join(parts, ": "))
 }
 
-// warn adds a warning in the form of a problem.
+// warn adds a warning, whose parts are those of report.
 func (l *loader) warn(parts ...string) {
 	l.warnings = append(l.warnings, strings.Join(parts, ": "))
 }
 
-// lookup returns the value of a variable. If it is set, it counts as used. A reference that the
-// client has not replaced counts as not set, except for the URL: the questions would go to another
-// server.
+// lookup returns the value of a variable, or "". If the variable is set, it counts as used. A
+// reference that the client has not replaced counts as not set, with a warning. For the base URL it
+// is an error instead: with the default URL the questions would go to another server.
 func (l *loader) lookup(name string) string {
 	value := l.environ[name]
 	if value != "" && name != l.byKey[baseURL].variable && unreplaced().MatchString(value) {
@@ -169,31 +168,31 @@ func (l *loader) lookup(name string) string {
 	return value
 }
 
-// fromEnv applies the variables. Package env sets the keys with a tag env. An error of env names
-// only the Go field, so no two fields that are not strings have the same name. The profiles share
-// their fields: their keys are strings and are set here. DEBUG may set two keys, MCP_LINE_MODE sets
-// none.
+// fromEnv applies the variables. Package env sets the keys with a tag env. Its errors name only the
+// Go field, so no two such fields that are not strings may have the same name. The keys of profiles
+// have no such tag, because the profiles share their struct: they are strings, and are set here.
+// DEBUG may set two keys, and MCP_LINE_MODE sets none.
 func (l *loader) fromEnv() {
 	before := l.OpenAI.BaseURL
 	for _, f := range l.fields {
-		l.lookup(f.variable) // package env is not to see references
+		l.lookup(f.variable) // removes references before package env reads the values
 	}
 	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
 	all, _ := errors.AsType[env.AggregateError](err)
-	bad := map[string]bool{} // by the name of the Go field
+	failed := map[string]bool{} // by the name of the Go field
 	for _, err := range all.Errors {
 		e, _ := errors.AsType[env.ParseError](err)
-		bad[e.Name] = true
+		failed[e.Name] = true
 	}
 
 	for _, f := range l.fields {
 		value := l.lookup(f.variable)
 		switch {
 		case value == "":
-		case f.key == baseURL && value == before: // some clients pass on what they have
+		case f.key == baseURL && value == before: // nothing changes: no warning
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
-		case bad[f.Name] && !l.setWhole(f, value):
+		case failed[f.Name] && !l.setWhole(f, value):
 			l.report(f.variable, f.key, notAllowed(f, value))
 		default:
 			if f.Tag.Get("env") == "" {
@@ -209,8 +208,8 @@ func (l *loader) fromEnv() {
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
 }
 
-// setWhole sets an integer to a whole number that is written as 3.0, and reports whether value is
-// one.
+// setWhole sets an integer key to a whole number that is written like 3.0, and reports whether value
+// is such a number.
 func (l *loader) setWhole(f field, value string) bool {
 	return f.value.CanInt() && decode(f, scalar(value)) == ""
 }
@@ -255,9 +254,10 @@ func (l *loader) debug(source, value string) {
 // logPath matches the path of a log file.
 var logPath = text.Regexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
-// inherit completes the profiles key by key (spec §3.0): that of answer from policy and search, and
-// then the others from answer. Without model_profiles in the file the effort and the verbosity of
-// the others are those of the tools, unless a variable sets those of answer.
+// inherit completes the profiles key by key (spec §3.0): the profile of answer from policy and
+// search, and then the other profiles from that of answer. Without model_profiles in the file, the
+// other profiles have the effort and the verbosity of their tools, unless a variable sets that of
+// answer.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for _, tool := range call.Tools {
@@ -268,7 +268,7 @@ func (l *loader) inherit() {
 		prefix := profileKey(tool.Name) + "."
 		for _, f := range l.fields {
 			name, ofTool := strings.CutPrefix(f.key, prefix)
-			if !ofTool || f.section() {
+			if !ofTool || f.isSection() {
 				continue
 			}
 			parent := l.byKey[join(profileKey(call.DefaultTool), name)]
@@ -278,14 +278,14 @@ func (l *loader) inherit() {
 
 			origin := l.origins[f.key]
 			switch {
-			case parent.key == "": // of the profile answer, and not of search or policy
+			case parent.key == "": // a key of the profile answer that is not in search or policy
 			case origin != "" && origin != "default":
 				l.mergeKey(f, parent)
 			case builtin[name] != "" && l.origins[parent.key] == "default" && !inFile:
 				f.value.SetString(builtin[name])
 			default:
 				f.value.Set(parent.value)
-				// What comes from search or policy keeps no origin: UserLocation asks for it.
+				// A value from search or policy gets no origin, which UserLocation relies on.
 				if parent.key != f.from && l.origins[parent.key] != "" {
 					l.origins[f.key] = l.origins[parent.key]
 				}
@@ -293,15 +293,16 @@ func (l *loader) inherit() {
 		}
 	}
 	for _, f := range l.fields {
-		if !f.section() && l.origins[f.key] != "" {
+		if !f.isSection() && l.origins[f.key] != "" {
 			l.Keys = append(l.Keys, f.key)
 		}
 	}
 }
 
-// mergeKey merges the value of a key that a profile sets with the one that it would inherit.
-func (l *loader) mergeKey(f, from field) {
-	switch inherited := from.value.Interface().(type) {
+// mergeKey merges the value that a profile sets for a key with the value that it would inherit from
+// parent.
+func (l *loader) mergeKey(f, parent field) {
+	switch inherited := parent.value.Interface().(type) {
 	case map[string]any:
 		own, _ := reflect.TypeAssert[map[string]any](f.value)
 		f.value.Set(reflect.ValueOf(l.merged(f.key, l.origins[f.key], inherited, own)))
@@ -312,26 +313,26 @@ func (l *loader) mergeKey(f, from field) {
 		switch {
 		case f.Tag.Get("profile") == "adds":
 			f.value.Set(reflect.AppendSlice(reflect.ValueOf(slices.Clone(inherited)), f.value))
-		case lifts: // enforce_domains stands before it
+		case lifts: // enforce_domains is merged before, as it stands before domains
 			l.report(l.origins[f.key], f.key, emptyList)
 		}
 	case bool:
 		if f.Tag.Get("profile") == "stays" && inherited && !f.value.Bool() {
 			f.value.SetBool(true)
-			where := from.key
-			if l.origins[where] == "" { // no profile sets it
-				where = f.from
+			source := parent.key
+			if l.origins[source] == "" { // no profile sets it
+				source = f.from
 			}
-			l.warn(l.origins[f.key], f.key, "ignored: "+where+" is true")
+			l.warn(l.origins[f.key], f.key, "ignored: "+source+" is true")
 		}
 	}
 }
 
-// emptyList is a problem of a list that an empty one would lift.
+// emptyList is the problem of an empty list that would lift the restriction of an inherited list.
 const emptyList = "an empty list cannot replace the one that it inherits"
 
-// merged returns inherited with the members of own. A profile does not lift what a mapping that it
-// inherits forbids: blocked domains add up, and allowed ones are among the inherited ones.
+// merged returns the mapping inherited with the members of own. A profile cannot lift a restriction
+// that it inherits: blocked domains add up, and allowed domains must be among the inherited ones.
 func (l *loader) merged(key, source string, inherited, own map[string]any) map[string]any {
 	all := map[string]any{}
 	maps.Copy(all, inherited)
@@ -344,7 +345,7 @@ func (l *loader) merged(key, source string, inherited, own map[string]any) map[s
 		key := join(key, name)
 
 		switch {
-		case value == nil && all[name] != nil: // as a null elsewhere in the file
+		case value == nil && all[name] != nil: // null counts as absent, as elsewhere in the file
 		case wasMapping && isMapping:
 			all[name] = l.merged(key, source, before, mapping)
 		case wasMapping:
@@ -363,9 +364,9 @@ func (l *loader) merged(key, source string, inherited, own map[string]any) map[s
 	return all
 }
 
-// checkWithin checks that domains are among those that are allowed, or below one of them.
+// checkWithin checks that each of domains is one of the allowed domains, or below one of them.
 func (l *loader) checkWithin(key, source string, allowed, domains []any) {
-	if len(domains) == 0 { // which would allow all
+	if len(domains) == 0 { // would allow all domains
 		l.report(source, key, emptyList)
 	}
 	for _, domain := range domains {
@@ -377,12 +378,13 @@ func (l *loader) checkWithin(key, source string, allowed, domains []any) {
 	}
 }
 
-// warnAlike warns of tools that do the same: often a file sets one key of a profile, and the others
-// come from answer. A tool that the file leaves out, such as one of a later version, is meant to.
+// warnAlike warns of tools with the same settings. Often that is a mistake: the file sets one key of
+// a profile, and the other keys come from answer. There is no warning for a tool that the file
+// leaves out, such as a tool of a later version.
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
 	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
-	first := map[string]string{} // the tool, by settings
+	first := map[string]string{} // the first tool with these settings
 	for _, tool := range call.Tools {
 		leftOut := tool.Name != call.DefaultTool && l.origins[key+"."+tool.Name] == ""
 		if leftOut && l.origins[key] != "" {
@@ -401,7 +403,7 @@ func (l *loader) warnAlike() {
 	}
 }
 
-// checkTogether checks the keys that depend on each other.
+// checkTogether checks keys that depend on each other.
 func (l *loader) checkTogether() {
 	const source = "policy.system.source"
 	const path = "policy.system.path"
@@ -421,8 +423,8 @@ func (l *loader) checkTogether() {
 	}
 }
 
-// location returns the time zone of policy.timezone. That of the machine has its IANA name, if that
-// is known: TZ or the link of /etc/localtime tells it.
+// location returns the time zone for the value of policy.timezone. For local it is that of the
+// machine, by its IANA name if TZ or the link of /etc/localtime tells it.
 func location(name string) *time.Location {
 	if name == "local" {
 		name = time.Local.String()
@@ -433,11 +435,12 @@ func location(name string) *time.Location {
 		name = cmp.Or(name, "Local")
 	}
 
-	zone, _ := time.LoadLocation(name) // check has refused other names
+	zone, _ := time.LoadLocation(name) // check has reported a name that is not valid
 	return cmp.Or(zone, time.Local)
 }
 
-// expand replaces a leading ~/ by the home directory: clients start the server without a shell.
+// expand replaces a leading ~/ by the home directory, as a shell would: clients start the server
+// without a shell.
 func (l *loader) expand(path string) string {
 	rest, inHome := strings.CutPrefix(filepath.ToSlash(path), "~/")
 	if !inHome || l.home == "" {

@@ -22,56 +22,57 @@ var (
 	headerName    = text.Regexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
 	headerLiteral = text.Regexp(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
 
-	// headerReference has the scheme, such as "Bearer ", and the name of the variable.
+	// headerReference matches the value of a header that refers to a variable. Its submatches are
+	// the scheme, such as "Bearer ", and the name of the variable.
 	headerReference = text.Regexp(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than
-	// key.
-	credential = text.Regexp(`(?i)^((proxy-)?authorization|cookie)$|` +
+	// credentialHeader matches names of headers with a credential. It does not match
+	// x-portkey-provider, where key is only a part of a word.
+	credentialHeader = text.Regexp(`(?i)^((proxy-)?authorization|cookie)$|` +
 		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
 
 	// keyForm matches a key: it has no white space and only ASCII characters.
 	keyForm = text.Regexp(`^[!-~]+$`)
 
-	// serverLine matches what API.Server returns.
+	// serverLine matches a value of API.Server.
 	serverLine = text.Regexp(`^https?://[^\s/]+$`)
 
 	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or
-	// %NAME%. A client that does not know its form passes it on as it is.
+	// %NAME%. A client that does not know the form of a reference passes it on as it is.
 	unreplaced = text.Regexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
 
-	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
-	// and the last @. The URL may lack a scheme, and need not be valid.
+	// userInfo matches a URL with a user, from the scheme to the last @. Its submatch is the
+	// password or, without one, the user. The URL may lack a scheme, and need not be valid.
 	userInfo = text.Regexp(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
 
 	// secretParameter matches names of query parameters.
 	secretParameter = text.Regexp(`(?i)^sig(nature)?$|token|secret|key|password`)
 )
 
-// minSecret is the length of the shortest value, in bytes, that is a secret wherever it is used. A
-// shorter one may be an ordinary word, such as the name of a provider.
+// minSecret is the length, in bytes, from which any value of a header that comes from a variable is
+// taken for a secret. A shorter value may be an ordinary word, such as the name of a provider.
 const minSecret = 8
 
-// setThere is what to do about a variable without a value.
+// setThere ends a warning about a variable without a value: what to do.
 const setThere = "; set it where the client starts the server"
 
-// maxKey is the length of the longest key, in bytes. The header of a request has room for it.
+// maxKey is the length of the longest API key, in bytes, for which the header of a request has room.
 const maxKey = 1000
 
-// checkHeaders returns what is wrong with openai.headers, a line for each header. An empty value
-// is a header that is not sent.
+// checkHeaders returns what is wrong with openai.headers, a line for each header. A header with an
+// empty value is valid, and is not sent.
 func checkHeaders(headers map[string]string) (problems []string) {
 	const reference = " is not ${NAME} or Bearer ${NAME}" +
 		" (the variable holds the secret, this file does not)"
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
-		literal := !credential().MatchString(name) && headerLiteral().MatchString(value)
-		refers := headerReference().MatchString(value)
+		isLiteral := !credentialHeader().MatchString(name) && headerLiteral().MatchString(value)
+		isReference := headerReference().MatchString(value)
 
 		switch {
 		case !headerName().MatchString(name):
 			problems = append(problems, redact.Redacted+" is not the name of a header")
-		case value != "" && !literal && !refers:
+		case value != "" && !isLiteral && !isReference:
 			problems = append(problems, "the value of "+name+reference)
 		}
 	}
@@ -109,7 +110,8 @@ func (l *loader) resolveSecrets() {
 }
 
 // resolveKey looks up the API key: in its variable, in the file that a variable names, or in the
-// file that login writes. A file without a key is no error: the server starts, and reads it again.
+// file that login writes. A file without a key is no problem of the configuration (KeyErr): the
+// server starts, and reads the file again.
 func (l *loader) resolveKey() {
 	l.KeyEnv = l.OpenAI.APIKeyEnv
 	if len(l.DefaultFiles) > 0 {
@@ -135,23 +137,23 @@ func (l *loader) resolveKey() {
 	}
 
 	u, err := url.Parse(l.OpenAI.BaseURL)
-	remote := err == nil && !text.IsLoopback(u.Hostname()) &&
+	isRemote := err == nil && !text.IsLoopback(u.Hostname()) &&
 		l.origins[baseURL] == l.byKey[baseURL].variable
 	if l.KeyStored() && l.APIKey != "" && l.KeyServer == "" {
-		if remote {
+		if isRemote {
 			l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
 		}
 		l.warn("the key in " + l.KeyFile + " names no server that it is for: log in again")
 	}
-	stored, _ := l.ReadKey(l.StoredKey) // it is not in use if it cannot be read
+	stored, _ := l.ReadKey(l.StoredKey) // a key that cannot be read is not hidden
 	l.Hides = len(stored) > 0 && string(stored) != l.APIKey
 	if l.Hides {
 		l.warn(l.KeyEnv, "it hides the key that login has stored; unset it to use that one")
 	}
 }
 
-// Secret looks up a secret. It returns the value of its variable, or the path that the variable
-// NAME_FILE has. It is an error if both are set.
+// Secret looks up a secret. It returns the value of the variable name, or the path that the variable
+// name with _FILE contains. It is an error if both are set.
 func Secret(lookup func(string) string, name string) (value, path string, err error) {
 	value = lookup(name)
 	path = lookup(name + "_FILE")
@@ -161,7 +163,8 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 	return value, path, err
 }
 
-// warnExposed warns if other users can read the stored key. Windows has no modes.
+// warnExposed warns if other users can read the stored key. On Windows it does not: files have no
+// modes there.
 func (l *loader) warnExposed() {
 	info, err := os.Stat(l.KeyFile)
 	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
@@ -175,16 +178,16 @@ func (c *Config) KeyStored() bool {
 	return c.KeyFile != "" && c.KeyFile == c.StoredKey
 }
 
-// ReadKey returns the API key in a file, without the white space and the byte order mark around it.
-// It returns no key if login has not written the file, and an error if the key is for another
-// server than openai.base_url.
+// ReadKey returns the API key in a file, without white space and byte order mark around it. It
+// returns no key and no error if login has not written its file (StoredKey), and an error if the key
+// is for another server than openai.base_url.
 func (c *Config) ReadKey(path string) ([]byte, error) {
 	key, _, err := c.readKey(path)
 	return key, err
 }
 
-// readKey is ReadKey. It also returns the server that the key is for, which login writes into a
-// second line, or "".
+// readKey is ReadKey, and also returns the server that the key is for: login writes it into the
+// second line. It is "" if the file has no such line.
 func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	data, err := ReadFile(path)
 	if path == c.StoredKey && errors.Is(err, fs.ErrNotExist) {
@@ -211,8 +214,8 @@ func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	return key, server, nil
 }
 
-// Server is the part of base_url that a stored key belongs to: scheme, host, and the port unless it
-// is that of the scheme.
+// Server returns the part of base_url that a stored key is for: the scheme, the host, and the port
+// unless it is the default of the scheme.
 func (a API) Server() string {
 	u, err := url.Parse(a.BaseURL)
 	if err != nil {
@@ -225,7 +228,8 @@ func (a API) Server() string {
 }
 
 // resolveHeader returns the value of a header that refers to a variable, or "" if neither the
-// variable nor its file is set. A header with a credential replaces the API key, even then.
+// variable nor its file is set. The headers Authorization and api-key replace the API key, even
+// without a value.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
 	value, path, err := Secret(l.lookup, variable)
 	if path != "" && err == nil {
@@ -246,8 +250,8 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.APIKey = ""
 	}
 
-	sensitive := scheme != "" || credential().MatchString(name)
-	if sensitive || len(value) >= minSecret {
+	isSecret := scheme != "" || credentialHeader().MatchString(name)
+	if isSecret || len(value) >= minSecret {
 		l.Secrets = append(l.Secrets, value)
 	}
 	if value != "" {
@@ -260,9 +264,9 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	return ""
 }
 
-// urlSecrets returns the password of a URL, or the user if there is none, and the query values
-// that are secrets by name. It also finds them in a URL that cannot be parsed, which package
-// net/http repeats in its error.
+// urlSecrets returns the password of a URL, or the user if there is no password, and the values of
+// query parameters whose names mean a secret. It also finds them in a URL that cannot be parsed:
+// errors of package net/http repeat such a URL.
 func urlSecrets(raw string) (list []string) {
 	m := userInfo().FindStringSubmatch(raw)
 	if m != nil {

@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// Store writes a file that only the user can read, in place of an older one, which stays until the
-// new one is complete.
+// Store writes a file that only its owner can read. An older file at path stays until the new file
+// is complete.
 func Store(path, data string) error {
 	folder := filepath.Dir(path)
 	err := os.MkdirAll(folder, 0o700)
@@ -31,8 +31,8 @@ func Store(path, data string) error {
 	return err
 }
 
-// OpenFolder returns a warning if other users can write to the folder of a stored file, and so
-// replace the file. Windows has no modes.
+// OpenFolder returns a warning if other users can write to the folder of a stored file, and so could
+// replace the file, or "". On Windows it is "", as folders have no modes there.
 func OpenFolder(path string) string {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
