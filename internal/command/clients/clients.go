@@ -1,11 +1,11 @@
-// Package clients lists the MCP clients that setup prints a configuration for: the file each one
-// reads, the form of an entry, how it passes a secret on without writing it down, and its own
-// command or link that adds a server.
+// Package clients knows the MCP clients for which setup prints a configuration: the file that each
+// client reads, the form of its entry for a server, how it passes a secret on without storing it,
+// and its own command or link that adds a server.
 //
-//	clients.yaml  the clients
-//	clients.go    a client, and how it is found
-//	server.go     how a server is started or reached
-//	entry.go      a client and a server as a file, a command, a link and notes
+//	clients.yaml  the table of the clients
+//	clients.go    Client, and how a client is found
+//	server.go     Server: how a client starts or reaches the server
+//	entry.go      the file, command, link and notes for a client and a server
 package clients
 
 import (
@@ -17,36 +17,36 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Client is an MCP client, as clients.yaml has it. Its templates contain words such as $PROGRAM,
-// which stand for values of a Server; $$ is a dollar sign.
+// Client is a row of clients.yaml, an MCP client. Its templates contain words such as $PROGRAM,
+// which Client.fill replaces by values of a Server; $$ is a dollar sign.
 type Client struct {
-	ID     string // the argument of setup, such as claude-code
+	ID     string // argument of setup, such as claude-code
 	Name   string // such as Claude Code
 	NoHTTP string `yaml:"no_http"` // why the client has no entry for a server over HTTP, or ""
 
 	Alias     string            // another name that users type, or ""
-	Path      string            // of the file
-	Paths     map[string]string // of the file, by GOOS, where it is not Path
+	Path      string            // path of the client's file
+	Paths     map[string]string // paths of the file on systems (GOOS) where it is not Path
 	Place     string            // where a user enters the snippet if the client has no file, or ""
 	Reference string            // how an entry refers to a variable; %s stands for its name
 
-	Content string // template of a JSON file, with $ENTRY in it; "": the entry is the whole file
+	Content string // template of a JSON file that contains $ENTRY; "": the entry is the whole file
 	Local   string // template of an entry that starts a program; "": the client starts none
-	Env     string // template of the part of Local that passes variables on; "": env
+	Env     string // template of the part of Local that passes variables on; "": envPart
 	Remote  string // template of an entry for a server over HTTP
 	Auth    string // template of the part of Remote that sends a token
 
 	Sets map[string]string // variables with fixed values, such as ANSWER_WITHIN_MS
 
-	// Info is the name that the client says in clientInfo. A server on stdio then has what Sets
-	// says, also without these variables. "": it is not known, or nothing is needed.
+	// Info is the name that the client sends in clientInfo. A server on stdio then applies Sets even
+	// if its entry does not set these variables. It is "" if the name is not known or not needed.
 	Info string
 
 	Add       string // template of the client's own command for Local, or ""
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
 	Omits     string // what Add leaves out of the entry, or ""
 	Install   string // template of a URL that adds the server when it is opened, or ""
-	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": as usual
+	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": see SignIn
 	Check     string // how a user sees that the client has the tools; "": in its list of servers
 	Hints     []note // what a user has to know; templates
 }
@@ -57,17 +57,17 @@ var table []byte
 // All returns the clients in the order of the documentation.
 func All() []Client { return load().Clients }
 
-// load reads the table, which a test reads too.
+// load parses clients.yaml.
 func load() (file struct {
 	Clients []Client
-	Server  []note // hints of the ways to the server
+	Server  []note // hints about the ways to the server (Server.Via)
 }) {
 	_ = yaml.Unmarshal(table, &file)
 	return file
 }
 
-// Needs returns the Sets of the client that says this name in clientInfo, or nil. Reading the table
-// takes some milliseconds of the start, so that is done only if it has the name.
+// Needs returns the Sets of the client with this name in clientInfo, or nil. It parses the table,
+// which would delay the start of the server by milliseconds, only if the table contains the name.
 func Needs(name string) map[string]string {
 	if !bytes.Contains(table, []byte("\n  info: "+name+"\n")) {
 		return nil
@@ -80,11 +80,11 @@ func Needs(name string) map[string]string {
 	return nil
 }
 
-// Web reports whether the client is a website. It starts no program, and connects to servers from
+// Web reports whether the client is a website: it starts no program, and connects to servers from
 // the internet.
 func (c Client) Web() bool { return c.Local == "" }
 
-// Find looks a client up by id, name or alias. Case makes no difference.
+// Find looks up a client by id, name or alias, ignoring case.
 func Find(s string) (Client, bool) {
 	matches := func(name string) bool {
 		return s != "" && strings.EqualFold(s, name)
@@ -97,7 +97,7 @@ func Find(s string) (Client, bool) {
 	return Client{}, false
 }
 
-// Where says where the snippet belongs on a GOOS.
+// Where returns a sentence about where the snippet belongs on a system (GOOS).
 func (c Client) Where(goos string) string {
 	if c.Place != "" {
 		return "Enter this in " + c.Place + "."
@@ -105,7 +105,7 @@ func (c Client) Where(goos string) string {
 	return "Add this to " + c.File(goos) + ", beside any entries that are there."
 }
 
-// SignIn says how a user signs in to a server with OAuth.
+// SignIn returns how a user signs in to a server with OAuth.
 func (c Client) SignIn() string {
 	const usual = "the client opens the page when it connects; if not, look for a button in its " +
 		"list of MCP servers"
@@ -115,12 +115,12 @@ func (c Client) SignIn() string {
 // FirstQuestion makes the agent of any client use the server.
 const FirstQuestion = "Use " + name + ": what changed in the latest release of Go?"
 
-// Checks says how a user sees that the client has the tools.
+// Checks returns how a user sees that the client has the tools.
 func (c Client) Checks() string {
 	return c.fill(cmp.Or(c.Check, "$NAME is in the list of MCP servers of $CLIENT"), Server{})
 }
 
-// File returns the path of the client's file on a GOOS, or the place of the snippet.
+// File returns the path of the client's file on a system (GOOS), or Place for a client without one.
 func (c Client) File(goos string) string {
 	return cmp.Or(c.Place, c.Paths[goos], c.Path)
 }

@@ -188,7 +188,7 @@ func checkCommand(t *testing.T, c Client, s Server) {
 
 	want := s.choose(s.command(c)[0], s.URL)
 	if c.ID == "vscode" {
-		want = c.named(s)
+		want = c.namedEntry(s)
 	}
 
 	got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
@@ -209,7 +209,7 @@ func TestCommandPrompt(t *testing.T) {
 		if strings.ContainsAny(command, "&|^%<>") {
 			t.Errorf("command = %s", command)
 		}
-		compare.Equal(t, "words", windowsWords(command), "code --add-mcp "+vscode.named(s))
+		compare.Equal(t, "words", windowsWords(command), "code --add-mcp "+vscode.namedEntry(s))
 	}
 }
 
@@ -246,7 +246,7 @@ func TestLink(t *testing.T) {
 	named, _ := url.PathUnescape(query) // decodeURIComponent: a + is a +
 
 	got := []string{string(entry), named}
-	want := []string{cursor.entry(s), vscode.named(s)}
+	want := []string{cursor.entry(s), vscode.namedEntry(s)}
 	compare.Equal(t, "Cursor and VS Code read", got, want)
 }
 

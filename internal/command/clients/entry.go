@@ -15,16 +15,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Parts of an entry, as templates.
+// Templates of parts of an entry.
 const (
-	env   = `, "env": $VALUES` // the usual one that passes variables on
-	shell = `, "env": $SETS`   // of a client that inherits the key
+	envPart   = `, "env": $VALUES` // the default of Client.Env
+	shellPart = `, "env": $SETS`   // for a client that inherits the key: only variables with values
 )
 
-// input is a secret that VS Code asks for.
+// input is the format of a secret that VS Code asks for.
 const input = `{"description": %[1]q, "id": %[1]q, "password": true, "type": "promptString"}`
 
-// Snippet is a whole configuration file that has s as its only server.
+// Snippet returns a whole configuration file of the client with s as its only server.
 func (c Client) Snippet(s Server) string {
 	if c.Content == "" {
 		return c.entry(s)
@@ -35,18 +35,18 @@ func (c Client) Snippet(s Server) string {
 	return b.String() + "\n"
 }
 
-// entry is the entry of s: JSON, or the whole file.
+// entry returns the entry for s: JSON, or the whole file if Content is "".
 func (c Client) entry(s Server) string {
 	return c.fill("$ENTRY", s)
 }
 
-// named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
-func (c Client) named(s Server) string {
+// namedEntry returns an entry with its name and its inputs in one JSON object, as VS Code takes it.
+func (c Client) namedEntry(s Server) string {
 	entry := strings.TrimPrefix(c.entry(s), "{")
-	return unspecial.Replace(c.fill(`{"name": "$NAME", "inputs": $INPUTS, `, s) + entry)
+	return escapeSpecial.Replace(c.fill(`{"name": "$NAME", "inputs": $INPUTS, `, s) + entry)
 }
 
-// Notes are what a user has to know about the snippet. Each is a line.
+// Notes returns what a user has to know about the snippet, one line each.
 func (c Client) Notes(s Server) (lines []string) {
 	for _, n := range c.Hints {
 		if s.has(n.When) {
@@ -56,14 +56,15 @@ func (c Client) Notes(s Server) (lines []string) {
 	return lines
 }
 
-// fill replaces the words of a template. An entry and two of its parts are templates, too.
+// fill replaces the words of a template. $ENTRY becomes a template, whose parts such as $ENV become
+// templates, too. So it fills in three steps.
 func (c Client) fill(template string, s Server) string {
 	template = text.Expand(template, map[string]string{
 		"ENTRY": s.choose(c.Local, c.Remote),
 	})
 	template = text.Expand(template, map[string]string{
 		"ENV":   c.env(s),
-		"SHELL": s.when("sets", shell),
+		"SHELL": s.when("sets", shellPart),
 
 		"REQUIRED": s.when("download", "\nrequired = true"),
 		"AUTH":     s.when("token", c.Auth),
@@ -71,17 +72,17 @@ func (c Client) fill(template string, s Server) string {
 	return text.Expand(template, c.values(s))
 }
 
-// env is the part of Local that passes variables on, a template: those of the key, and those with
-// values where the part has these, too.
+// env returns the template of the part of Local that passes variables on, or "" if there are none to
+// pass on: those of the key and, if the template contains $VALUES, those with values.
 func (c Client) env(s Server) string {
-	part := cmp.Or(c.Env, env)
+	part := cmp.Or(c.Env, envPart)
 	if s.has("sets") && strings.Contains(part, "$VALUES") {
 		return part
 	}
 	return s.when("key", part)
 }
 
-// sets are the variables with values in an entry.
+// sets returns the variables with values of an entry, those of the client and those of s.
 func (c Client) sets(s Server) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, c.Sets)
@@ -89,17 +90,17 @@ func (c Client) sets(s Server) map[string]string {
 	return all
 }
 
-// values are what the other words stand for.
+// values returns the values of the words that stand for no template.
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secrets := s.secrets()
 	sets := c.sets(s)
 	references := maps.Clone(sets)
-	var lines []string // of TOML
+	var lines []string // lines of TOML
 	for _, v := range slices.Sorted(maps.Keys(sets)) {
 		lines = append(lines, "env."+v+" = "+encode(sets[v]))
 	}
-	var inputs []string // which VS Code asks for
+	var inputs []string // secrets that VS Code asks for
 	for _, v := range secrets {
 		references[v] = c.refer(v)
 		inputs = append(inputs, fmt.Sprintf(input, v))
@@ -128,7 +129,7 @@ func (c Client) values(s Server) map[string]string {
 	}
 }
 
-// choose returns local when the client starts the server, and remote otherwise.
+// choose returns local if the client starts the server, and remote otherwise.
 func (s Server) choose(local, remote string) string {
 	if s.Via == ViaHTTP {
 		return remote
@@ -136,7 +137,7 @@ func (s Server) choose(local, remote string) string {
 	return local
 }
 
-// when returns a part of a template if a condition holds, and else nothing.
+// when returns a part of a template if a condition holds (has), and "" otherwise.
 func (s Server) when(condition, part string) string {
 	if s.has(condition) {
 		return part
@@ -144,18 +145,18 @@ func (s Server) when(condition, part string) string {
 	return ""
 }
 
-// refer is how the client's file refers to a variable.
+// refer returns how the client's file refers to a variable.
 func (c Client) refer(v string) string {
 	return strings.Replace(c.Reference, "%s", v, 1)
 }
 
-// unspecial writes what is special for the Command Prompt as escapes of JSON. It cannot be quoted:
-// the Command Prompt ends quotes at each quote of the JSON.
-var unspecial = strings.NewReplacer(
+// escapeSpecial replaces characters that are special in the Command Prompt of Windows by escapes of
+// JSON. They cannot be quoted: each quote of the JSON would end the quoting.
+var escapeSpecial = strings.NewReplacer(
 	"&", `\u0026`, "|", `\u007c`, "^", `\u005e`, "%", `\u0025`, "<", `\u003c`, ">", `\u003e`)
 
-// Command is the client's own command that adds the server, quoted for the shell of s.OS (on
-// Windows, the Command Prompt), or "" when there is none. omits is what its entry lacks, or "".
+// Command returns the client's own command that adds the server, quoted for the shell of s.OS (on
+// Windows the Command Prompt), or "" if there is none. omits is what its entry lacks, or "".
 func (c Client) Command(s Server) (command, omits string) {
 	line := s.command(c)
 	var passed []string
@@ -180,7 +181,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		"$URL":       {s.URL},
 		"$HEADER":    header,
 		"$BEARER":    bearer,
-		"$JSON":      {c.named(s)},
+		"$JSON":      {c.namedEntry(s)},
 	}
 
 	var quoted []string
@@ -194,20 +195,21 @@ func (c Client) Command(s Server) (command, omits string) {
 		}
 	}
 	omits = s.when("stdio", c.Omits)
-	takes := c.Add == "" || strings.Contains(c.Add, "$ENV") || strings.Contains(c.Add, "$JSON")
-	if s.has("sets") && omits == "" && !takes {
+	takesVariables := c.Add == "" ||
+		strings.Contains(c.Add, "$ENV") || strings.Contains(c.Add, "$JSON")
+	if s.has("sets") && omits == "" && !takesVariables {
 		omits = "variables"
 	}
 	return strings.Join(quoted, " "), omits
 }
 
-// Link is a URL that adds the server when it is opened, or "".
+// Link returns a URL that adds the server when it is opened, or "".
 func (c Client) Link(s Server) string {
 	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
 	return text.Expand(c.Install, map[string]string{
 		"NAME":   name,
 		"BASE64": escape(entry),
-		"JSON":   escape(c.named(s)),
+		"JSON":   escape(c.namedEntry(s)),
 	})
 }
 
@@ -216,10 +218,11 @@ func escape(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
-// backslashes matches those that count as such for programs of Windows: others are ordinary.
+// backslashes matches the backslashes before a quote, with the quote: only there programs of Windows
+// take a backslash for an escape.
 var backslashes = text.Regexp(`(\\*)"`)
 
-// ShellWord quotes a word of a command line where that is needed.
+// ShellWord returns a word of a command line, quoted if needed, for the shell of a system (GOOS).
 func ShellWord(w, goos string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 	switch {
@@ -234,6 +237,6 @@ func ShellWord(w, goos string) string {
 
 // encode returns v as JSON.
 func encode(v any) string {
-	b, _ := jsonx.Marshal(v) // the values here cannot fail
+	b, _ := jsonx.Marshal(v) // no error: v consists of strings
 	return string(b)
 }

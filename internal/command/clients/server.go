@@ -20,25 +20,25 @@ const (
 	ViaHTTP   = "http"
 )
 
-// Vias lists them, the default of a release first.
+// Vias returns the values of --via, the default of a release first.
 func Vias() []string {
 	return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP}
 }
 
 const (
-	name     = "openai-responses" // the key of the server in the clients' files
-	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
+	name     = "openai-responses" // key of the server in the clients' files
+	tokenEnv = "MCP_HTTP_TOKEN"   // variable on the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
-	// pinned starts from npx's cache, after npx has asked the registry whether the version is still
-	// there.
+	// pinned is the package with its version. npx starts it from its cache, after it has asked the
+	// registry whether the version still exists.
 	pinned = version.Name + "@" + version.Version
 
-	// shortRetries makes npx ask a registry that is down for two seconds, in place of 70.
-	// --prefer-offline would not ask, but never finds a version that is newer than its cache.
-	shortRetries = "--fetch-retry-mintimeout=200" // ms, then ten times as long
+	// shortRetries makes npx try a registry that is down for two seconds, not for 70. The flag
+	// --prefer-offline would not ask the registry, but never finds a version newer than the cache.
+	shortRetries = "--fetch-retry-mintimeout=200" // ms; later retries wait ten times as long
 
-	// margin is how much longer a client waits than the server, whose error says what is wrong.
+	// margin is how much longer a client waits than the server, so that it gets the server's error.
 	margin = 10 * time.Second
 )
 
@@ -47,22 +47,22 @@ type Server struct {
 	Via    string   // one of Vias
 	OS     string   // a GOOS
 	Binary string   // full path of the program, for ViaBinary
-	URL    string   // of the MCP endpoint, for ViaHTTP
+	URL    string   // URL of the MCP endpoint, for ViaHTTP
 	OAuth  bool     // the client signs in to the server at URL
 	Keys   []string // variables of the API key, unless it is stored, and of openai.headers
 	Config string   // full path of a YAML file for the server, or ""
 
 	Sets map[string]string // variables with values that are no secrets, such as OPENAI_BASE_URL
 
-	Limit time.Duration // of a call, as the server is configured
+	Limit time.Duration // time limit of a call in the server
 }
 
-// callLimit is how long a client should wait for an answer, in whole seconds.
+// callLimit returns how long a client should wait for an answer, in whole seconds.
 func (s Server) callLimit() int64 {
 	return int64((s.Limit + margin).Seconds())
 }
 
-// secrets are the variables that the client passes on.
+// secrets returns the variables with secrets that the client passes on.
 func (s Server) secrets() []string {
 	switch {
 	case s.sendsToken():
@@ -73,18 +73,18 @@ func (s Server) secrets() []string {
 	return s.Keys
 }
 
-// sendsToken reports whether the entry has a token. A server on this machine needs none.
+// sendsToken reports whether the entry contains a token. A server on this machine needs none.
 func (s Server) sendsToken() bool {
 	return s.Via == ViaHTTP && !s.OAuth && !s.onLoopback()
 }
 
-// onLoopback reports whether URL is on this machine.
+// onLoopback reports whether URL leads to this machine.
 func (s Server) onLoopback() bool {
 	u, err := url.Parse(s.URL)
 	return err == nil && text.IsLoopback(u.Hostname())
 }
 
-// command is the command line that starts the server for c, the program first.
+// command returns the command line that starts the server for c, the program first.
 func (s Server) command(c Client) []string {
 	var line []string
 	config := s.Config
@@ -111,14 +111,14 @@ func (s Server) command(c Client) []string {
 	return line
 }
 
-// docker is the command line of a container, up to the image. The container sees the folder of the
-// configuration as /config, since the folder may hold a policy too.
+// docker returns the command line of a container, up to the image. The folder of the configuration
+// is mounted as /config, because it may also contain a policy.
 func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
 	variables := append(slices.Collect(maps.Keys(c.sets(s))), s.secrets()...)
 	slices.Sort(variables)
 	for _, v := range slices.Compact(variables) {
-		line = append(line, "-e", v) // without a value it copies the variable
+		line = append(line, "-e", v) // without a value docker copies the variable
 	}
 
 	if s.Config != "" {
@@ -129,18 +129,18 @@ func (s Server) docker(c Client) []string {
 	return append(line, image)
 }
 
-// Notes are what a user has to know about the way to the server. Each is a line.
+// Notes returns what a user has to know about s.Via, one line each.
 func (s Server) Notes() []string {
 	return Client{Hints: load().Server}.Notes(s)
 }
 
-// note is a text for the users of some servers, a template.
+// note is a text for users.
 type note struct {
-	When string // a condition that has knows; "": always
-	Text string
+	When string // condition of Server.has; "": always
+	Text string // template
 }
 
-// has reports whether a condition holds for s. A value of --via is one, too.
+// has reports whether a condition holds for s. Each value of --via is a condition, too.
 func (s Server) has(condition string) bool {
 	switch condition {
 	case "":
@@ -149,13 +149,13 @@ func (s Server) has(condition string) bool {
 		return s.Via != ViaHTTP
 	case "secret": // the client passes a secret on
 		return len(s.secrets()) > 0
-	case "key": // to a server that it starts
+	case "key": // the client passes a key on to a server that it starts
 		return s.Via != ViaHTTP && len(s.Keys) > 0
-	case "sets": // and variables with values
+	case "sets": // the client passes values on to a server that it starts
 		return s.Via != ViaHTTP && len(s.Sets) > 0
 	case "download": // the first start may be slow
 		return s.Via == ViaNPX || s.Via == ViaDocker
-	case "login": // that finds a stored key, too
+	case "login": // the server would also find a stored key
 		return s.has("key") && s.Via != ViaDocker
 	case "token": // the entry has a bearer token
 		return s.sendsToken()
@@ -163,7 +163,7 @@ func (s Server) has(condition string) bool {
 		return s.OAuth
 	case "loopback": // the server needs no token
 		return s.onLoopback() && !s.OAuth
-	case "plain": // what is sent can be read on its way
+	case "plain": // requests to another machine are not encrypted
 		return strings.HasPrefix(s.URL, "http:") && !s.onLoopback()
 	}
 	return s.Via == condition

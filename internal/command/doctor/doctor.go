@@ -22,8 +22,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// Check is the result about one subject. With a warning the server works. The texts are single
-// lines: servers and files may have written parts of them.
+// Check is the result of checking one subject. With the verdict warn the server works all the same.
+// The texts are single lines, even if a server or a file has written a part of them.
 type Check struct {
 	Name    string   `json:"name"`
 	Verdict string   `json:"verdict"` // ok, warn or fail
@@ -52,7 +52,7 @@ func fail(problem, hint string) Check {
 	}
 }
 
-// checklist is the results so far.
+// checklist holds the results so far.
 type checklist []Check
 
 // add adds a result with the name of its subject.
@@ -63,13 +63,13 @@ func (l *checklist) add(name string, c Check) {
 	*l = append(*l, c)
 }
 
-// Options are what the checks are about. If Err is set, only Err and Warnings are used.
+// Options are the subjects of the checks. If Err is set, only Err and Warnings are used.
 type Options struct {
 	Service  *service.Service
-	Warnings []string // of config.Load
-	Err      error    // of config.Load
-	Offline  bool
-	Live     bool // ask a question
+	Warnings []string // from config.Load
+	Err      error    // from config.Load
+	Offline  bool     // the flag --offline: no key is needed
+	Live     bool     // also ask a question
 }
 
 // Run makes the checks. Without Live it takes at most half a minute.
@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options) []Check {
 	}
 	p := newProbe(ctx, o.Service, key)
 	var last checklist
-	if o.Live { // before the verdicts that depend on it
+	if o.Live { // it runs first, as the checks below depend on it, but is listed last
 		last.add("live", p.live(ctx, o.Offline))
 	}
 	keyCheck := p.key(o.Offline)
@@ -118,8 +118,8 @@ func Run(ctx context.Context, o Options) []Check {
 	return append(checks, last...)
 }
 
-// noModel is the check of the models if none was looked up. cause is the check that says why, and
-// name its name.
+// noModel returns the check of the models if no model was looked up. cause is the check that tells
+// why, and name is its name.
 func noModel(cause Check, name string) Check {
 	return warn("no model was looked up: "+cause.Text, "see "+name)
 }
@@ -134,7 +134,7 @@ func Count(checks []Check, verdict string) (n int) {
 	return n
 }
 
-// Text returns a line for each check, failures last, with details and hint indented below:
+// Text returns a line for each check, with its details and hint indented below. Failures come last:
 //
 //	fail  model answer           gpt-9: model not found
 //	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
@@ -174,6 +174,6 @@ func JSON(checks []Check) string {
 		}
 	}
 
-	b, _ := jsonx.MarshalIndent(report, "  ") // strings cannot fail
+	b, _ := jsonx.MarshalIndent(report, "  ") // no error: report consists of strings
 	return string(b) + "\n"
 }

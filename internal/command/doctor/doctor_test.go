@@ -45,7 +45,7 @@ func testTable(t *testing.T, name string, check func(value string) Check) {
 func TestShutdown(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	testTable(t, "shutdown", func(date string) Check {
-		return shutdown("m", []byte(`{"id":"m","shutdown_date":`+date+`}`), now, "hint")
+		return shutdownCheck("m", []byte(`{"id":"m","shutdown_date":`+date+`}`), now, "hint")
 	})
 }
 

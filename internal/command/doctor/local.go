@@ -18,8 +18,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// addConfig adds the problems of a configuration that cannot be used, or where its values come
-// from. Then it adds the warnings.
+// addConfig adds the problems of a configuration that cannot be used, or else where its values come
+// from, and then the warnings.
 func (l *checklist) addConfig(o Options) {
 	if o.Err == nil {
 		l.add("config", configCheck(o.Service.Config))
@@ -38,11 +38,12 @@ func (l *checklist) addConfig(o Options) {
 	}
 
 	for _, warning := range o.Warnings {
-		l.add("config", warn(warning, "")) // it says what to do
+		l.add("config", warn(warning, "")) // the warning contains its hint
 	}
 }
 
-// configCheck says which file is read, and where values come from. The values may be private.
+// configCheck returns which file is read, and where values come from. It does not show the values,
+// which may be private.
 func configCheck(cfg *config.Config) Check {
 	c := pass("read " + cfg.File)
 	if cfg.File == "" {
@@ -81,7 +82,7 @@ func debugCheck(server config.Server, err error) Check {
 	return pass("on, to stderr and " + server.DebugFile)
 }
 
-// locationCheck says from where the API searches, which decides the results.
+// locationCheck returns the place from which the API searches, which influences the results.
 func locationCheck(cfg *config.Config) Check {
 	at := cfg.UserLocation(call.DefaultTool)
 	if at == nil {
@@ -101,13 +102,13 @@ func locationCheck(cfg *config.Config) Check {
 	return pass("the API searches as if from " + strings.Join(places, ", "))
 }
 
-// datesCheck says which day is today, which depends on the time zone.
+// datesCheck returns the date of today, which depends on the time zone.
 func datesCheck(zone *time.Location, now time.Time) Check {
 	const today = "today is %s in %v, set by policy.timezone"
 	return pass(fmt.Sprintf(today, now.In(zone).Format(time.DateOnly), zone))
 }
 
-// baseURLCheck checks the address of the API, not the server there.
+// baseURLCheck checks the URL of the API, without a request.
 func baseURLCheck(base advice.Setting) Check {
 	problem := service.ClearText(base.Value)
 	if problem != "" {
@@ -116,16 +117,16 @@ func baseURLCheck(base advice.Setting) Check {
 	return pass(base.Value + " (" + base.From + ")")
 }
 
-// proxyForm matches a proxy that net/http can use, without its user, who has a password. What
-// follows the host is a port.
+// proxyForm matches the URL of a proxy that net/http can use, without user and password. Only a port
+// may follow the host.
 var proxyForm = text.Regexp(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
 
-// proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP
-// client.
-func proxyCheck(s *service.Service, rule func(*http.Request) (*url.URL, error)) Check {
+// proxyCheck returns which proxy requests to the API go through, or why they go through none.
+// proxyOf returns the proxy that the HTTP client uses for a request.
+func proxyCheck(s *service.Service, proxyOf func(*http.Request) (*url.URL, error)) Check {
 	variable := s.Advisor.Proxy
-	u, _ := url.Parse(s.Advisor.BaseURL.Value) // the configuration has checked it
-	proxy, _ := rule(&http.Request{URL: u})
+	u, _ := url.Parse(s.Advisor.BaseURL.Value) // config.Load has checked it
+	proxy, _ := proxyOf(&http.Request{URL: u})
 	exceptions := s.Getenv("NO_PROXY") + s.Getenv("no_proxy")
 
 	switch {
@@ -137,7 +138,7 @@ func proxyCheck(s *service.Service, rule func(*http.Request) (*url.URL, error)) 
 		return pass("none, because of NO_PROXY or as the API is on this machine")
 	}
 
-	// net/http uses no proxy then, without an error, or what it took for a scheme.
+	// With such a value net/http uses no proxy, without an error, or mistakes a part for the scheme.
 	const hint = "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT"
 	return warn(variable+" is set, but is not the URL of a proxy", hint)
 }

@@ -24,18 +24,18 @@ import (
 // lookupLimit bounds the requests for the models.
 const lookupLimit = 15 * time.Second
 
-// probe is what is known about the API. If there is no fault, all models were looked up. An answer
-// to a question clears the fault: the API works, and only the lookups failed.
+// probe holds what is known about the API. Without a fault, all models were looked up, or live got
+// an answer: then the API works, and only the lookups failed.
 type probe struct {
 	service  *service.Service
 	client   *llm.Client
-	models   map[string]json.RawMessage // descriptions by id; nil: the API has no such model
-	fault    *call.Error                // the error that ended the lookups, or nil
-	answered string                     // the model that answered the question of live, or ""
+	models   map[string]json.RawMessage // descriptions by id; nil if the API lacks the model
+	fault    *call.Error                // error that ended the lookups; nil if none, or after live
+	answered string                     // model that answered the question of live, or ""
 }
 
-// newProbe asks the API for each model once, until a request fails for a reason other than its
-// model. The key is that of NewClient.
+// newProbe asks the API for each model once, until a request fails for another reason than a missing
+// model. key is the argument of Service.NewClient.
 func newProbe(ctx context.Context, s *service.Service, key string) *probe {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
@@ -67,10 +67,11 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.E
 	body, err := p.client.Model(ctx, id)
 	e, failed := errors.AsType[*call.Error](err)
 
-	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
-	described := gjson.GetBytes(body, "id").Exists() ||
+	// OpenRouter puts the model into data. A 200 without a model is an error: LM Studio answers
+	// unknown paths so.
+	hasModel := gjson.GetBytes(body, "id").Exists() ||
 		gjson.GetBytes(body, "data.id").Exists()
-	if failed || described {
+	if failed || hasModel {
 		return body, e
 	}
 	message := "GET /models/" + id + " returned no model; " +
@@ -82,7 +83,7 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.E
 	}
 }
 
-// live asks a short question as the tools do, as a stream. An answer shows that a fault is about
+// live asks a short question as the tools do, with a stream. If there is an answer, a fault is about
 // GET /models only, which many compatible servers lack.
 func (p *probe) live(ctx context.Context, offline bool) Check {
 	lacksKey := !p.service.Config.KeySet && !offline
@@ -100,7 +101,7 @@ func (p *probe) live(ctx context.Context, offline bool) Check {
 		ExtraBody:    p.service.Config.Request.ExtraBody,
 		Stream:       "true",
 	})
-	streamed := false // where streams are refused, the client makes a plain request by itself
+	streamed := false // if the API refuses a stream, the client repeats the request without one
 	c := &call.Call{
 		Tool: call.DefaultTool,
 		Sink: func(event call.Event) {
@@ -142,8 +143,8 @@ func (p *probe) keyIsRefused() bool {
 		!p.keyMayNotRead()
 }
 
-// CheckKey asks the API for the models with a key. It returns whether the API refuses the key, and
-// the check of the key, of the connection or of a missing model.
+// CheckKey asks the API for the models with a key. refused is whether the API refuses the key. The
+// check is that of the key if it is refused, else that of a missing model or of the connection.
 func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
 	p := newProbe(ctx, s, key)
 	if p.keyIsRefused() {
@@ -160,9 +161,9 @@ func (p *probe) key(offline bool) Check {
 	advisor := p.service.Advisor
 	variable := advisor.Key
 	err := p.service.Config.KeyErr
-	set := variable + " is set"
+	state := variable + " is set"
 	if p.service.Config.KeyStored() {
-		set = variable + " is stored in " + p.service.Config.KeyFile
+		state = variable + " is stored in " + p.service.Config.KeyFile
 	}
 
 	switch {
@@ -178,17 +179,18 @@ func (p *probe) key(offline bool) Check {
 		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
 		return fail(variable+" is not set", advisor.GetKeyHint()+more)
 	case p.fault == nil:
-		return pass(set + " and accepted")
+		return pass(state + " and accepted")
 	case p.keyIsRefused():
 		problem, hint := advisor.Advise("", p.fault)
-		return fail(set+", but "+problem, hint)
+		return fail(state+", but "+problem, hint)
 	case advisor.KeyFlaw != "":
-		return warn(set+", but "+advisor.KeyFlaw, advisor.SetKeyHint("the key alone"))
+		return warn(state+", but "+advisor.KeyFlaw, advisor.SetKey("the key alone"))
 	}
-	return pass(set)
+	return pass(state)
 }
 
-// http checks the connection. The error of the lookups says what failed.
+// http checks the connection to the API, by the error of the lookups. A refused key is no problem of
+// the connection.
 func (p *probe) http() Check {
 	e := p.fault
 	switch {
@@ -216,7 +218,7 @@ func (p *probe) model(tool string) Check {
 	var c Check
 	switch {
 	case body != nil:
-		c = shutdown(profile.Model, body, time.Now(), hint)
+		c = shutdownCheck(profile.Model, body, time.Now(), hint)
 	case p.answered == profile.Model:
 		c = pass(profile.Model + " answers questions, but cannot be looked up")
 	case found:
@@ -224,28 +226,28 @@ func (p *probe) model(tool string) Check {
 	default:
 		c = warn(profile.Model+" was not looked up", "see the other checks")
 	}
-	c.Text += "; " + sent(profile)
+	c.Text += "; " + sentSettings(profile)
 	return c
 }
 
-// sent says which settings of a profile the model gets.
-func sent(p answer.Profile) string {
-	takes := call.CapabilityOf(p.Model)
+// sentSettings returns words for which settings of a profile are sent to its model.
+func sentSettings(p answer.Profile) string {
+	capability := call.CapabilityOf(p.Model)
 	switch {
-	case !takes.Reasoning:
+	case !capability.Reasoning:
 		return "effort and verbosity are not sent: it takes neither"
-	case !takes.Verbosity:
+	case !capability.Verbosity:
 		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.ReasoningEffort)
 	}
 	return fmt.Sprintf("effort %s and verbosity %s are sent", p.ReasoningEffort, p.Verbosity)
 }
 
-// shutdownNotice is how long before its shutdown a model gets a warning.
+// shutdownNotice is how long before the shutdown of a model its check is a warning.
 const shutdownNotice = 120 * 24 * time.Hour
 
-// shutdown checks the day of the shutdown of a model that the API has. body is the API's
-// description of the model, hint how to choose another one.
-func shutdown(id string, body []byte, now time.Time, hint string) Check {
+// shutdownCheck checks the day of the shutdown of a model that the API has. body is the API's
+// description of the model, and hint is how to choose another model.
+func shutdownCheck(id string, body []byte, now time.Time, hint string) Check {
 	day := gjson.GetBytes(body, "shutdown_date").String() // 2027-03-21
 	end, err := time.Parse(time.DateOnly, day)
 	if err != nil {

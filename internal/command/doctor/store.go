@@ -9,10 +9,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// maxAhead is how much the clock of the store may differ from that of this machine.
-const maxAhead = time.Minute
+// maxClockDifference is how much the clocks of the store and of this machine may differ.
+const maxClockDifference = time.Minute
 
-// addLimits adds what is wrong with the quotas, if anything is.
+// addLimits adds a failed check if the server cannot start with the quotas.
 func (l *checklist) addLimits(s *service.Service) {
 	err := s.CheckLimits(s.Limits())
 	if err != nil {
@@ -20,8 +20,8 @@ func (l *checklist) addLimits(s *service.Service) {
 	}
 }
 
-// addStore adds the checks of the store of the quotas, if there is one: its address and account, by
-// the script, and then its policy and its clock.
+// addStore adds the checks of the store of the quotas, if there is one. It runs the script of the
+// quotas, which needs the address and the rights of the account, and checks clock and policy.
 func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	store, err := s.FindStore()
 	if err != nil {
@@ -46,12 +46,12 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	switch {
 	case found.Drops:
 		l.add("store policy", warn(found.Policy+": "+budget.Drops, budget.DropsHint))
-	case found.Policy != "": // else the account may not ask
+	case found.Policy != "": // "" if the account may not ask
 		l.add("store policy", pass(found.Policy+": no key is dropped"))
 	}
 }
 
-// clockCheck checks the clock of the store, by which used units refill.
+// clockCheck checks how far the clock of the store, by which quotas refill, is ahead.
 func clockCheck(ahead time.Duration) Check {
 	order := "ahead of"
 	if ahead < 0 {
@@ -59,7 +59,7 @@ func clockCheck(ahead time.Duration) Check {
 	}
 	differs := fmt.Sprintf("%v %s that of this machine", ahead.Abs(), order)
 
-	if ahead.Abs() <= maxAhead {
+	if ahead.Abs() <= maxClockDifference {
 		return pass(differs)
 	}
 	const hint = "set both by NTP: limits refill by the clock of the store, so that a jump of it lifts them " +

@@ -15,16 +15,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
 )
 
-// Request is one of a session.
+// Request is a request of a session.
 type Request struct {
 	Method    string
-	Params    string // JSON
-	Has       string // the path of what a terminal shows of the response
-	Cancelled bool   // right after it is sent: it must get no response
-	Response  gjson.Result
+	Params    string       // JSON
+	Has       string       // gjson path of the part of the response that a terminal shows
+	Cancelled bool         // it is cancelled right after it is sent, and must get no response
+	Response  gjson.Result // set by Session
 }
 
-// hello are the params of initialize.
+// hello is the params of initialize.
 const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 	`"clientInfo":{"name":"smoke","version":"1"}}`
 
@@ -44,9 +44,10 @@ func First() []Request {
 	}
 }
 
-// Session sends requests to a server inside this process, all at once, and shows each response
-// when it arrives. It returns an error for the first request that has no result. After the end of
-// ctx it shows nothing: the server also answers the calls that the end has cancelled.
+// Session sends all requests at once to a server in this process, and calls show with each response
+// when it arrives. The error is about the first request without a result, or with one although it
+// is Cancelled. After the end of ctx it shows nothing: the server would also answer the calls that
+// this end cancels. lines is whether each message is one line; else they have headers.
 func Session(
 	ctx context.Context,
 	srv *server.Server,
@@ -66,9 +67,9 @@ func Session(
 	}
 	go func() { out.CloseWithError(srv.MCP(ctx).Run(ctx, t)) }()
 
-	in := stdio.NewReader(responses)
-	frame, err := in.Read()
-	for ; err == nil; frame, err = in.Read() {
+	reader := stdio.NewReader(responses)
+	frame, err := reader.Read()
+	for ; err == nil; frame, err = reader.Read() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -101,7 +102,7 @@ func Session(
 	return nil
 }
 
-// input returns what a client writes to send requests. Their ids count from 1.
+// input returns what a client writes to stdin to send requests. Their ids count from 1.
 func input(requests []Request, lines bool) io.Reader {
 	var in bytes.Buffer
 	send := func(format string, args ...any) {

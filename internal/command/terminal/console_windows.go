@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// understandsSequences asks the console to obey control sequences, and reports whether it does.
+// understandsSequences makes the console interpret control sequences, and reports whether it does.
 func understandsSequences() bool {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		var mode uint32
 		console := windows.Handle(f.Fd())
 		err := windows.GetConsoleMode(console, &mode)
-		if err != nil { // it is no console
+		if err != nil { // f is no console
 			continue
 		}
 

@@ -13,14 +13,14 @@ import (
 // lineBreak matches the HTML of a line break.
 var lineBreak = text.Regexp(`(?i)^<br\s*/?>$`)
 
-// inlineBuilder makes a styled text of the inlines of Markdown. The pages that it links to become
+// inlineBuilder makes a styled text from inlines of Markdown, and adds the pages of its links to
 // sources.
 type inlineBuilder struct {
 	styled
 	sources *sources
 }
 
-// inlines appends parts of a text, which add their own style to st.
+// inlines appends inlines of Markdown. Their own styles are added to st.
 func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 	for _, x := range list {
 		switch x := x.(type) {
@@ -50,7 +50,8 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 	}
 }
 
-// link appends a link. One that leads to no page is shown as it is.
+// link appends a link. If its URL is not that of a page for the list of sources, the Markdown of the
+// link is shown.
 func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 	page := b.sources.page(strings.ReplaceAll(u, glue, ""))
 	if page == "" {
@@ -64,7 +65,7 @@ func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 	b.number(page)
 }
 
-// text appends a text with links for its URLs, except in a link.
+// text appends a text. URLs in it become links, unless the text is a part of a link.
 func (b *inlineBuilder) text(words string, st style) {
 	begin := 0
 	for _, at := range cite.FindLinks(words, -1) {

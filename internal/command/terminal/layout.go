@@ -10,32 +10,32 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// codeIndent is before each row of a block of code. It can be copied with the code.
+// codeIndent is before each row of a block of code. Copying the rows with it does no harm.
 const codeIndent = "    "
 
-// Rows may take styledBytes for each byte of the text and of the list of sources, and spareBytes in
-// all. The targets of links, indentation and rules can make them longer.
+// The rows of an answer may take styledBytes for each byte of its text and of its list of sources,
+// and spareBytes more. The targets of links, indentation and rules make rows longer than the text.
 const (
 	styledBytes = 2
 	spareBytes  = 64 << 10
 )
 
-// renderer lays out Markdown in rows of a terminal, and collects the pages that it links to.
+// renderer lays out Markdown in rows of a terminal, and collects the pages of its links.
 //
-// The next row begins with first, those after it with prefix. They differ when the next row has the
-// marker of an entry.
+// The next row begins with first, and the rows after it with prefix. They differ if the next row
+// has the marker of an entry of a list.
 type renderer struct {
 	sources sources
 
-	width  int // of the terminal
-	out    bytes.Buffer
-	budget int      // bytes that rows may still take, besides spareBytes
-	lines  []string // of the block
+	width  int          // of the terminal, in cells
+	out    bytes.Buffer // rows so far
+	budget int          // bytes that rows may still take, besides spareBytes
+	lines  []string     // source of the present block
 	first  string
 	prefix string
 }
 
-// render returns the rows of a block, of at most width cells except for code and single words.
+// render returns the rows of a block. They have at most width cells, except for code and long words.
 func (r *renderer) render(block string, width int) string {
 	r.width = width
 	r.out.Reset()
@@ -52,19 +52,19 @@ func (r *renderer) render(block string, width int) string {
 	return r.out.String()
 }
 
-// within shows rows, or a text as it is if the rows take too many bytes. A long text is shown as it
-// is, too: in memory each styled byte takes 40.
+// within calls show to write rows. If they take too many bytes, it writes the text plain in their
+// place. It also writes plain if that is long: each byte of styled text takes 40 bytes of memory.
 func (r *renderer) within(plain string, show func()) {
 	begin := r.out.Len()
 	first := r.first
 	r.budget += styledBytes * len(plain)
 	budget := r.budget
 
-	long := len(plain) > maxBlock
-	if !long {
+	isLong := len(plain) > maxBlock
+	if !isLong {
 		show()
 	}
-	if long || r.isFull() {
+	if isLong || r.isFull() {
 		r.out.Truncate(begin)
 		r.budget = budget
 		r.first = first
@@ -72,11 +72,12 @@ func (r *renderer) within(plain string, show func()) {
 	}
 }
 
+// isFull reports whether the rows take too many bytes.
 func (r *renderer) isFull() bool {
 	return r.budget < -spareBytes
 }
 
-// blocks shows blocks, with an empty row where the source has one.
+// blocks shows blocks, with an empty row between them where the source has an empty line.
 func (r *renderer) blocks(list []markdown.Block) {
 	end := 0
 	for _, b := range list {
@@ -120,7 +121,7 @@ func (r *renderer) block(b markdown.Block) {
 	}
 }
 
-// asIs shows a block as it is.
+// asIs shows the source of a block.
 func (r *renderer) asIs(b markdown.Block) {
 	for _, line := range r.lines[b.Pos().StartLine-1 : b.Pos().EndLine] {
 		r.paragraph(in("", line))
@@ -143,20 +144,20 @@ func (r *renderer) list(l *markdown.List) {
 	}
 }
 
-// inline returns a text in a style.
+// inline returns the inlines of a text in a style.
 func (r *renderer) inline(t *markdown.Text, sgr string) styled {
 	b := inlineBuilder{sources: &r.sources}
 	b.inlines(t.Inline, style{sgr: sgr})
 	return b.styled
 }
 
-// room is the width of the text in the next row.
+// room returns the cells that are left for text in the next row.
 func (r *renderer) room() int {
 	return r.width - cells.StringWidth(r.first)
 }
 
-// nest shows something behind first in its first row and rest in the others.
-// Where half of the terminal is taken, there is no more indentation.
+// nest calls show. The first row that it writes begins with first, and the other rows with rest,
+// unless the indentation would take more than half of the terminal.
 func (r *renderer) nest(first, rest string, show func()) {
 	outer := r.prefix
 	r.first += first
@@ -168,19 +169,20 @@ func (r *renderer) nest(first, rest string, show func()) {
 	r.prefix = outer
 }
 
-// hang shows something behind a label, with its other rows below the first one.
+// hang calls show. The first row that it writes begins with label, and the other rows are indented
+// by its width.
 func (r *renderer) hang(label string, show func()) {
 	r.nest(label, strings.Repeat(" ", cells.StringWidth(label)), show)
 }
 
-// row shows a text in one row, unless there are too many.
+// row shows a text in one row, unless the rows take too many bytes.
 func (r *renderer) row(s styled) {
 	if !r.isFull() {
 		r.line(s.paint())
 	}
 }
 
-// line shows a painted text in one row.
+// line shows a text with its control sequences in one row.
 func (r *renderer) line(painted string) {
 	row := strings.TrimRight(r.first+painted, " ") + "\n"
 	r.out.WriteString(row)
@@ -190,8 +192,8 @@ func (r *renderer) line(painted string) {
 
 // paragraph shows a text in rows that fit the terminal, except for words that are too long.
 func (r *renderer) paragraph(s styled) {
-	rest := r.width - cells.StringWidth(r.prefix)
-	for _, row := range s.wrap(r.room(), rest) {
+	width := r.width - cells.StringWidth(r.prefix)
+	for _, row := range s.wrap(r.room(), width) {
 		r.row(row)
 	}
 }

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// glue is a white space for the parser. Printable texts do not have it, and it is not shown.
+	// glue is white space for the parser. Printable texts do not contain it, and it is not shown.
 	glue = "\f"
 
-	// maxBlock is the number of bytes of a block that is parsed.
+	// maxBlock is the length of the longest block that is parsed, in bytes.
 	maxBlock = 32 << 10
 
 	// marker matches the marker of a quote or of an entry of a list.
@@ -24,33 +24,33 @@ var (
 	// The parser needs quadratic time for nested blocks.
 	nested = text.Regexp(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
 
-	// wide matches a line with more than 32 columns. The parser makes a cell for each of them in
-	// every row.
+	// wide matches a line with more than 32 columns. In every row of a table the parser makes a cell
+	// for each column.
 	wide = text.Regexp(`(?m)^(?:[^|\n]*\|){33}`)
 
 	// fence matches the line above or below a block of code, also in a list.
 	fence = text.Regexp("^(?:[ \\t]|" + marker + ")*(```+|~~~+)([^`]*)$")
 
-	// strong matches text that is to be bold, and the character before it.
+	// strong matches bold text with its asterisks, and the character before it.
 	strong = text.Regexp(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
 )
 
 // blockEnd returns where the first block of s ends. If that is the end of s, the block may be
-// incomplete. An entry of a list that follows a blank line is a block.
+// incomplete. An entry of a list after a blank line counts as a block of its own.
 func blockEnd(s string) int {
 	end := 0
 	open := "" // the fence of a block of code that has not ended
 	afterBlank := false
 
 	for line := range strings.Lines(s) {
-		words := strings.Trim(line, " \t\r\n")
-		indented := !strings.HasPrefix(line, words)
-		if afterBlank && words != "" && open == "" && !indented {
+		trimmed := strings.Trim(line, " \t\r\n")
+		isIndented := !strings.HasPrefix(line, trimmed)
+		if afterBlank && trimmed != "" && open == "" && !isIndented {
 			break
 		}
 
-		afterBlank = words == ""
-		m := fence().FindStringSubmatch(words)
+		afterBlank = trimmed == ""
+		m := fence().FindStringSubmatch(trimmed)
 		switch {
 		case m == nil:
 		case open == "":
@@ -64,21 +64,21 @@ func blockEnd(s string) int {
 	return end
 }
 
-// parse parses a block. It returns nil if the block is to be shown as it is.
+// parse parses a block. It returns nil if the source of the block is to be shown.
 func parse(block string) (doc *markdown.Document) {
-	costly := len(block) > maxBlock ||
+	isCostly := len(block) > maxBlock ||
 		nested().MatchString(block) ||
 		wide().MatchString(block)
-	if costly {
+	if isCostly {
 		return nil
 	}
 
 	// The parser panics for some tables, such as "a\n-||". Then doc is nil.
 	defer func() { _ = recover() }()
 
-	// The parser drops footnotes.
+	// Without glue the parser would drop footnotes.
 	block = strings.ReplaceAll(block, "[^", glue+"[^")
-	// CommonMark does not see the end of **「強調」** before a letter.
+	// In CommonMark the second ** of **「強調」** does not end bold text before a letter.
 	block = strong().ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 
 	parser := markdown.Parser{

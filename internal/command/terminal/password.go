@@ -9,19 +9,19 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNoPassword is the error of a password that a person has not entered, but pressed Ctrl-C, which
-// is no signal in raw mode.
+// ErrNoPassword is the error if nothing was entered, such as after Ctrl-C, which is no signal in raw
+// mode.
 var ErrNoPassword = errors.New("nothing was entered")
 
-// Password asks for a line in a terminal, which echoes nothing from before the prompt until restore
-// is called. Other files are read as they are. What follows the line, as in a paste of several
-// lines, is read, too.
+// Password asks for a line in a terminal, which echoes nothing from now until restore is called. r
+// returns the line and what follows it, as after a paste of several lines. If in is no terminal, r
+// is in itself.
 func Password(in *os.File, out io.Writer, prompt string) (r io.Reader, restore func(), err error) {
 	terminal := int(in.Fd()) // -1 for nil
 	if !term.IsTerminal(terminal) {
 		return in, func() {}, nil
 	}
-	echoing, err := term.MakeRaw(terminal)
+	oldState, err := term.MakeRaw(terminal)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,5 +41,5 @@ func Password(in *os.File, out io.Writer, prompt string) (r io.Reader, restore f
 		_, _ = io.WriteString(w, s+"\n"+strings.TrimSpace(more))
 		w.CloseWithError(err)
 	}()
-	return r, func() { _ = term.Restore(terminal, echoing) }, nil
+	return r, func() { _ = term.Restore(terminal, oldState) }, nil
 }

@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	// reportLabel matches the beginning of a line of a report: its indentation, or a verdict and
-	// a name with two blanks or more after each.
+	// reportLabel matches the label of a line of a report: its indentation, or a verdict and a name
+	// with at least two blanks after each.
 	reportLabel = text.Regexp(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
-	column      = text.Regexp(`  +`) // between a name and the text
+	column      = text.Regexp(`  +`) // the blanks between a name and the text
 	verdict     = text.Regexp(`(?m)^(ok|warn|fail)\b`)
 	colors      = map[string]string{
 		"ok":   green,
@@ -20,8 +20,8 @@ var (
 	}
 )
 
-// Report returns the lines of doctor as rows that fit the terminal, in a narrow one without the
-// column of names. They stay as they are if the Screen shows no text.
+// Report returns the lines of doctor as rows that fit the terminal. In a narrow terminal they have
+// no column of names. If the Screen shows no text, the lines stay as they are.
 func (s *Screen) Report(lines string) string {
 	if !s.ShowsText() {
 		return lines
@@ -45,8 +45,8 @@ func (s *Screen) Report(lines string) string {
 	return s.inColor(rows)
 }
 
-// Wrap returns lines as rows that fit w if it is a terminal. Indented lines are to be copied and
-// stay as they are, and so does the rest where w is no terminal.
+// Wrap returns lines as rows that fit w, if w is a terminal. Indented lines stay as they are: they
+// are for copying. If w is no terminal, all lines stay as they are.
 func Wrap(w io.Writer, lines string) string {
 	columns := Columns(w)
 	if columns == 0 {

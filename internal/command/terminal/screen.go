@@ -1,7 +1,7 @@
 // Package terminal shows a question and its answer in a terminal, and the report of doctor.
 //
 //	screen.go     the status line, and the answer while it is written
-//	markdown.go   Markdown as blocks, and the limits of what is parsed
+//	markdown.go   Markdown as blocks, and limits for the parser
 //	layout.go     blocks as rows
 //	table.go      tables as rows
 //	inline.go     the text of a block, with its links
@@ -34,52 +34,52 @@ const (
 	redraw       = 100 * time.Millisecond // between two updates of the status line
 	patience     = 2 * time.Second        // until a terminal without a status line gets a line
 	defaultWidth = 80
-	manySources  = 500 // in a list that an interrupt ends
+	manySources  = 500 // sources that are listed after an interrupt
 	maxStage     = 500 // characters of a query or URL in the status line
 )
 
-var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
+var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // shown in turn before the status line
 
-// Screen shows a question in a terminal: blocks of the answer on stdout as soon
-// as they are complete, and below them a status line on stderr.
+// Screen shows a question in a terminal: blocks of the answer on stdout as soon as they are
+// complete, and a status line below them on stderr.
 //
-// A text is written to the terminal only after the status line has been removed.
-// message begins with shown, unless the API's markers were cut out of it later.
-// Exported methods lock mu. The others expect that it is held where calls can run side by side.
+// Text is written to the terminal only after the status line has been removed. message begins with
+// shown, unless markers of the API were cut out of it later. Exported methods that are called while
+// the call runs lock mu; unexported methods expect that mu is held then.
 type Screen struct {
 	stdout io.Writer
 	shows  bool      // the answer is shown on stdout
-	status io.Writer // nil: no status line
-	plain  io.Writer // a terminal without control sequences, until it has its line; else nil
+	status io.Writer // gets the status line; nil if there is none
+	plain  io.Writer // a terminal without control sequences, until it has got its line; else nil
 	stderr io.Writer
 	mono   bool // no control sequences
 	width  func() int
 
-	// interrupted reports whether the call has been interrupted. Then no more than maxBlock bytes
-	// and manySources are shown.
+	// interrupted reports whether the call has been interrupted. Then a rest of the text of more
+	// than maxBlock bytes is not shown, and at most manySources sources are.
 	interrupted func() bool
 
 	mu       sync.Mutex
 	begin    time.Time
 	finished bool
 	stage    string          // what the call is doing, with the query or URL
-	drawn    string          // the status line on the terminal
+	drawn    string          // the status line that is on the terminal
 	message  strings.Builder // the last message of the model
-	shown    string          // what of it is on the terminal
-	layout   renderer        // of this attempt
+	shown    string          // the part of message that is on the terminal
+	layout   renderer        // lays out the answer of this attempt
 	hasText  bool            // there is text on the terminal
 }
 
-// Options say where a Screen writes and what the terminal understands.
+// Options are where a Screen writes, and what the terminal understands.
 type Options struct {
 	Stdout io.Writer // gets the answer, if it is a terminal
 	Stderr io.Writer // gets the status line, if it is a terminal
-	Term   string    // the variable TERM; "dumb" knows no control sequences
+	Term   string    // the variable TERM; "dumb" understands no control sequences
 	Color  string    // "always": Term does not matter; "never": no control sequences
-	NoText bool      // shows the status line only
+	NoText bool      // only the status line is shown
 }
 
-// New returns a Screen for a call that the end of ctx interrupts.
+// New returns a Screen for a call that is interrupted by the end of ctx.
 func New(ctx context.Context, o Options) *Screen {
 	s := &Screen{
 		stdout: o.Stdout,
@@ -92,15 +92,15 @@ func New(ctx context.Context, o Options) *Screen {
 		},
 	}
 
-	obeys := o.Term != "dumb" && understandsSequences()
+	hasSequences := o.Term != "dumb" && understandsSequences()
 	switch {
 	case Columns(o.Stderr) == 0:
-	case obeys:
+	case hasSequences:
 		s.status = o.Stderr
 	default:
 		s.plain = o.Stderr
 	}
-	formats := obeys || o.Color == "always"
+	formats := hasSequences || o.Color == "always"
 	s.shows = Columns(o.Stdout) > 0 && formats && !o.NoText
 	s.width = func() int {
 		return cmp.Or(Columns(o.Stdout), Columns(o.Stderr), defaultWidth)
@@ -109,7 +109,7 @@ func New(ctx context.Context, o Options) *Screen {
 	return s
 }
 
-// Columns returns the width of the terminal w in cells, or 0 if w is not one.
+// Columns returns the width of the terminal w in cells, or 0 if w is no terminal.
 func Columns(w io.Writer) int {
 	f, _ := w.(*os.File)
 	n, _, err := term.GetSize(int(f.Fd())) // -1 for nil
@@ -119,8 +119,8 @@ func Columns(w io.Writer) int {
 	return cmp.Or(n, defaultWidth)
 }
 
-// Configure keeps pages of these domains out of the list of sources. In debug, where the log has
-// everything, the Screen shows only notes.
+// Configure keeps pages of the blocked domains out of the list of sources. With debug the Screen
+// shows only notes, because the log on stderr shows everything.
 func (s *Screen) Configure(blocked []string, debug bool) {
 	s.layout.sources.blocked = cite.NewHosts(blocked)
 	if debug {
@@ -130,13 +130,13 @@ func (s *Screen) Configure(blocked []string, debug bool) {
 	}
 }
 
-// ShowsText reports whether the Screen shows the answer, which it does in a terminal that
-// understands control sequences.
+// ShowsText reports whether the Screen shows the answer: stdout is a terminal that understands
+// control sequences, unless the options say otherwise.
 func (s *Screen) ShowsText() bool {
 	return s.shows
 }
 
-// Refresh shows what is new, and does so again until the call is finished.
+// Refresh shows new blocks and updates the status line, and does so again until Finish.
 func (s *Screen) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Screen) Refresh() {
 	time.AfterFunc(redraw, s.Refresh)
 }
 
-// Watch notes what an event means for the screen.
+// Watch is the sink of the call's events. It notes them for the next Refresh.
 func (s *Screen) Watch(ev call.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,8 @@ func (s *Screen) Watch(ev call.Event) {
 	if what != "" {
 		stage += ": " + text.Truncate(what, maxStage)
 	}
-	// The API names the query when the search is over, so it stays on the line until the next one.
+	// The API names the query only when the search is over. So a stage without a query does not
+	// replace the same stage with a query.
 	if stage != "" && !strings.HasPrefix(s.stage, stage+": ") {
 		s.stage = stage
 	}
@@ -177,15 +178,15 @@ func (s *Screen) Watch(ev call.Event) {
 	case call.BlockDelta:
 		s.message.WriteString(e.Text)
 		if e.Text != "" {
-			s.stage = "writing" // also after reconnecting
+			s.stage = "writing" // ends the stage of reconnecting, too
 		}
 	case call.Retrying:
 		s.divide("starting again")
 	}
 }
 
-// Finish removes the status line, and shows the rest of the answer and its
-// sources. ans is nil if the call has failed: then it shows what there is.
+// Finish removes the status line, and shows the rest of the answer and its sources. ans is nil if
+// the call has failed: then Finish shows the text that has come so far.
 func (s *Screen) Finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +201,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 		s.layout.sources.cut = strings.TrimRight(ans.Text, cite.Punctuation)
 	}
 
-	// The answer has the last message, with others before it or without.
+	// The answer usually contains the last message, perhaps after other messages.
 	_, after, found := strings.Cut(ans.Text, s.written())
 	rest := strings.TrimPrefix(s.written()+after, s.shown)
 	if !found {
@@ -209,18 +210,18 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	}
 
 	doc := cite.NewDocument(rest)
-	at := len(rest)
+	end := len(rest)
 	if doc.Closing {
-		at = doc.ListStart
+		end = doc.ListStart
 	}
-	s.showMarkdown(rest[:at])
+	s.showMarkdown(rest[:end])
 	if s.hasText && s.interrupted() {
 		s.write(in(dim, "interrupted").paint() + "\n")
 	}
-	s.showSources(ans, rest[at:])
+	s.showSources(ans, rest[end:])
 }
 
-// Format returns an answer as a terminal shows it. The Screen has shown nothing of it.
+// Format returns an answer as a terminal shows it. The Screen must not have shown a part of it.
 func (s *Screen) Format(ans *answer.Answer) string {
 	var out strings.Builder
 	s.stdout = &out
@@ -230,15 +231,15 @@ func (s *Screen) Format(ans *answer.Answer) string {
 	return out.String()
 }
 
-// showSources shows the list of sources: the pages that the text links to, the citations, and those
-// of the answer's own list, if it has one.
-func (s *Screen) showSources(ans *answer.Answer, own string) {
+// showSources shows the list of sources: the pages that the text links to, the citations, and the
+// pages of ownList. ownList is the list of sources at the end of the answer's text, or "".
+func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 	r := &s.layout
 	pages := &r.sources
 	for _, c := range ans.Citations {
 		pages.add(c)
 	}
-	for _, c := range cite.NewDocument(own).ListedPages() {
+	for _, c := range cite.NewDocument(ownList).ListedPages() {
 		if pages.page(c.URL) != "" {
 			pages.add(c)
 		}
@@ -253,7 +254,7 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 		return
 	}
 
-	line, _, _ := strings.Cut(own, "\n")
+	line, _, _ := strings.Cut(ownList, "\n")
 	heading := cmp.Or(strings.Trim(line, cite.Marks), "Sources")
 	r.width = s.width()
 	r.out.Reset()
@@ -273,13 +274,14 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	s.write(r.out.String())
 }
 
-// written returns the last message, as the answer has it.
+// written returns the last message as it is in the answer: without markers, and without white space
+// around it.
 func (s *Screen) written() string {
 	return strings.TrimSpace(cite.Clean(s.message.String()))
 }
 
-// showBlocks shows those that are complete. A list of sources at the end is shown
-// with the titles and dates of the citations, which come last.
+// showBlocks shows the blocks of the message that are complete, except a list of sources at its end:
+// Finish shows that with the titles and dates of the citations, which come last.
 func (s *Screen) showBlocks() {
 	all := s.written()
 	limit := cite.NewDocument(all).ListStart
@@ -294,7 +296,7 @@ func (s *Screen) showBlocks() {
 	}
 }
 
-// divide separates the text so far, if any, from what follows it.
+// divide separates the text so far, if any, from the text that follows, by a line with words.
 func (s *Screen) divide(words string) {
 	if s.hasText {
 		s.showMarkdown("--- " + words + " ---")
@@ -321,7 +323,7 @@ func (s *Screen) showMarkdown(body string) {
 	}
 }
 
-// write writes rows to the terminal, below an empty one.
+// write writes rows to the terminal, below an empty row if there is text above.
 func (s *Screen) write(rows string) {
 	if rows == "" {
 		return
@@ -335,7 +337,7 @@ func (s *Screen) write(rows string) {
 	_, _ = io.WriteString(s.stdout, s.inColor(rows))
 }
 
-// inColor returns rows, without control sequences if the Screen has none.
+// inColor returns rows, without their control sequences if the Screen is mono.
 func (s *Screen) inColor(rows string) string {
 	if s.mono {
 		return sequences().ReplaceAllString(rows, "")
@@ -343,7 +345,7 @@ func (s *Screen) inColor(rows string) string {
 	return rows
 }
 
-// drawStatus shows what the call is doing.
+// drawStatus shows the status line: what the call is doing, and for how long it has run.
 func (s *Screen) drawStatus() {
 	age := time.Since(s.begin)
 	frame := spinner[int(age/redraw)%len(spinner)]
@@ -352,7 +354,7 @@ func (s *Screen) drawStatus() {
 }
 
 // replaceStatus replaces the status line, and the ^C that a terminal may have written after it. It
-// works in every terminal.
+// overwrites them with spaces, which works in every terminal.
 func (s *Screen) replaceStatus(line string) {
 	if s.status == nil || line == s.drawn {
 		return
@@ -363,7 +365,7 @@ func (s *Screen) replaceStatus(line string) {
 	s.drawn = line
 }
 
-// Note shows a line on stderr below the answer.
+// Note writes a line to stderr, below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
 		line = s.inColor(in(dim, line).paint())
@@ -371,7 +373,8 @@ func (s *Screen) Note(line string) {
 	fmt.Fprintln(s.stderr, line)
 }
 
-// Write writes to stderr what others write while the screen is shown, such as warnings of the log.
+// Write writes to stderr, after it has removed the status line. It is for other output while the
+// Screen is in use, such as warnings of the log.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

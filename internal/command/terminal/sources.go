@@ -6,12 +6,12 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// sources are the pages that an answer links to or cites. Each page is there once.
+// sources holds the pages that an answer links to or cites, each page once.
 type sources struct {
 	list    []cite.Citation
-	numbers map[string]int // from 1, by the key of the page
-	blocked cite.Hosts     // their pages are not listed
-	cut     string         // a text that was cut off: a URL at its end is not listed either
+	numbers map[string]int // place in list, from 1 on, by the key of the page
+	blocked cite.Hosts     // hosts whose pages are not listed
+	cut     string         // text that was cut off: a URL at its end may be incomplete; else ""
 }
 
 // page returns the URL of a page that can be listed, or "".
@@ -23,8 +23,8 @@ func (s *sources) page(u string) string {
 	return page
 }
 
-// add returns the number of a page, which it adds if it is new. Title and date
-// come from the citations: the links of the text have none.
+// add returns the number of a page, and adds the page if it is new. A citation also adds its title
+// and date to a page that is known from a link of the text, which has neither.
 func (s *sources) add(c cite.Citation) int {
 	if s.numbers == nil {
 		s.numbers = make(map[string]int)

@@ -10,14 +10,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// cells measures text. Characters of ambiguous width take one cell, as current
-// terminals show them in every locale.
+// cells measures text in cells of a terminal. Characters of ambiguous width take one cell, as
+// current terminals show them in every locale.
 var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// noBreak is a space at which no row ends: the figure space, which texts hardly have.
+// noBreak is a space at which no row ends: the figure space, which is rare in texts. paint writes an
+// ordinary space for it.
 const noBreak = "\u2007"
 
-// styled is a text with the style of each byte. It is cut and joined as any slice.
+// styled is a text with a style for each byte. It is cut and joined like any slice.
 type styled []styledByte
 
 type styledByte struct {
@@ -25,14 +26,13 @@ type styledByte struct {
 	style style
 }
 
-// style is how a text looks, as parameters of the control sequence SGR, and the
-// URL of the page that it links to. Both may be empty.
+// style is how a text looks, and which page it links to. The zero value is plain text.
 type style struct {
-	sgr  string
-	page string
+	sgr  string // parameters of the control sequence SGR, each after a semicolon
+	page string // URL
 }
 
-// Parameters of SGR, which are joined.
+// Parameters of SGR. They are combined by joining them.
 const (
 	bold       = ";1"
 	dim        = ";2"
@@ -49,7 +49,8 @@ const (
 // sequences matches the control sequences of styles and links.
 var sequences = text.Regexp("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
 
-// with adds parameters of SGR once: hostile texts nest styles thousands of times.
+// with returns the style with more parameters of SGR. It adds them only once: hostile texts nest
+// styles thousands of times.
 func (s style) with(sgr string) style {
 	if !strings.Contains(s.sgr+";", sgr+";") {
 		s.sgr += sgr
@@ -57,7 +58,7 @@ func (s style) with(sgr string) style {
 	return s
 }
 
-// linkTo returns the style of a link in a text.
+// linkTo returns the style of a link to a page, in a text with style s.
 func (s style) linkTo(page string) style {
 	s = s.with(linked)
 	s.page = page
@@ -70,8 +71,8 @@ func in(sgr, words string) (s styled) {
 	return s
 }
 
-// add appends a text. What must not reach the terminal is removed here and not before the
-// Markdown is parsed, because an entity such as &#27; can stand for a control character.
+// add appends a text. It removes characters that must not reach the terminal. That is not done
+// before the Markdown is parsed, because an entity such as &#27; can stand for a control character.
 func (s *styled) add(words string, st style) {
 	for _, b := range []byte(text.Printable(words)) {
 		*s = append(*s, styledByte{b, st})
@@ -104,18 +105,18 @@ func (s styled) paint() string {
 	return strings.ReplaceAll(b.String(), noBreak, " ")
 }
 
-// escaped matches what the control sequence OSC 8 does not take.
+// escaped matches characters that the control sequence OSC 8 does not allow in a URL.
 var escaped = text.Regexp(`[^!-~]+`)
 
-// change returns the control sequences between two styles: SGR for how the text looks, and OSC 8
-// for its link.
+// change returns the control sequences from one style to another: SGR for how the text looks, and
+// OSC 8 for its link.
 func change(from, to style) (sequences string) {
 	if from.page != to.page {
 		target := escaped().ReplaceAllStringFunc(cite.Target(to.page), url.PathEscape)
 		sequences = "\x1b]8;;" + target + "\x1b\\"
 	}
 	if from.sgr != to.sgr {
-		sequences += "\x1b[0" + to.sgr + "m" // 0 ends the style before
+		sequences += "\x1b[0" + to.sgr + "m" // 0 ends the style from
 	}
 	return sequences
 }
@@ -127,17 +128,17 @@ const (
 	closing = `、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ)\]},.!?:;%`
 )
 
-// word matches what is not broken, and the white space before it: a word of Latin and other
-// scripts, or a character of Chinese and Japanese with the punctuation and the number of a link
-// next to it. The submatch is the white space.
+// word matches text that a row does not break, and the white space before it: a word of Latin and
+// other scripts, or a character of Chinese and Japanese with the punctuation and the number of a
+// link next to it. The submatch is the white space.
 var word = text.Regexp(`([` + blank + `]*)` +
 	`(?:[` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
 
-// wrap divides a text into rows of at most width cells, the first one of at most first cells. A
-// word that is wider has a row of its own.
+// wrap divides a text into rows of at most width cells. The first row has at most first cells. A
+// word that is wider gets a row of its own.
 func (s styled) wrap(first, width int) (rows []styled) {
 	var row styled
-	room := first // in the row
+	room := first // cells that are left in the row
 
 	for _, at := range word().FindAllStringSubmatchIndex(s.String(), -1) {
 		next := s[at[0]:at[1]]
@@ -162,7 +163,7 @@ func (s styled) wrap(first, width int) (rows []styled) {
 	return rows
 }
 
-// breakWords divides a text into rows of at most width cells. It breaks wider words.
+// breakWords divides a text into rows of at most width cells, and breaks words that are wider.
 func (s styled) breakWords(width int) (rows []styled) {
 	for _, row := range s.wrap(width, width) {
 		broken := cells.Wrap(row.String(), width)

@@ -15,7 +15,8 @@ const (
 // table shows a table in columns, or as records if they would be too narrow.
 func (r *renderer) table(t *markdown.Table) {
 	source := r.lines[t.StartLine-1 : t.EndLine]
-	tooLong := func(line string) bool { // the parser drops the cells that the header does not have
+	// tooLong reports whether a row has more cells than the header: the parser would drop them.
+	tooLong := func(line string) bool {
 		line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
 		line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 		return strings.Count(line, "|") >= len(t.Header)
@@ -26,7 +27,7 @@ func (r *renderer) table(t *markdown.Table) {
 	}
 
 	var rows [][]styled
-	sgr := bold // of the header
+	sgr := bold // for the header
 	for _, row := range slices.Insert(t.Rows, 0, t.Header) {
 		var texts []styled
 		for _, cell := range row {
@@ -44,8 +45,8 @@ func (r *renderer) table(t *markdown.Table) {
 	r.columns(rows, widths, t.Align)
 }
 
-// columnWidths returns the width of each column: that of its widest cell. Where the room is too
-// small for all, the widest columns become narrower, and the result is nil if they would get
+// columnWidths returns the width of each column: that of its widest cell. If they do not fit the
+// room, the widest columns become narrower. The result is nil if columns would have to become
 // narrower than minColumn. The first row has all columns.
 func columnWidths(rows [][]styled, room int) []int {
 	widths := make([]int, len(rows[0]))
@@ -69,8 +70,8 @@ func columnWidths(rows [][]styled, room int) []int {
 	return widths
 }
 
-// columns shows the cells of a table side by side. An empty row is before and after a row that has
-// several lines.
+// columns shows the cells of a table side by side. A row of several lines has an empty row before
+// and after it.
 func (r *renderer) columns(rows [][]styled, widths []int, align []string) {
 	var rule []string // below the header
 	for _, width := range widths {
@@ -107,7 +108,7 @@ func (r *renderer) columns(rows [][]styled, widths []int, align []string) {
 	}
 }
 
-// addCell appends a cell of a table with the spaces that its column needs.
+// addCell appends a cell of a table, with spaces to the width of its column.
 func (s *styled) addCell(cell styled, width int, align string) {
 	missing := max(width-cell.width(), 0)
 	left := map[string]int{
@@ -119,8 +120,8 @@ func (s *styled) addCell(cell styled, width int, align string) {
 	s.add(strings.Repeat(" ", missing-left)+gap, style{})
 }
 
-// records shows each cell of a table as a paragraph behind the header of its column. The first row
-// has the headers. They are repeated in each row, so it ends when the block is too long.
+// records shows each cell of a table as a paragraph after the header of its column. The first row
+// has the headers. As each row repeats them, records stops when the block takes too many bytes.
 func (r *renderer) records(rows [][]styled) {
 	for i, row := range rows[1:] {
 		if r.isFull() {
