@@ -87,8 +87,8 @@ func (f *Files) Stale() int {
 // Follow reads the files again until ctx ends.
 func (f *Files) Follow(ctx context.Context) {
 	var readers sync.WaitGroup
-	for _, one := range f.all {
-		readers.Go(func() { f.follow(ctx, one) })
+	for _, target := range f.all {
+		readers.Go(func() { f.follow(ctx, target) })
 	}
 	readers.Wait()
 }
@@ -115,12 +115,12 @@ func newReading(data []byte, err error) reading {
 }
 
 // follow reads a file again and again until ctx ends. It logs each problem once.
-func (f *Files) follow(ctx context.Context, one *file) {
-	stale := one.current.problem != ""
+func (f *Files) follow(ctx context.Context, target *file) {
+	stale := target.current.problem != ""
 	if stale {
 		f.stale.Add(1)
 	}
-	last := one.current
+	last := target.current
 	wait := rereadTime
 	for {
 		select {
@@ -129,21 +129,21 @@ func (f *Files) follow(ctx context.Context, one *file) {
 		case <-time.After(wait):
 		}
 
-		next := newReading(one.read(one.path))
+		next := newReading(target.read(target.path))
 		wait = rereadTime
 		switch {
-		case next == one.current:
+		case next == target.current:
 		case next != last:
 			wait = confirmTime
 		default:
-			one.current = next
+			target.current = next
 			err := errors.New(next.problem)
 			if next.problem == "" {
-				err = one.accept([]byte(next.data))
+				err = target.accept([]byte(next.data))
 			}
 			switch {
 			case err != nil:
-				f.log.Error("keeping the old "+one.what, "err", err)
+				f.log.Error("keeping the old "+target.what, "err", err)
 				if !stale {
 					f.stale.Add(1)
 				}

@@ -46,12 +46,12 @@ func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
 
 // serveLocked gives free slots to the calls that are next.
 func (r *Registry) serveLocked() {
-	most := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls) // of a person
+	perPerson := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls)
 	for r.all.calls < r.Bounds.MaxCalls {
 		var next *queue.Place
 		for id, calls := range r.queue.Waiting {
-			first := next == nil || calls[0].Number < next.Number
-			if first && r.people[id].calls < most {
+			isFirst := next == nil || calls[0].Number < next.Number
+			if isFirst && r.people[id].calls < perPerson {
 				next = calls[0]
 			}
 		}
