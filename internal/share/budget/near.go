@@ -43,7 +43,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	}
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
-	for _, c := range changes { // the operator may have reset a bucket: then it is not near any more
+	for _, c := range changes { // a bucket that was near may have been reset
 		used := r.personShare
 		if c.ofAll {
 			used = r.allShare

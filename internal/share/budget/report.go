@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	reportTime = 10 * time.Second // bounds a report with all its commands
-	maxPeople  = 20               // people in a report without a name
+	reportTime = 10 * time.Second // for all commands of a report
+	maxPeople  = 20               // people in a report
 	batchSize  = 1000             // keys that are read at once
 )
 
@@ -98,8 +98,7 @@ type report struct {
 	err  error // the first error
 }
 
-// query connects to the store, and calls run with a report. The error is that of the connection or
-// of a command.
+// query connects to the store, and calls run.
 func (s *Store) query(ctx context.Context, run func(*report)) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()
@@ -167,8 +166,8 @@ func (r *report) idsByName(name string) []string {
 	return ids
 }
 
-// people returns the entries of each person with one of these IDs; the ID "" is all people. The
-// list does not contain people who have used nothing.
+// people returns the entries of people by their IDs; "" is all people. People who have used nothing
+// are left out.
 func (r *report) people(ids []string) (list [][]Entry) {
 	for batch := range slices.Chunk(ids, batchSize) {
 		keys := []string{}
@@ -215,7 +214,7 @@ func (r *report) get(keys []string) map[string]string {
 // storedValue matches the value of a key; see take.lua.
 var storedValue = text.Regexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
-// entry parses the value of a key. ok is false if it is not valid, or nothing is used or reserved.
+// entry parses the value of a key. ok is false if nothing is used or reserved, or it is not valid.
 func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	m := storedValue().FindStringSubmatch(stored)
 	if m == nil {
@@ -236,7 +235,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	}
 
 	s, running := s.advance(r.now, b)
-	if s.used < 0 { // SettleResponse has given back units that the call still reserves
+	if s.used < 0 { // see state.used
 		running += int64(s.used)
 		s.used = 0
 	}

@@ -23,7 +23,7 @@ func (b *Busy) Error() string {
 var ErrClosed = &Busy{"shutting down", "shutting down"}
 
 // TakeRequest counts a request of the person with an ID, if the limits of the person and of all
-// people allow it. The error is a *Busy. Return gives the request back.
+// people allow it. The error is a *Busy.
 func (r *Registry) TakeRequest(id string) error {
 	return r.take(id, holding{requests: 1})
 }
@@ -50,9 +50,8 @@ func (r *Registry) take(id string, more holding) error {
 	return err
 }
 
-// check returns a *Busy if there are more than 2*maxCalls requests, since as many calls may wait as
-// run, or more than maxBytes bytes. reason and whose say whose limit this is. If maxCalls is 0 there
-// is no limit.
+// check returns a *Busy if there are more requests than maxCalls that run and as many that wait, or
+// more bytes than maxBytes. If maxCalls is 0, there is no limit.
 func check(h holding, maxCalls, maxBytes int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:

@@ -8,10 +8,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
-// Acquire waits for a slot, in which a call runs. A call gets one when all people run fewer calls
-// than MaxCalls and its person fewer than PerPerson. The first waiting call whose person may run
-// another call is next. release gives the slot back. If ctx or c.WaitUntil ends the wait, err is the
-// cause, and c.Ahead is how many calls were ahead.
+// Acquire waits for a slot, in which a call runs, at most until ctx ends or c.WaitUntil is over. A
+// slot is free while all people run fewer calls than their bound. It goes to the first waiting call
+// whose person runs fewer calls than the bound of a person. release gives it back.
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()

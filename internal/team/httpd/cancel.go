@@ -147,7 +147,8 @@ func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byt
 	return true
 }
 
-// cancel ends the call that r responds to. Nothing more of the response is sent.
+// cancel ends the call that r responds to. What is not written yet of its result is not sent;
+// response.end completes the response.
 func (r *response) cancel() {
 	r.cancelled.Store(true)
 	r.cancelCall(server.ErrCancelled)
