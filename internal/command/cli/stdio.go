@@ -216,7 +216,7 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 		sets := clients.Needs(client)
 		if isDefault("server.answer_within_ms") {
 			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not set
-			n.Within = time.Duration(ms) * time.Millisecond
+			n.DetachAfter = time.Duration(ms) * time.Millisecond
 		}
 		if isDefault("server.tool_errors") {
 			n.ToolErrors = sets["TOOL_ERRORS"]

@@ -184,7 +184,7 @@ func (p *probe) key(offline bool) Check {
 		problem, hint := advisor.Advise("", p.fault)
 		return fail(state+", but "+problem, hint)
 	case advisor.KeyFlaw != "":
-		return warn(state+", but "+advisor.KeyFlaw, advisor.SetKey("the key alone"))
+		return warn(state+", but "+advisor.KeyFlaw, advisor.SetKeyHint("the key alone"))
 	}
 	return pass(state)
 }
