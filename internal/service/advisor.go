@@ -11,8 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 )
 
-// advisor returns an Advisor with what advice about errors may name: settings and their origins, but
-// no secrets.
+// advisor returns an Advisor with what advice about errors may name: settings and their origins,
+// but no secrets.
 func (o Options) advisor(cfg *config.Config) advice.Advisor {
 	getenv := o.Getenv
 	key := getenv(cfg.KeyEnv)
@@ -36,7 +36,7 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 		KeyInFile: cfg.KeyFile != "",
 		KeyServer: server,
 		Login:     loginCommand(cfg, getenv),
-		HidesKey:  cfg.Hides,
+		HidesKey:  cfg.HidesStoredKey,
 		KeyFlaw:   KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // a missing key has no flaw
 		Headers:   cfg.HeaderVariables,
 		Proxy:     proxyVariable(cfg.OpenAI.BaseURL, getenv),
@@ -65,8 +65,8 @@ func loginCommand(cfg *config.Config, getenv func(string) string) string {
 	return command(getenv) + " login"
 }
 
-// command returns the command that starts the program. npx and npm install no command, so that it is
-// npx then.
+// command returns the command that starts the program. npx and npm install no command, so that it
+// is npx then.
 func command(getenv func(string) string) string {
 	if strings.Contains(getenv("npm_lifecycle_script"), version.Name) {
 		return "npx -y " + version.Name + "@" + version.Version // not a local package

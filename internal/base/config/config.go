@@ -87,13 +87,13 @@ type Derived struct {
 
 	// KeyEnv is the variable of the credential: that of the header that replaces the API key, that
 	// which names KeyFile, or openai.api_key_env.
-	KeyEnv    string
-	KeySet    bool   // there is a credential
-	KeyFile   string // path of the file of the key; "" if the key is in a variable or a header
-	KeyErr    error  // why KeyFile has no key for the API, or nil
-	KeyServer string // server that the key in KeyFile is for; "" if the file names none
-	StoredKey string // path that login writes; "" without a home, or if a header replaces the key
-	Hides     bool   // another key is used than that in StoredKey
+	KeyEnv         string
+	KeySet         bool   // there is a credential
+	KeyFile        string // path of the file of the key; "" if the key is in a variable or a header
+	KeyErr         error  // why KeyFile has no key for the API, or nil
+	KeyServer      string // server that the key in KeyFile is for; "" if the file names none
+	StoredKey      string // path that login writes; "" without a home, or if a header replaces the key
+	HidesStoredKey bool   // another key is used than that in StoredKey
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
@@ -254,8 +254,8 @@ var ignoredKeys = map[string]string{
 	"server.transport":                 "flags choose the transport",
 }
 
-// UserLocation returns the place from which a tool searches, or nil if no key sets it. Then no place
-// is sent to the API; an empty Location is sent.
+// UserLocation returns the place from which a tool searches, or nil if no key sets it. Then no
+// place is sent to the API; an empty Location is sent.
 func (c *Config) UserLocation(tool string) *Location {
 	const section = "search.user_location"
 	for _, profile := range []string{"", profileKey(call.DefaultTool), profileKey(tool)} {

@@ -56,7 +56,8 @@ const minSecret = 8
 // setThere ends a warning about a variable without a value: what to do.
 const setThere = "; set it where the client starts the server"
 
-// maxKey is the length of the longest API key, in bytes, for which the header of a request has room.
+// maxKey is the length of the longest API key, in bytes, for which the header of a request has
+// room.
 const maxKey = 1000
 
 // checkHeaders returns what is wrong with openai.headers, a line for each header. A header with an
@@ -146,14 +147,14 @@ func (l *loader) resolveKey() {
 		l.warn("the key in " + l.KeyFile + " names no server that it is for: log in again")
 	}
 	stored, _ := l.ReadKey(l.StoredKey) // a key that cannot be read is not hidden
-	l.Hides = len(stored) > 0 && string(stored) != l.APIKey
-	if l.Hides {
+	l.HidesStoredKey = len(stored) > 0 && string(stored) != l.APIKey
+	if l.HidesStoredKey {
 		l.warn(l.KeyEnv, "it hides the key that login has stored; unset it to use that one")
 	}
 }
 
-// Secret looks up a secret. It returns the value of the variable name, or the path that the variable
-// name with _FILE contains. It is an error if both are set.
+// Secret looks up a secret. It returns the value of the variable name, or the path that the
+// variable name with _FILE contains. It is an error if both are set.
 func Secret(lookup func(string) string, name string) (value, path string, err error) {
 	value = lookup(name)
 	path = lookup(name + "_FILE")
@@ -179,8 +180,8 @@ func (c *Config) KeyStored() bool {
 }
 
 // ReadKey returns the API key in a file, without white space and byte order mark around it. It
-// returns no key and no error if login has not written its file (StoredKey), and an error if the key
-// is for another server than openai.base_url.
+// returns no key and no error if login has not written its file (StoredKey), and an error if the
+// key is for another server than openai.base_url.
 func (c *Config) ReadKey(path string) ([]byte, error) {
 	key, _, err := c.readKey(path)
 	return key, err

@@ -7,9 +7,9 @@ import (
 	"runtime"
 )
 
-// Store writes a file that only its owner can read. An older file at path stays until the new file
-// is complete.
-func Store(path, data string) error {
+// WriteKeyFile writes a file that only its owner can read. An older file at path stays until the
+// new file is complete.
+func WriteKeyFile(path, data string) error {
 	folder := filepath.Dir(path)
 	err := os.MkdirAll(folder, 0o700)
 	if err != nil {
@@ -31,9 +31,9 @@ func Store(path, data string) error {
 	return err
 }
 
-// OpenFolder returns a warning if other users can write to the folder of a stored file, and so could
-// replace the file, or "". On Windows it is "", as folders have no modes there.
-func OpenFolder(path string) string {
+// WarnOpenFolder returns a warning if other users can write to the folder of a stored file, and so
+// could replace the file, or "". On Windows it is "", as folders have no modes there.
+func WarnOpenFolder(path string) string {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode()&0o022 == 0 || runtime.GOOS == "windows" {

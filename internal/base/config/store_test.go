@@ -28,7 +28,7 @@ func TestStorePrepared(t *testing.T) {
 		}
 	}
 
-	err = Store(filepath.Join(folder, "key"), "a-key-0123")
+	err = WriteKeyFile(filepath.Join(folder, "key"), "a-key-0123")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,9 +63,9 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	format := doctor.Text
+	format := doctor.FormatText
 	if f.json {
-		format = doctor.JSON
+		format = doctor.FormatJSON
 	}
 	report := f.app.redactor.Redact(format(checks))
 	screen := f.app.screen(ctx, "auto", f.json)

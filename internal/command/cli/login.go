@@ -23,8 +23,8 @@ type loginFlags struct {
 	remove bool
 }
 
-// loginCommand returns the command login, which stores the API key beside the default configuration,
-// or removes it. Desktop programs need a stored key, as they pass on no variables.
+// loginCommand returns the command login, which stores the API key beside the default
+// configuration, or removes it. Desktop programs need a stored key, as they pass on no variables.
 func (a *app) loginCommand() *cobra.Command {
 	f := &loginFlags{app: a}
 	c := &cobra.Command{
@@ -86,14 +86,14 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 
-	err = config.Store(path, key+"\n"+s.Config.OpenAI.Server()+"\n")
+	err = config.WriteKeyFile(path, key+"\n"+s.Config.OpenAI.Server()+"\n")
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
 	_, err = fmt.Fprintf(a.stdout,
 		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
 		path, state, s.Command)
-	a.warn(config.OpenFolder(path))
+	a.warn(config.WarnOpenFolder(path))
 	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
 		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
 	}

@@ -403,13 +403,13 @@ func (f *serveFlags) problem() string {
 
 // logStart logs how the server serves on ln, with warnings about tokens and about calls that fail.
 func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
-	const reader = httpd.MetricsReader
+	const reader = httpd.MetricsToken
 	tokens := o.Access.Tokens
 	switch {
 	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.Resource == nil:
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
-		names := slices.Compact([]string{reader, o.Access.MetricsName()})
+		names := slices.Compact([]string{reader, o.Access.MetricsTokenName()})
 		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(names, " or ") +
 			"; --metrics ADDRESS serves it without one on an address of its own")
 	}

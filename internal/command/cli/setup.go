@@ -218,7 +218,7 @@ func setupNotes(c clients.Client, s clients.Server) string {
 	for _, note := range append(c.Notes(s), s.Notes()...) {
 		fmt.Fprintf(&b, "- %s\n", note)
 	}
-	fmt.Fprintf(&b, "To check: %s. To use it, ask: %s\n", c.Checks(), clients.FirstQuestion)
+	fmt.Fprintf(&b, "To check: %s. To use it, ask: %s\n", c.CheckText(), clients.FirstQuestion)
 	return b.String()
 }
 
@@ -321,8 +321,8 @@ func (a *app) shellConfig() *config.Config {
 }
 
 // shellSets returns the variables of this shell that choose the API and the models, with their
-// values. They go into the entry: a client that is not started from this shell does not have them. A
-// URL that may contain a secret is left out, with a warning.
+// values. They go into the entry: a client that is not started from this shell does not have them.
+// A URL that may contain a secret is left out, with a warning.
 func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
 	if via == clients.ViaHTTP {
 		return nil
@@ -347,7 +347,8 @@ func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
 	return sets
 }
 
-// temporary matches paths of programs of go run: in a folder that it removes, or in the build cache.
+// temporary matches paths of programs of go run: in a folder that it removes, or in the build
+// cache.
 var temporary = text.Regexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
 // installedPath returns the full path of this program. It is an error for a program of go run.

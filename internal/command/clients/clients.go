@@ -38,8 +38,9 @@ type Client struct {
 
 	Sets map[string]string // variables with fixed values, such as ANSWER_WITHIN_MS
 
-	// Info is the name that the client sends in clientInfo. A server on stdio then applies Sets even
-	// if its entry does not set these variables. It is "" if the name is not known or not needed.
+	// Info is the name that the client sends in clientInfo. A server on stdio then applies Sets
+	// even if its entry does not set these variables. It is "" if the name is not known or not
+	// needed.
 	Info string
 
 	Add       string // template of the client's own command for Local, or ""
@@ -115,8 +116,8 @@ func (c Client) SignIn() string {
 // FirstQuestion makes the agent of any client use the server.
 const FirstQuestion = "Use " + name + ": what changed in the latest release of Go?"
 
-// Checks returns how a user sees that the client has the tools.
-func (c Client) Checks() string {
+// CheckText returns how a user sees that the client has the tools.
+func (c Client) CheckText() string {
 	return c.fill(cmp.Or(c.Check, "$NAME is in the list of MCP servers of $CLIENT"), Server{})
 }
 

@@ -134,11 +134,12 @@ func Count(checks []Check, verdict string) (n int) {
 	return n
 }
 
-// Text returns a line for each check, with its details and hint indented below. Failures come last:
+// FormatText returns a line for each check, with its details and hint indented below. Failures come
+// last:
 //
 //	fail  model answer           gpt-9: model not found
 //	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
-func Text(checks []Check) string {
+func FormatText(checks []Check) string {
 	var b strings.Builder
 	for _, verdict := range []string{"ok", "warn", "fail"} {
 		for _, c := range checks {
@@ -161,8 +162,8 @@ func Text(checks []Check) string {
 	return b.String()
 }
 
-// JSON returns one object: the version, the worst verdict and the checks.
-func JSON(checks []Check) string {
+// FormatJSON returns one object: the version, the worst verdict and the checks.
+func FormatJSON(checks []Check) string {
 	report := struct {
 		Version string  `json:"version"`
 		Verdict string  `json:"verdict"`

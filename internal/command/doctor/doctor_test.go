@@ -103,5 +103,5 @@ func TestLines(t *testing.T) {
 	var checks checklist
 	checks.add("http", fail("the server\n said \x1b[2J", "try\nagain"))
 	const want = "fail  http                   the server said [2J\n      -> try again\n"
-	compare.Equal(t, "text", Text(checks), want)
+	compare.Equal(t, "text", FormatText(checks), want)
 }

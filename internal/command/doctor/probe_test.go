@@ -61,7 +61,7 @@ func TestProbe(t *testing.T) {
 			})
 
 			asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })
-			got := blanks.ReplaceAllString(Text(checks[asked:]), " ")
+			got := blanks.ReplaceAllString(FormatText(checks[asked:]), " ")
 			compare.Equal(t, "checks", got, row[2])
 		})
 	}

@@ -42,7 +42,7 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 		return
 	}
 	l.add("store", pass(at+": runs the script of the limits"))
-	l.add("store clock", clockCheck(found.Ahead))
+	l.add("store clock", clockCheck(found.ClockAhead))
 	switch {
 	case found.Drops:
 		l.add("store policy", warn(found.Policy+": "+budget.Drops, budget.DropsHint))

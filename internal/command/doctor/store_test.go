@@ -29,7 +29,7 @@ func storeChecks(t *testing.T, url string) string {
 	}
 	var checks checklist
 	checks.addStore(t.Context(), s)
-	return blanks.ReplaceAllString(Text(checks), " ")
+	return blanks.ReplaceAllString(FormatText(checks), " ")
 }
 
 // The checks of the store. ADDRESS is that of a server that works, and SENTINEL of a Sentinel.

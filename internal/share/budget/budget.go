@@ -62,11 +62,11 @@ type Budget struct {
 	Options
 	local  *local
 	near   *near
-	people atomic.Pointer[People]
+	people atomic.Pointer[PersonLimits]
 }
 
 // SetPeople sets the limits of single people from now on.
-func (b *Budget) SetPeople(p People) { b.people.Store(&p) }
+func (b *Budget) SetPeople(p PersonLimits) { b.people.Store(&p) }
 
 // New returns a Budget.
 func New(o Options) *Budget {

@@ -16,11 +16,11 @@ const (
 
 // Checked is what Check finds.
 type Checked struct {
-	Err    error         // why the store cannot be used, or nil
-	Hint   string        // what to do about Err, or ""
-	Policy string        // maxmemory-policy, "" if the account may not ask
-	Drops  bool          // the policy drops keys
-	Ahead  time.Duration // how far the clock of the store is ahead of that of this machine
+	Err        error         // why the store cannot be used, or nil
+	Hint       string        // what to do about Err, or ""
+	Policy     string        // maxmemory-policy, "" if the account may not ask
+	Drops      bool          // the policy drops keys
+	ClockAhead time.Duration // how far the clock of the store is ahead of that of this machine
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 		_, err = s.run(bounded, conn, probe)
 	}
 	if err == nil {
-		c.Ahead, err = clockAhead(bounded, conn)
+		c.ClockAhead, err = clockAhead(bounded, conn)
 	}
 	if err != nil {
 		c.Err = err

@@ -114,8 +114,8 @@ func TestCheck(t *testing.T) {
 		compare.Contains(t, tt.url, fmt.Sprint(got.Err, " ", got.Hint), tt.want)
 		compare.Equal(t, "policy", got.Policy, tt.policy)
 		compare.Equal(t, "log", r.log.buf.String(), "")
-		if got.Ahead.Abs() > time.Second {
-			t.Errorf("the clock of the same machine is %v ahead", got.Ahead)
+		if got.ClockAhead.Abs() > time.Second {
+			t.Errorf("the clock of the same machine is %v ahead", got.ClockAhead)
 		}
 	}
 }

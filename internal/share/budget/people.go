@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// People are the limits of single people, by ID and setting. They replace the limits of each person
-// in Limits. 0 is no limit.
-type People map[string]map[string]float64
+// PersonLimits are the limits of single people, by ID and setting. They replace the limits of each
+// person in Limits. 0 is no limit.
+type PersonLimits map[string]map[string]float64
 
 // ParsePeople reads lines such as
 //
@@ -23,11 +23,11 @@ type People map[string]map[string]float64
 //
 // A line begins with the name of a token or, for people who sign in, with issuer and subject: these
 // people may change their names. The error does not quote a line, which may be a token.
-func ParsePeople(data []byte) (People, error) {
+func ParsePeople(data []byte) (PersonLimits, error) {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return nil, errors.New("not UTF-8 text")
 	}
-	people := People{}
+	people := PersonLimits{}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	for i, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
@@ -105,7 +105,7 @@ func personSettings() (names []string) {
 }
 
 // HaveUSD reports whether a person has a limit in USD.
-func (p People) HaveUSD() bool {
+func (p PersonLimits) HaveUSD() bool {
 	for limits := range maps.Values(p) {
 		for _, q := range (Limits{}).All() {
 			if q.unit == usd && limits[q.Setting] > 0 {
@@ -117,7 +117,7 @@ func (p People) HaveUSD() bool {
 }
 
 // Without returns the names of tokens in p that are not in tokens, sorted.
-func (p People) Without(tokens []string) (missing []string) {
+func (p PersonLimits) Without(tokens []string) (missing []string) {
 	for id := range p {
 		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
 		if ofToken && !slices.Contains(tokens, name) {

@@ -31,7 +31,7 @@ func TestYoungLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{})
 		running, _ := take(b, "token:alice")
-		b.SetPeople(People{"token:alice": {"tokens_per_day": 100_000}})
+		b.SetPeople(PersonLimits{"token:alice": {"tokens_per_day": 100_000}})
 		other, _ := take(b, "token:alice")
 		settle(other, 70_000)
 		settle(running, 40_000)

@@ -193,8 +193,8 @@ const (
 )
 
 // onceBucket returns the first change of a bucket. It needs a bucket of which nothing is used, so
-// the bucket refuses a second one until this has refilled. The r in its key is no hexadecimal digit,
-// so that take.lua keeps no index of it.
+// the bucket refuses a second one until this has refilled. The r in its key is no hexadecimal
+// digit, so that take.lua keeps no index of it.
 func onceBucket(of unit, kind, name string) bucketChange {
 	return bucketChange{
 		Quota:  Quota{unit: of},
@@ -234,9 +234,9 @@ func idOf(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
 }
 
-// InForce returns the values that RefusedBy may have for calls of a person: the names of the quotas
-// with a limit, and with RefuseWithoutStore that of a failing store.
-func (b *Budget) InForce(p call.Person) (names []string) {
+// QuotaNames returns the values that RefusedBy may have for calls of a person: the names of the
+// quotas with a limit, and with RefuseWithoutStore that of a failing store.
+func (b *Budget) QuotaNames(p call.Person) (names []string) {
 	for _, c := range b.changes(p, change{use: oneOfEach()}) {
 		names = append(names, c.Name)
 	}

@@ -45,9 +45,9 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Used, if not nil, is called after each use: took is how long the use took, fails whether the
-	// store began to fail with it. It may be set before the first use.
-	Used func(took time.Duration, fails bool)
+	// ObserveUse, if not nil, is called after each use: took is how long the use took, fails
+	// whether the store began to fail with it. It may be set before the first use.
+	ObserveUse func(took time.Duration, fails bool)
 
 	roots    func(context.Context) (*x509.CertPool, error)
 	log      *slog.Logger
@@ -109,7 +109,8 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Prefix returns the prefix in the URL of a store, which keeps the keys of deployments apart, or "".
+// Prefix returns the prefix in the URL of a store, which keeps the keys of deployments apart, or
+// "".
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
 // renew closes a pool, and reports whether it was the current one: then a new pool replaces it.
@@ -305,8 +306,8 @@ func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	fails := false
 	began := time.Now()
 	defer func() {
-		if s.Used != nil {
-			s.Used(time.Since(began), fails)
+		if s.ObserveUse != nil {
+			s.ObserveUse(time.Since(began), fails)
 		}
 	}()
 

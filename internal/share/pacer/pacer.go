@@ -3,9 +3,9 @@
 //
 // An API does not say how many requests it accepts. So no call waits until the API refuses a
 // request of its person. From then on the calls of the person wait in a queue, which lets one
-// request out after each gap. The queue looks for the shortest gap that the API accepts: an accepted
-// request makes the gap shorter, a refused one longer. People take turns in the queue. A person
-// whose requests are all accepted does not wait in it.
+// request out after each gap. The queue looks for the shortest gap that the API accepts: an
+// accepted request makes the gap shorter, a refused one longer. People take turns in the queue. A
+// person whose requests are all accepted does not wait in it.
 //
 // For example, a call of a person sends a request, which the API refuses after 10 ms. The API asks
 // for a wait of 1.5 s. Two more calls of the person come at 20 ms and 30 ms. Each later request is
@@ -164,7 +164,7 @@ func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 // waiting call for a minute is not limited any more. If no person is limited, the gap is forgotten.
 func (p *Pacer) lock() {
 	p.mu.Lock()
-	p.queue.Forget()
+	p.queue.DropOld()
 	now := p.now()
 	for id, owner := range p.people {
 		waits := len(p.queue.Waiting[id]) > 0
@@ -368,7 +368,7 @@ func (p *Pacer) releaseLocked(t *Ticket) {
 	t.sendLocked()
 	p.nextSend = t.sent + p.gap
 	p.people[t.place.Person].latest = t
-	p.queue.Go(&t.place)
+	p.queue.Release(&t.place)
 }
 
 // nextLocked returns the next call of the queue and when it may go out. Of the people with a call

@@ -76,7 +76,7 @@ func TestEnd(t *testing.T) {
 		known("a request", 1)
 		endFirst, _ := r.run(t, "alice")
 		endSecond, _ := r.run(t, "alice")
-		r.Return("alice", 5)
+		r.ReturnRequest("alice", 5)
 		known("a slot", 1)
 
 		_, err := r.run(t, "alice")
@@ -97,13 +97,13 @@ func TestClose(t *testing.T) {
 	compare.Equal(t, "refused after Close", errors.Is(r.TakeRequest("bob"), ErrClosed), true)
 	compare.Equal(t, "bytes of requests before it", r.TakeBytes("alice", 1) == nil, true)
 
-	r.Return("alice", 1)
+	r.ReturnRequest("alice", 1)
 	select {
 	case <-empty:
 		t.Error("it is empty with a request left")
 	default:
 	}
-	r.Return("alice", 0)
+	r.ReturnRequest("alice", 0)
 	<-empty
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// maxBytes bounds the bytes of all requests at a time. If people have a bound, one person may have a
-// quarter of it.
+// maxBytes bounds the bytes of all requests at a time. If people have a bound, one person may have
+// a quarter of it.
 const maxBytes = 64 << 20
 
 // Busy is the error of a request that is refused now and may be sent again later.
@@ -66,8 +66,8 @@ func check(h holding, maxCalls, maxBytes int, reason, whose string) error {
 	return nil
 }
 
-// Return gives back a request of a person and its bytes, when the request has ended.
-func (r *Registry) Return(id string, bytes int) {
+// ReturnRequest gives back a request of a person and its bytes, when the request has ended.
+func (r *Registry) ReturnRequest(id string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.addLocked(id, holding{requests: -1, bytes: -bytes})

@@ -59,6 +59,6 @@ func (r *Registry) serveLocked() {
 		}
 
 		r.addLocked(next.Person, holding{calls: 1})
-		r.queue.Go(next)
+		r.queue.Release(next)
 	}
 }

@@ -27,8 +27,9 @@ import (
 // keepTime is for how long the place of a call that gave up is kept.
 const keepTime = time.Minute
 
-// Queue holds the calls that wait, and the places that are kept. No two places have the same number.
-// The zero value is an empty Queue. The user of a Queue guards it and its places with a lock.
+// Queue holds the calls that wait, and the places that are kept. No two places have the same
+// number. The zero value is an empty Queue. The user of a Queue guards it and its places with a
+// lock.
 type Queue struct {
 	// ByTurns is whether people take turns; else the first call to come is the first to go. Only
 	// Ahead depends on it.
@@ -66,7 +67,7 @@ func (p *Place) HasWaited() bool {
 // that is kept for its person, if there is one. Any other call gets a new place, behind all others.
 // A call that gave up must not enter again.
 func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
-	q.Forget()
+	q.DropOld()
 	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.Person == p.Person })
 	switch {
 	case p.HasWaited():
@@ -87,8 +88,8 @@ func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	return p.turn
 }
 
-// Go takes a waiting call out of the queue, and closes the channel that Enter returned for it.
-func (q *Queue) Go(p *Place) {
+// Release takes a waiting call out of the queue, and closes the channel that Enter returned for it.
+func (q *Queue) Release(p *Place) {
 	q.remove(p)
 	close(p.turn)
 }
@@ -128,8 +129,8 @@ func (q *Queue) Len() int {
 	return n
 }
 
-// Forget drops the places that have been kept for a minute.
-func (q *Queue) Forget() {
+// DropOld drops the places that have been kept for a minute.
+func (q *Queue) DropOld() {
 	oldest := time.Now().Add(-keepTime)
 	q.kept = slices.DeleteFunc(q.kept, func(p *Place) bool { return !p.leftAt.After(oldest) })
 }

@@ -70,7 +70,7 @@ func play(q *Queue, steps string) string {
 		case "gives up":
 			q.Leave(calls[name])
 		case "goes":
-			q.Go(calls[name])
+			q.Release(calls[name])
 		default:
 			pause, _ := time.ParseDuration(name)
 			time.Sleep(pause)
@@ -128,7 +128,7 @@ func TestQueueProperties(t *testing.T) {
 					q.Leave(p)
 				}
 				time.Sleep(keepTime)
-				q.Forget()
+				q.DropOld()
 				compare.Equal(t, "people who wait", len(q.Waiting), 0)
 				compare.Equal(t, "kept places", len(q.kept), 0)
 			})
@@ -153,7 +153,7 @@ func step(t *testing.T, q *Queue, chance *rand.Rand, turns map[*Place]<-chan str
 		return
 	}
 
-	q.Go(p)
+	q.Release(p)
 	<-turn
 	compare.Equal(t, "a call leaves whose turn has come", q.Leave(p), false)
 	if chance.IntN(2) == 0 { // another attempt

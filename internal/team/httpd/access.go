@@ -51,11 +51,11 @@ func (a Access) Authenticates() bool {
 // is called at each request, because the tokens may change. The limit is perPerson or, if that is
 // 0, a quarter of maxCalls, the limit of all people together. It is 0, no limit per person, if
 // perPerson is 0 and there is only one person: requests need no token, or all tokens but those
-// named MetricsReader have the same name.
+// named MetricsToken have the same name.
 func (a Access) CallsPerPerson(maxCalls, perPerson int) func() int {
 	return func() int {
 		names := len(a.Tokens.Names())
-		if a.Tokens.Has(MetricsReader) {
+		if a.Tokens.Has(MetricsToken) {
 			names--
 		}
 		if perPerson == 0 && a.Resource == nil && names <= 1 {
@@ -102,24 +102,24 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// MetricsReader is the name of the tokens for /metrics only. The holder of one does not count as a
+// MetricsToken is the name of the tokens for /metrics only. The holder of one does not count as a
 // person and may not call.
-const MetricsReader = "metrics"
+const MetricsToken = "metrics"
 
-// MetricsName returns the name whose tokens open /metrics: MetricsReader or, if all tokens have
+// MetricsTokenName returns the name whose tokens open /metrics: MetricsToken or, if all tokens have
 // the same name and people do not sign in, that name.
-func (a Access) MetricsName() string {
+func (a Access) MetricsTokenName() string {
 	names := a.Tokens.Names()
 	if a.Resource == nil && len(names) == 1 {
 		return names[0]
 	}
-	return MetricsReader
+	return MetricsToken
 }
 
 // metricsRefusal returns why a person may not read the metrics, and what to do about it. Both are
 // "" if the person may.
 func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
-	if p.ID == call.TokenIDPrefix+a.MetricsName() {
+	if p.ID == call.TokenIDPrefix+a.MetricsTokenName() {
 		return "", ""
 	}
 	return "/metrics is for tokens named metrics",
@@ -130,7 +130,7 @@ func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
 // callRefusal returns why a person may not call the tools, and what to do about it. Both are "" if
 // the person may.
 func (a Access) callRefusal(p call.Person) (reason, hint string) {
-	if p.ID != call.TokenIDPrefix+MetricsReader {
+	if p.ID != call.TokenIDPrefix+MetricsToken {
 		return "", ""
 	}
 	return "tokens named metrics open /metrics only", "take one that has another name"

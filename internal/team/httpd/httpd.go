@@ -194,9 +194,9 @@ func (s *instance) drain() {
 // whose series begin with zeros here.
 func (s *instance) wireMetrics() {
 	s.Metrics.gauges = s.gauges
-	s.Metrics.inForce = s.Budget.InForce
+	s.Metrics.quotaNames = s.Budget.QuotaNames
 	if s.Budget.Store != nil {
-		s.Budget.Store.Used = s.Metrics.observeStore
+		s.Budget.Store.ObserveUse = s.Metrics.observeStore
 	}
 	if s.Access.Authenticates() { // the series of a person begin with the first call
 		return

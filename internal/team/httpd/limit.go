@@ -37,7 +37,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		var data []byte
 		err := s.People.TakeRequest(b.person)
 		if err == nil {
-			defer func() { s.People.Return(b.person, b.taken) }()
+			defer func() { s.People.ReturnRequest(b.person, b.taken) }()
 			data, err = io.ReadAll(b)
 		}
 

@@ -25,9 +25,9 @@ const (
 // Metrics counts calls for /metrics, in the Prometheus text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type Metrics struct {
-	profiles map[string]answer.Profile  // by tool
-	gauges   func() []gauge             // set by instance.wireMetrics
-	inForce  func(call.Person) []string // names of quotas (Budget.InForce), set by wireMetrics
+	profiles   map[string]answer.Profile  // by tool
+	gauges     func() []gauge             // set by instance.wireMetrics
+	quotaNames func(call.Person) []string // names of quotas (Budget.QuotaNames), set by wireMetrics
 
 	families []*family // in the order of the page
 
@@ -64,9 +64,9 @@ var storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.
 // NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
-		profiles: profiles,
-		people:   map[string]bool{},
-		inForce:  func(call.Person) []string { return nil },
+		profiles:   profiles,
+		people:     map[string]bool{},
+		quotaNames: func(call.Person) []string { return nil },
 	}
 	m.calls = m.declare("calls_total", "counter", "Calls that have ended.")
 	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
@@ -146,7 +146,7 @@ func (m *Metrics) personLabel(name string, isCalling bool) string {
 // ObserveStart begins the series of the person of a call with zeros, so that the first call is an
 // increase. The call has no figures yet.
 func (m *Metrics) ObserveStart(c *call.Call) {
-	names := m.inForce(c.Person)
+	names := m.quotaNames(c.Person)
 	key := m.caller(c) + strings.Join(names, " ")
 	_, begun := m.begun.Load(key)
 	if begun {

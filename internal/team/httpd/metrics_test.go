@@ -180,7 +180,7 @@ func TestNamesOfCallers(t *testing.T) {
 func TestStartsAtOnce(t *testing.T) {
 	m := NewMetrics(map[string]answer.Profile{"answer": {}})
 	m.gauges = func() []gauge { return nil }
-	m.inForce = func(call.Person) []string { return []string{"hour"} }
+	m.quotaNames = func(call.Person) []string { return []string{"hour"} }
 	read := func() string {
 		w := httptest.NewRecorder()
 		m.ServeHTTP(w, nil)

@@ -45,8 +45,8 @@ type issuer struct {
 	log       *slog.Logger
 	published atomic.Pointer[published]
 
-	// waiting holds a channel for each request that waits for a read, because of an unknown key or a
-	// wrong signature. A read closes the channels that were in it when the read began: a request
+	// waiting holds a channel for each request that waits for a read, because of an unknown key or
+	// a wrong signature. A read closes the channels that were in it when the read began: a request
 	// that came later may have a key that this read misses.
 	waiting chan chan struct{}
 
@@ -66,9 +66,10 @@ type published struct {
 	unmatched error
 }
 
-// verify returns an error unless one of the keys has made the signature of a token. If a key with
-// the id of the token has not, the error is errSignature for RetryTime after the read of the keys.
-func (p *published) verify(token *jwt.JSONWebToken) error {
+// verifySignature returns an error unless one of the keys has made the signature of a token. If a
+// key with the id of the token has not, the error is errSignature for RetryTime after the read of
+// the keys.
+func (p *published) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	hasID := false // a key has the id of the token
 	for _, key := range p.keys {
@@ -91,7 +92,7 @@ func (p *published) verify(token *jwt.JSONWebToken) error {
 // verify waits until the next read has ended, and then tries once more: issuers add keys, and may
 // replace a key under the same id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
-	err := i.published.Load().verify(token)
+	err := i.published.Load().verifySignature(token)
 	if !errors.Is(err, errUnknownKey) {
 		return err
 	}
@@ -105,7 +106,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 
 	select {
 	case <-done:
-		return i.published.Load().verify(token)
+		return i.published.Load().verifySignature(token)
 	case <-ctx.Done():
 		return errUnavailable
 	}
