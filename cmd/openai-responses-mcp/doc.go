@@ -43,7 +43,7 @@
 //	what happens at the end of stdin       stdio    conn.scan, conn.done
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
-//	which messages reach the SDK           rpc      Methods.Check
+//	which messages reach the SDK           rpc      Methods.Parse
 //	which requests get 429                 people   Registry.TakeRequest, Registry.TakeBytes
 //	which calls a quota refuses            budget   Budget.Take
 //	what a call gives back at its end      budget   Taken.Settle

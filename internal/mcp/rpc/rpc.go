@@ -21,6 +21,10 @@ type Message struct {
 	ID     gjson.Result // a string or a number as the client sent it
 	Method string
 	Params json.RawMessage // nil if the message has none
+
+	// Refusal is the response to a request that is not passed on: its method is unknown, or its
+	// params are invalid. nil: the message may be passed on.
+	Refusal *jsonrpc.Error
 }
 
 // Key returns a string that is the same for equal ids: strings are equal by their value, numbers by
@@ -55,10 +59,9 @@ func Required[T any](params []byte) *jsonrpc.Error {
 	return Optional[T](params)
 }
 
-// Check returns the message in data, which is nil if data is not a message. An error is for the
-// client. With a message, which then is a request, the error is its response: the method is not one
-// of methods, or the params are invalid. Without a message, the error is sent with the id null.
-func (methods Methods) Check(data []byte) (*Message, *jsonrpc.Error) {
+// Parse returns the message in data, or an error for the client, with the id null, if data is not a
+// message.
+func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, ParseError("not JSON")
 	}
@@ -92,11 +95,13 @@ func (methods Methods) Check(data []byte) (*Message, *jsonrpc.Error) {
 	check := methods[m.Method]
 	switch {
 	case check == nil:
-		return m, MethodNotFound()
+		m.Refusal = MethodNotFound()
 	case repeatsMember(params):
-		return m, invalidParams("invalid params: a member twice")
+		m.Refusal = invalidParams("invalid params: a member twice")
+	default:
+		m.Refusal = check(m.Params)
 	}
-	return m, check(m.Params)
+	return m, nil
 }
 
 // messageMembers are the members of a JSON-RPC message.

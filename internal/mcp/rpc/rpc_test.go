@@ -13,13 +13,14 @@ var methods = Methods{
 	"tools/call": Required[mcp.CallToolParamsRaw],
 }
 
-func TestRead(t *testing.T) {
-	for _, row := range compare.Table(t, "read", 3) {
+func TestParse(t *testing.T) {
+	for _, row := range compare.Table(t, "parse", 3) {
 		t.Run(row[0], func(t *testing.T) {
-			m, err := methods.Check([]byte(`{"jsonrpc":"2.0",` + row[1] + `}`))
+			m, err := methods.Parse([]byte(`{"jsonrpc":"2.0",` + row[1] + `}`))
 			got := "null"
 			if m != nil {
 				got = m.ID.Raw
+				err = m.Refusal
 			}
 			if err != nil {
 				got += " " + err.Message

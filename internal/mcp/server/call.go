@@ -86,7 +86,7 @@ func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
-	known := slices.ContainsFunc(s.forClient.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
+	known := slices.ContainsFunc(s.clientSettings.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.LongCalls.API != nil {
 		known = true // not listed here, but another server may have sealed the id
 	}
@@ -129,17 +129,21 @@ func (s *Server) call(
 	}
 
 	if s.options.LongCalls.Shared { // the session ends with the request
-		context.AfterFunc(session, func() {
-			// The client has cancelled its call before it had the id of the task.
-			if errors.Is(context.Cause(session), ErrCancelled) {
-				s.tasks.Cancel(context.WithoutCancel(session), task, c)
-			}
-		})
+		context.AfterFunc(session, func() { s.cancelWithClient(session, task, c) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
 	}
 	return s.workingResult(req, task.ID), nil
+}
+
+// cancelWithClient cancels a detached task when its session has ended because the client has
+// cancelled the call before it got the id of the task. Any other end of a session leaves the task
+// alone.
+func (s *Server) cancelWithClient(session context.Context, task *tasks.Task, c *call.Call) {
+	if errors.Is(context.Cause(session), ErrCancelled) {
+		s.tasks.Cancel(context.WithoutCancel(session), task, c)
+	}
 }
 
 // logCall logs a call at debug level: the names of its arguments and the length of its question,

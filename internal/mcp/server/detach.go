@@ -59,7 +59,7 @@ func (s *Server) ask(
 	t := s.tasks.Prepare(c, tasks.Terms{
 		Polled:      s.isPolled(req.Params),
 		Watched:     isWatched(req),
-		DetachAfter: s.forClient.Load().DetachAfter, // LongCalls.DetachAfter, unless the client needs another
+		DetachAfter: s.clientSettings.Load().DetachAfter, // LongCalls.DetachAfter, unless the client needs another
 		Shared:      s.options.LongCalls.Shared,
 		Excluded:    q.ExcludeDomains,
 	})

@@ -80,7 +80,7 @@ func (s *Server) await(
 	// another process runs the call of the task, settleResponse observes c in its place.
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.forClient.Load().DetachAfter, resultTime))
+	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTime))
 	if state.Works() {
 		return s.workingResult(req, next), nil
 	}

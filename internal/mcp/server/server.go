@@ -104,11 +104,11 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// forClient has the configured settings. Over stdio, the first request that names its client
+	// clientSettings has the configured settings. Over stdio, the first request that names its client
 	// replaces them with what that client needs: see adaptTo.
-	forClient atomic.Pointer[clientSettings]
-	adaptOnce sync.Once
-	adapted   atomic.Bool // adaptOnce is done
+	clientSettings atomic.Pointer[clientSettings]
+	adaptOnce      sync.Once
+	adapted        atomic.Bool // adaptOnce is done
 }
 
 // clientSettings are the settings that depend on the client, and what follows from them.
@@ -140,7 +140,7 @@ func New(o Options) *Server {
 func (s *Server) setNeeds(n Needs) {
 	n.DetachAfter = cmp.Or(n.DetachAfter, s.options.LongCalls.DetachAfter)
 	n.ToolErrors = cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors)
-	s.forClient.Store(&clientSettings{
+	s.clientSettings.Store(&clientSettings{
 		Needs:        n,
 		tools:        tools(s.options.Settings, n.DetachAfter),
 		instructions: instructionsFor(n.DetachAfter),
@@ -253,44 +253,39 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		s.adaptTo(req)
-		switch method {
-		case "initialize":
-			res, err := next(ctx, method, req)
-			first := !initialized.Swap(true)
-			if err != nil && first {
-				return s.initializeResult(), nil
-			}
-			if r, ok := res.(*mcp.InitializeResult); ok && err == nil {
-				r.Instructions = s.forClient.Load().instructions
-			}
-			return res, err
-
-		case "server/discover":
-			res, err := next(ctx, method, req)
-			d, ok := res.(*mcp.DiscoverResult)
-			if ok && err == nil {
-				d.Instructions = s.forClient.Load().instructions
-			}
-			if ok && err == nil && s.options.LongCalls.Polled {
-				d.Capabilities.AddExtension(tasksExtension, nil)
-			}
-			return res, err
-
-		case "tools/list":
-			res, err := next(ctx, method, req)
-			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-				list.Tools = s.forClient.Load().tools
-				list.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
-			}
-			return res, err
-
-		case "tools/call":
+		switch {
+		case method == "tools/call":
 			return s.call(ctx, session, req.(*mcp.CallToolRequest))
-		}
-		if slices.Contains(taskMethods, method) {
+		case slices.Contains(taskMethods, method):
 			return s.handleTask(ctx, method, req)
 		}
-		return next(ctx, method, req)
+
+		res, err := next(ctx, method, req)
+		isFirst := method == "initialize" && !initialized.Swap(true)
+		if err != nil && isFirst {
+			return s.initializeResult(), nil
+		}
+		if err == nil {
+			s.complete(res)
+		}
+		return res, err
+	}
+}
+
+// complete adds to a result of the SDK what the SDK does not know.
+func (s *Server) complete(res mcp.Result) {
+	settings := s.clientSettings.Load()
+	switch r := res.(type) {
+	case *mcp.InitializeResult:
+		r.Instructions = settings.instructions
+	case *mcp.DiscoverResult:
+		r.Instructions = settings.instructions
+		if s.options.LongCalls.Polled {
+			r.Capabilities.AddExtension(tasksExtension, nil)
+		}
+	case *mcp.ListToolsResult:
+		r.Tools = settings.tools
+		r.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
 	}
 }
 
@@ -302,7 +297,7 @@ func (s *Server) initializeResult() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
 		ProtocolVersion: s.ProtocolVersion(),
 		Capabilities:    serverCapabilities,
-		Instructions:    s.forClient.Load().instructions,
+		Instructions:    s.clientSettings.Load().instructions,
 		ServerInfo:      program(),
 	}
 }

@@ -114,36 +114,43 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.inLines.Store(true)
 	}
-	m, refusal := c.methods.Check(f.Body)
-	if m == nil {
-		return c.refuse(refusal)
+	m, notMessage := c.methods.Parse(f.Body)
+	if notMessage != nil {
+		return c.refuse(notMessage)
 	}
 	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", string(f.Body))
 
+	switch {
+	case m.Method == "":
+		return nil // a response; the server sends no requests
+	case m.ID.Exists():
+		return c.receiveRequest(m)
+	case m.Method == "notifications/cancelled":
+		return c.cancel(m.Params)
+	}
+	return &jsonrpc.Request{
+		Method: m.Method,
+		Params: m.Params,
+	}
+}
+
+// receiveRequest returns a request for the SDK, or nil if it is answered here: its id is in use, or
+// the SDK would not answer it.
+func (c *conn) receiveRequest(m *rpc.Message) jsonrpc.Message {
 	r := &jsonrpc.Request{
 		Method: m.Method,
 		Params: m.Params,
 	}
-	switch {
-	case m.Method == "":
-		return nil // a response; the server sends no requests
-	case m.ID.Exists(): // a request, which is handled below
-	case m.Method == "notifications/cancelled":
-		return c.cancel(m.Params)
-	default:
-		return r
-	}
-
 	if !c.begin(r, m.ID) {
 		// An error with that id would look like the response to the request in flight.
 		return c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 	}
-	if refusal != nil {
+	if m.Refusal != nil {
 		// In a goroutine, because Write blocks while the client reads nothing: the next message,
 		// perhaps a cancellation, must not wait for that.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
-			Error: refusal,
+			Error: m.Refusal,
 		}
 		go func() { _ = c.Write(c.ctx, response) }() // a failed write ends the session by itself
 		return nil

@@ -138,8 +138,8 @@ func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byt
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 	rest, err := io.ReadAll(r.Body)
-	m, refusal := server.Methods.Check(append(read, rest...))
-	if err != nil || refusal != nil || m.Method != cancelMethod || m.ID.Exists() {
+	m, notMessage := server.Methods.Parse(append(read, rest...))
+	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false
 	}
 	s.cancel(res, m)

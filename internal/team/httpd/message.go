@@ -24,15 +24,16 @@ const maxID = 1 << 53
 // response.message is set. If not, readMessage has answered with an error: the SDK would change the
 // id of some messages.
 func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	m, refusal := server.Methods.Check(body)
+	m, refusal := server.Methods.Parse(body)
 	id := "" // the id in the error response; "" is null
 	switch {
-	case m == nil:
+	case refusal != nil:
 	case m.ID.Exists() && !validID(m.ID.Raw):
 		refusal = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
 	case m.Method == "":
 		refusal = rpc.InvalidRequest("not a request") // nor a response: the server sends no requests
-	case refusal != nil:
+	case m.Refusal != nil:
+		refusal = m.Refusal
 		id = m.ID.Raw
 	default:
 		if m.Method == "initialize" {
