@@ -19,12 +19,13 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// LongCalls returns which calls go on without their requests; server.LongCalls has a table. shared
-// is whether the requests of a client may reach several processes. eof is closed when no further
-// request can come, or nil if that is not known. The error is about MCP_TASK_SECRETS.
+// LongCalls returns which calls go on without their requests; server.LongCalls has a table. transport
+// has the fields that depend on the transport, Shared and EOF; LongCalls sets the others. The error
+// is about MCP_TASK_SECRETS.
 func (s *Service) LongCalls(
-	shared bool, eof <-chan struct{},
+	transport server.LongCalls,
 ) (calls server.LongCalls, warning string, err error) {
+	calls = transport
 	secrets, err := s.taskSecrets()
 	if err != nil {
 		return calls, "", err
@@ -51,20 +52,16 @@ func (s *Service) LongCalls(
 	}
 
 	// These are the rows of the table of server.LongCalls: stdio with and without an API, and HTTP.
-	polled := settings.Tasks
-	if shared {
-		polled = tasksAtAPI && api != nil
+	calls.API = api
+	calls.Polled = settings.Tasks
+	calls.DetachAfter = within
+	if calls.Shared {
+		calls.Polled = tasksAtAPI && api != nil
 	}
-	if shared && api == nil {
-		within = 0
+	if calls.Shared && api == nil {
+		calls.DetachAfter = 0
 	}
-	return server.LongCalls{
-		Polled:      polled,
-		DetachAfter: within,
-		API:         api,
-		Shared:      shared,
-		EOF:         eof,
-	}, warning, nil
+	return calls, warning, nil
 }
 
 // taskAPI returns the API that runs responses for tasks. secrets returns the secrets that seal

@@ -127,7 +127,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	eof := make(chan struct{}) // closed by the transport at the end of stdin
-	longCalls, err := a.longCalls(s, false, eof)
+	longCalls, err := a.longCalls(s, server.LongCalls{EOF: eof})
 	if err != nil {
 		return err
 	}
@@ -232,9 +232,9 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 
 // longCalls returns Service.LongCalls, and prints its warning.
 func (a *app) longCalls(
-	s *service.Service, shared bool, eof <-chan struct{},
+	s *service.Service, transport server.LongCalls,
 ) (server.LongCalls, error) {
-	calls, warning, err := s.LongCalls(shared, eof)
+	calls, warning, err := s.LongCalls(transport)
 	if err != nil {
 		return calls, usageError("separate secrets by commas or blanks", "%v", err)
 	}

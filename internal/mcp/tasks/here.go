@@ -50,7 +50,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 		return t
 	}
 
-	t.probe = *c // for isGone: run changes c meanwhile
+	t.original = *c // for isGone: run changes c meanwhile
 	origin := answer.Origin{
 		Created:    t.Created,
 		Tool:       t.Tool,
@@ -174,9 +174,10 @@ func (ts *Tasks) canGoOnHere(t *Task) bool {
 }
 
 // canGoOnAtAPI waits until a task can go on at the API, and reports whether it can: a polled task
-// once the API has its response, any other after DetachAfter. The API is asked whether it has the
-// response after half of DetachAfter, so that the GET may take the other half. If the response has
-// no name by then, the API is asked when it has one, but not before DetachAfter is over.
+// once the API has its response, any other after DetachAfter.
+//
+// A GET asks whether the API has the response: after half of DetachAfter, so that it may take the
+// other half, or if the response has no name by then, when it has one after DetachAfter.
 func (ts *Tasks) canGoOnAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.isAtAPI(t)
@@ -185,16 +186,16 @@ func (ts *Tasks) canGoOnAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachAfter/2)
 
-	if t.origin.Load() == nil {
-		<-detachCtx.Done()
+	isNamed := t.origin.Load() != nil
+	if isNamed && (t.hasEnded() || ts.isGone(detachCtx, t)) {
+		return false // if the API does not have the response, the request waits for its end
+	}
+	<-detachCtx.Done() // DetachAfter is over, or the call has ended
+	if !isNamed {
 		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
 		// call needs a name, or its answer would be lost.
 		return ts.isAtAPI(t)
 	}
-	if t.hasEnded() || ts.isGone(detachCtx, t) {
-		return false // if the API does not have the response, the request waits for its end
-	}
-	<-detachCtx.Done() // after DetachAfter or of the call
 	return !t.hasEnded()
 }
 
@@ -221,7 +222,7 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
 func (ts *Tasks) isGone(ctx context.Context, t *Task) bool {
-	probe := t.probe
-	_, err := ts.fetchAnswer(ctx, &probe, *t.origin.Load())
+	original := t.original
+	_, err := ts.fetchAnswer(ctx, &original, *t.origin.Load())
 	return errors.Is(err, answer.ErrGone)
 }

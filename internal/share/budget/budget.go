@@ -121,27 +121,11 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	changes := b.changes(taken.person, ask)
-	inStore := changes
-	name := rand.Text() // names the start of the call in the store, see Store.giveBack
-	if len(changes) > 0 {
-		inStore = append([]bucketChange{startBucket(name)}, changes...)
-	}
-	r, o := b.Store.apply(inStore)
-	taken.stored = o == storeDone
-	taken.storeUntil = r.minute
+	inStore, r := taken.takeInStore(ask, changes)
 	c.Unreserved = !taken.stored
-	if o == storeUnsure { // give back what the store may have taken: the call goes on without it
-		b.Store.giveBack(name, b.changes(taken.person, change{
-			use:     amount{calls: -1},
-			reserve: taken.reserved.times(-1),
-			minute:  ask.minute,
-			force:   true,
-		}))
-	}
-
 	switch {
 	case taken.stored:
-		changes = inStore   // the numbers of buckets in r are places in inStore
+		changes = inStore
 		if r.refused == 0 { // the local buckets take the call, too: they decide if the store fails
 			ask.force = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
@@ -161,6 +145,29 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	refused := changes[r.refused-1]
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
+}
+
+// takeInStore takes a call in the store, if there is one that works, and sets stored and storeUntil.
+// It returns the changes whose buckets the reply numbers: before those of ask comes the name of the
+// call. If the store has not answered, the call goes on without it, and what the store may have
+// taken is given back later: it knows by the name.
+func (t *Taken) takeInStore(ask change, changes []bucketChange) ([]bucketChange, reply) {
+	name := rand.Text()
+	if len(changes) > 0 {
+		changes = append([]bucketChange{startBucket(name)}, changes...)
+	}
+	r, o := t.budget.Store.apply(changes)
+	t.stored = o == storeDone
+	t.storeUntil = r.minute
+	if o == storeUnsure {
+		t.budget.Store.giveBack(name, t.budget.changes(t.person, change{
+			use:     amount{calls: -1},
+			reserve: t.reserved.times(-1),
+			minute:  ask.minute,
+			force:   true,
+		}))
+	}
+	return changes, r
 }
 
 // refusal returns the error of a call that a bucket refuses.
