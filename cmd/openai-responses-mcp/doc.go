@@ -41,6 +41,7 @@
 //	how a message is framed                stdio    Reader.Read, conn.writeLocked
 //	whether a cancelled call is silent     stdio    conn.cancel, conn.Write
 //	what happens at the end of stdin       stdio    conn.scan, conn.done
+//	                                       tasks    Tasks.Wait
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which messages reach the SDK           rpc      Methods.Parse
