@@ -88,8 +88,8 @@ type Person struct {
 	Name string // for logs and metrics
 }
 
-// Send passes an event to the sink, if there is one.
-func (c *Call) Send(ev Event) {
+// Emit passes an event to the sink, if there is one.
+func (c *Call) Emit(ev Event) {
 	if c.Sink != nil {
 		c.Sink(ev)
 	}

@@ -72,13 +72,13 @@ func research(
 	case "panic":
 		panic("bug")
 	case "instant":
-		c.Send(call.Created{ID: "resp_1"})
+		c.Emit(call.Created{ID: "resp_1"})
 		duration = 0
 	case "named": // by the API
 		time.Sleep(time.Second)
-		c.Send(call.Created{ID: "resp_1"})
+		c.Emit(call.Created{ID: "resp_1"})
 	}
-	c.Send(call.Search{Action: "search", Query: "a"})
+	c.Emit(call.Search{Action: "search", Query: "a"})
 
 	a := &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: figures}
 	if second == "large" {

@@ -104,8 +104,8 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// clientSettings has the configured settings. Over stdio, the first request that names its client
-	// replaces them with what that client needs: see adaptTo.
+	// clientSettings has the configured settings. Over stdio, the first request that names its
+	// client replaces them with what that client needs: see adaptTo.
 	clientSettings atomic.Pointer[clientSettings]
 	adaptOnce      sync.Once
 	adapted        atomic.Bool // adaptOnce is done
@@ -182,7 +182,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 
-	m := mcp.NewServer(program(), &mcp.ServerOptions{
+	m := mcp.NewServer(implementation(), &mcp.ServerOptions{
 		Logger:       log,
 		Capabilities: serverCapabilities,
 		// initialize answers the second version, whichever the client asks for (spec §2.3). The
@@ -216,8 +216,8 @@ const (
 // SDK copies the value, so all servers share this one.
 var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 
-// program returns how this server describes itself to clients.
-func program() *mcp.Implementation {
+// implementation returns how this server describes itself to clients.
+func implementation() *mcp.Implementation {
 	return &mcp.Implementation{
 		Name:    version.Name,
 		Version: version.String(),
@@ -298,7 +298,7 @@ func (s *Server) initializeResult() *mcp.InitializeResult {
 		ProtocolVersion: s.ProtocolVersion(),
 		Capabilities:    serverCapabilities,
 		Instructions:    s.clientSettings.Load().instructions,
-		ServerInfo:      program(),
+		ServerInfo:      implementation(),
 	}
 }
 

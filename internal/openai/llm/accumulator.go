@@ -213,8 +213,8 @@ func (a *accumulator) endSoon() {
 	}
 }
 
-// runsAtAPI reports whether the API has named a response in the background that has not ended, as far
-// as is known.
+// runsAtAPI reports whether the API has named a response in the background that has not ended, as
+// far as is known.
 func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.final == nil
 }
@@ -224,7 +224,7 @@ func (a *accumulator) runsAtAPI() bool {
 func (a *accumulator) setID(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID
-		a.call.Send(call.Created{ID: r.ID})
+		a.call.Emit(call.Created{ID: r.ID})
 	}
 }
 

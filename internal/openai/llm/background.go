@@ -200,7 +200,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 		if resume { // the last connection was a stream, and has ended
 			resume = canResume(failure, progress)
-			x.call.Send(call.Reconnecting{})
+			x.call.Emit(call.Reconnecting{})
 		}
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
@@ -304,27 +304,6 @@ func (cl *Client) getOnce(
 	}
 	// The reason is parent, if that has ended: ctx also ends with giveUp.
 	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1)
-}
-
-// silenceLimit is the body of an HTTP response. A Read that waits for too long gives up the
-// connection: until acc.giveUpAt, or for maxSilence while the response runs in the background.
-type silenceLimit struct {
-	io.ReadCloser
-	acc *accumulator
-}
-
-func (l silenceLimit) Read(p []byte) (int, error) {
-	silence := time.Duration(0) // 0: no limit
-	switch {
-	case !l.acc.giveUpAt.IsZero():
-		silence = max(1, time.Until(l.acc.giveUpAt))
-	case l.acc.runsAtAPI():
-		silence = maxSilence
-	}
-	if silence > 0 {
-		defer time.AfterFunc(silence, l.acc.giveUp).Stop()
-	}
-	return l.ReadCloser.Read(p)
 }
 
 // lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer if the API

@@ -163,12 +163,12 @@ func (b *block) join(ev *streamEvent) string {
 	}
 
 	switch {
-	case b.half != 0 && ev.First != 0:
-		delta = string(utf16.DecodeRune(b.half, ev.First)) + strings.TrimPrefix(delta, replacement)
+	case b.half != 0 && ev.FirstHalf != 0:
+		delta = string(utf16.DecodeRune(b.half, ev.FirstHalf)) + strings.TrimPrefix(delta, replacement)
 	case b.half != 0:
 		delta = replacement + delta
 	}
-	b.half = ev.Last
+	b.half = ev.LastHalf
 	if b.half != 0 {
 		delta = strings.TrimSuffix(delta, replacement)
 	}
@@ -231,7 +231,7 @@ func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
 		a.textBlocks[number] = append(a.textBlocks[number], b)
 	}
 	a.rememberID(number, update.ID)
-	a.call.Send(b.BlockStart)
+	a.call.Emit(b.BlockStart)
 	return b
 }
 
@@ -255,7 +255,7 @@ func (a *accumulator) addDelta(b *block, text string) {
 	case call.BlockToolUse:
 		delta.InputJSON = text
 	}
-	a.call.Send(delta)
+	a.call.Emit(delta)
 }
 
 // completeBlock sends the rest of the text of a block, and stops the block. It does nothing if b is
@@ -267,7 +267,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 	}
 
 	if update.search != (call.Search{}) {
-		a.call.Send(update.search)
+		a.call.Emit(update.search)
 	}
 	missing, ok := strings.CutPrefix(update.text, b.sent.String())
 	if ok {
@@ -278,7 +278,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 		a.addDelta(b, "\ufffd")
 	}
 	b.open = false
-	a.call.Send(call.BlockStop{Index: b.Index})
+	a.call.Emit(call.BlockStop{Index: b.Index})
 }
 
 // hasBegun reports whether the model has begun a search, another tool or a text, and not just to

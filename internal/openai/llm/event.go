@@ -39,17 +39,17 @@ type streamEvent struct {
 	Response     call.Response
 	Error        json.RawMessage
 
-	// First is the second half of a character that begins Delta, and Last the first half of one
-	// that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
-	First rune `json:"-"`
-	Last  rune `json:"-"`
+	// FirstHalf is the second half of a character that begins Delta, and LastHalf the first half of
+	// one that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
+	FirstHalf rune `json:"-"`
+	LastHalf  rune `json:"-"`
 }
 
 // unpaired matches the JSON of a delta with the second half of a character at its start, or with
 // the first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
 var unpaired = text.Regexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
 
-// readHalves sets First and Last from the data of the event.
+// readHalves sets FirstHalf and LastHalf from the data of the event.
 func (ev *streamEvent) readHalves(data []byte) {
 	if !strings.Contains(ev.Delta, "\ufffd") {
 		return
@@ -63,10 +63,10 @@ func (ev *streamEvent) readHalves(data []byte) {
 		return rune(n)
 	}
 	if strings.HasPrefix(ev.Delta, "\ufffd") {
-		ev.First = half(1)
+		ev.FirstHalf = half(1)
 	}
 	if strings.HasSuffix(ev.Delta, "\ufffd") {
-		ev.Last = half(2)
+		ev.LastHalf = half(2)
 	}
 }
 

@@ -65,7 +65,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 			}
 			return nil, final
 		}
-		c.Send(call.Retrying{
+		c.Emit(call.Retrying{
 			Attempt: x.attempt + 1,
 			Err:     failure,
 		})
@@ -131,7 +131,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
-			x.call.Send(call.Waiting{Ahead: ahead})
+			x.call.Emit(call.Waiting{Ahead: ahead})
 		}
 	}
 	isLast := x.attempt > 1 && x.attempt > x.client.o.MaxRetries // the last retry

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/openai/openai-go/v3/option"
 
@@ -39,7 +40,7 @@ func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOp
 // HTTP response, and turns any status but 2xx into a *call.Error.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		cl.complete(req, c)
+		cl.completeRequest(req, c)
 		resp, err := next(req)
 		c.RootsErr = nil
 		if err != nil {
@@ -59,8 +60,8 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 	}
 }
 
-// complete sets the headers and the query of a request.
-func (cl *Client) complete(req *http.Request, c *call.Call) {
+// completeRequest sets the headers and the query of a request.
+func (cl *Client) completeRequest(req *http.Request, c *call.Call) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
@@ -111,6 +112,27 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Res
 		return nil, err
 	}
 	return acc.finishPlain(data)
+}
+
+// silenceLimit is the body of an HTTP response. A Read that waits for too long gives up the
+// connection: until acc.giveUpAt, or for maxSilence while the response runs in the background.
+type silenceLimit struct {
+	io.ReadCloser
+	acc *accumulator
+}
+
+func (l silenceLimit) Read(p []byte) (int, error) {
+	silence := time.Duration(0) // 0: no limit
+	switch {
+	case !l.acc.giveUpAt.IsZero():
+		silence = max(1, time.Until(l.acc.giveUpAt))
+	case l.acc.runsAtAPI():
+		silence = maxSilence
+	}
+	if silence > 0 {
+		defer time.AfterFunc(silence, l.acc.giveUp).Stop()
+	}
+	return l.ReadCloser.Read(p)
 }
 
 // Expressions for the first bytes of a body.

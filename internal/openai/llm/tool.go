@@ -49,8 +49,8 @@ func (cl *Client) Run(
 
 		calls = toolCalls(response, tools)
 		if len(calls) == 0 {
-			c.Send(tokens)
-			c.Send(call.Done{Status: response.Status, Streamed: response.Streamed})
+			c.Emit(tokens)
+			c.Emit(call.Done{Status: response.Status, Streamed: response.Streamed})
 			return response, nil
 		}
 		r.Input = slices.Concat(r.Input, response.InputItems())

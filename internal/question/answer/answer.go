@@ -139,12 +139,12 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		return nil, err
 	}
 
-	c.Send(c.Usage)
+	c.Emit(c.Usage)
 	status := r.lastResponse.Status
 	if r.incompleteNote != "" {
 		status = "incomplete"
 	}
-	c.Send(call.Done{
+	c.Emit(call.Done{
 		Status:   status,
 		Streamed: r.lastResponse.Streamed,
 	})

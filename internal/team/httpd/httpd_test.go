@@ -147,7 +147,7 @@ var slow = ask{"42", readTime + time.Second}
 func (a ask) answer(
 	ctx context.Context, c *call.Call, _ answer.Question,
 ) (*answer.Answer, error) {
-	c.Send(call.Search{Action: "search", Query: "tokyo"})
+	c.Emit(call.Search{Action: "search", Query: "tokyo"})
 
 	select {
 	case <-time.After(a.takes):
