@@ -21,12 +21,16 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE)
 	// net/http writes to the standard log, which redacts no secrets.
 	log.SetOutput(io.Discard)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	// The arguments are looked at here, because a signal may come before cobra has parsed them.
 	serves := len(os.Args) > 1 && os.Args[1] == "serve"
-	if serves { // SIGHUP often asks a server to read its files again, which serve does by itself
+	switch {
+	case serves: // SIGHUP often asks a server to read its files again, which serve does by itself
 		signal.Ignore(syscall.SIGHUP)
+	case !signal.Ignored(syscall.SIGHUP): // as nohup does
+		signals = append(signals, syscall.SIGHUP)
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	// After the first signal has ended ctx, a later one ends the process at once. During the first
 	// second it does not: it may be a copy of the first signal that a launcher passes on.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })

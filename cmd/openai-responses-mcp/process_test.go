@@ -188,6 +188,19 @@ func TestCommandsEnd(t *testing.T) {
 	}
 }
 
+// SIGHUP does not end a command that was started with SIGHUP ignored, as nohup does.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	api, env := newAPI(t, "delay=300ms")
+	cmd := program(t.TempDir(), append(env, "ask", "x")...)
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	c := prepare(t, cmd).launch()
+	await(t, api.WaitRequests, 1)
+	c.cmd.Process.Signal(syscall.SIGHUP)
+	c.exit(0)
+}
+
 // SIGHUP does not end serve. The log has the limits at the start, and a last line.
 func TestServeSignals(t *testing.T) {
 	t.Parallel()
