@@ -268,7 +268,8 @@ func TestClose(t *testing.T) {
 func TestRestart(t *testing.T) {
 	for _, tt := range compare.Rows[struct {
 		Name, Query string
-		Used        int64 // tokens of the response, as the API tells them
+		After       time.Duration // until its end is read
+		Used        int64         // tokens of the response, as the API tells them
 		Cancels     bool
 		Outcome     string
 		Guessed     int64
@@ -305,7 +306,7 @@ func TestRestart(t *testing.T) {
 				time.Sleep(time.Second)
 				p.server.Close()
 				next := newPeer(p.T, a.overHTTP, restarted)
-				time.Sleep(time.Minute)
+				time.Sleep(tt.After)
 				if tt.Cancels {
 					next.task("cancel", id)
 				}
@@ -320,7 +321,7 @@ func TestRestart(t *testing.T) {
 					compare.Equal(p, "tool", c.Tool, detailed)
 					compare.Equal(p, "tokens", c.Usage.Input, tt.Used)
 					compare.Equal(p, "a guess", c.GuessedTokens, tt.Guessed)
-					took := time.Minute // until it is read
+					took := tt.After
 					if c.Err == nil {
 						took = 40 * time.Second
 					}

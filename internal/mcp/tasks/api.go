@@ -81,7 +81,12 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
 		ts.cancelResponse(ctx, c, origin)
-		ts.end(t, nil, answer.TimeoutError(ts.options.Timeout)) // even if the cancellation failed
+		timeout := answer.TimeoutError(ts.options.Timeout)
+		_, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
+		if !errors.Is(err, answer.ErrRunning) {
+			ts.options.SettleResponse(c, origin, nil, timeout)
+		}
+		ts.end(t, nil, timeout) // even if the cancellation failed
 	}
 	return r.message
 }
