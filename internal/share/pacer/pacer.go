@@ -84,6 +84,7 @@ type Ticket struct {
 	pacer     *Pacer
 	place     queue.Place
 	isLast    bool          // the next request is the last attempt of the call
+	isQueued  bool          // the last request came from the queue
 	callPause time.Duration // after the last refusal that named no wait
 
 	sent    time.Duration // when the last request went out
@@ -209,7 +210,8 @@ func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 	defer p.unlock()
 
 	t.isLast = last
-	if p.people[t.place.Person] != nil {
+	t.isQueued = p.people[t.place.Person] != nil
+	if t.isQueued {
 		return p.queue.Enter(&t.place)
 	}
 	t.sendLocked()
@@ -311,7 +313,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 		owner = &person{latest: t}
 		p.people[t.place.Person] = owner
 	}
-	if t.place.HasWaited() {
+	if t.isQueued {
 		owner.refusals++
 	}
 	t.slowDownLocked(owner, retryAfter)
@@ -337,7 +339,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case p.gap == 0:
 		p.gap = firstGap
 
-	case !t.place.HasWaited() || t.sent <= p.refusedAt:
+	case !t.isQueued || t.sent <= p.refusedAt:
 		return
 
 	case p.queuePause > 0:

@@ -53,16 +53,11 @@ type Place struct {
 	// gets a kept place also gets its Ready.
 	Ready time.Duration
 
-	turn   chan struct{} // closed by Go at the end of the present wait
+	turn   chan struct{} // closed by Release at the end of the present wait
 	leftAt time.Time     // when the call gave up
 }
 
-// HasWaited reports whether the call has ever been in the queue.
-func (p *Place) HasWaited() bool {
-	return p.Number > 0
-}
-
-// Enter puts a call into the queue, and returns the turn of this wait: a channel that Go closes. A
+// Enter puts a call into the queue, and returns the turn of this wait: a channel that Release closes. A
 // call that has waited before gets its old place. Another call with Ready 0 gets the first place
 // that is kept for its person, if there is one. Any other call gets a new place, behind all others.
 // A call that gave up must not enter again.
@@ -70,7 +65,7 @@ func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	q.DropOld()
 	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.Person == p.Person })
 	switch {
-	case p.HasWaited():
+	case p.Number > 0: // it has waited before
 	case i >= 0 && p.Ready == 0:
 		p.Number = q.kept[i].Number
 		p.Ready = q.kept[i].Ready
