@@ -48,9 +48,10 @@
 //	which requests get 429                 people   Registry.TakeRequest, Registry.TakeBytes
 //	which calls a quota refuses            budget   Budget.Take
 //	what a call gives back at its end      budget   Taken.Settle
+//	which process counts a call            budget   Taken.Settle, Budget.SettleResponse
 //	which tools and arguments are listed   server   tools, inputSchema
 //	which arguments are valid              answer   Parse, Argument.Set
-//	why a call waits for other calls       people   Registry.Acquire
+//	why a call waits for other calls       people   Registry.Acquire, Registry.serveLocked
 //	whether a failure is a result          server   Server.failure
 //	which tasks their clients poll         server   Server.isPolled
 //	which calls outlive their request      server   LongCalls

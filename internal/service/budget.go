@@ -16,9 +16,9 @@ func (s *Service) Limits() budget.Limits {
 	return budget.Limits(s.Config.Server.Limits)
 }
 
-// Budget returns a Budget that bounds the calls, tokens and money of people, with the store that the
-// environment names. The caller sets Limits, NoID and RefuseWithoutStore of o; Budget sets the other
-// options. The error is that of CheckLimits, or is about the URL of the store.
+// Budget returns a Budget that bounds the calls, tokens and money of people, with the store that
+// the environment names. The caller sets Limits, NoID and RefuseWithoutStore of o; Budget sets the
+// other options. The error is that of CheckLimits, or is about the URL of the store.
 func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()

@@ -19,9 +19,9 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// LongCalls returns which calls go on without their requests; server.LongCalls has a table. transport
-// has the fields that depend on the transport, Shared and EOF; LongCalls sets the others. The error
-// is about MCP_TASK_SECRETS.
+// LongCalls returns which calls go on without their requests; server.LongCalls has a table.
+// transport has the fields that depend on the transport, Shared and EOF; LongCalls sets the others.
+// The error is about MCP_TASK_SECRETS.
 func (s *Service) LongCalls(
 	transport server.LongCalls,
 ) (calls server.LongCalls, warning string, err error) {

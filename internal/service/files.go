@@ -41,8 +41,8 @@ type Files struct {
 	stale atomic.Int64 // how many files have content that cannot be used
 }
 
-// NewFiles returns Files with the file of the API key, if there is one. A changed key is used by the
-// client of the API, and seals the ids of tasks.
+// NewFiles returns Files with the file of the API key, if there is one. A changed key is used by
+// the client of the API, and seals the ids of tasks.
 func (s *Service) NewFiles() *Files {
 	f := &Files{log: s.Log}
 	if !s.Advisor.KeyInFile { // false with --offline, too, where s.Config may name a file

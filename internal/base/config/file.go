@@ -53,8 +53,8 @@ func (l *loader) fromFile(given *string) error {
 	return nil
 }
 
-// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no end.
-// It follows symbolic links.
+// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
+// end. It follows symbolic links.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would block the open
 	if err != nil {

@@ -36,9 +36,9 @@ type Flags struct {
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //
-// After maxProblems lines it has the number of further problems. It is an fs.ErrNotExist if the file
-// of --config does not exist. Warnings and errors contain no secrets. With an error the Config is
-// not complete.
+// After maxProblems lines it has the number of further problems. It is an fs.ErrNotExist if the
+// file of --config does not exist. Warnings and errors contain no secrets. With an error the Config
+// is not complete.
 func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
 	l := newLoader(environ)
 	err = l.fromFile(flags.Config)
@@ -208,8 +208,8 @@ func (l *loader) fromEnv() {
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
 }
 
-// setWhole sets an integer key to a whole number that is written like 3.0, and reports whether value
-// is such a number.
+// setWhole sets an integer key to a whole number that is written like 3.0, and reports whether
+// value is such a number.
 func (l *loader) setWhole(f field, value string) bool {
 	return f.value.CanInt() && decode(f, scalar(value)) == ""
 }
@@ -378,8 +378,8 @@ func (l *loader) checkWithin(key, source string, allowed, domains []any) {
 	}
 }
 
-// warnAlike warns of tools with the same settings. Often that is a mistake: the file sets one key of
-// a profile, and the other keys come from answer. There is no warning for a tool that the file
+// warnAlike warns of tools with the same settings. Often that is a mistake: the file sets one key
+// of a profile, and the other keys come from answer. There is no warning for a tool that the file
 // leaves out, such as a tool of a later version.
 func (l *loader) warnAlike() {
 	const key = "model_profiles"

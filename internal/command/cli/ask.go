@@ -160,8 +160,8 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	return nil
 }
 
-// screen returns a Screen for stdout and stderr. color is the value of --color. With noText it shows
-// no text, only the status line.
+// screen returns a Screen for stdout and stderr. color is the value of --color. With noText it
+// shows no text, only the status line.
 func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
 	if color == "auto" && a.variable("NO_COLOR") != "" { // https://no-color.org
 		color = "never"

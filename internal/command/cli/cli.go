@@ -265,8 +265,8 @@ func isClosed(err error) bool {
 // program is the prefix of lines for the user.
 const program = version.Name + ": "
 
-// say prints a line for the user on stderr: with a prefix or, if the format of the log is JSON, as a
-// record of the log.
+// say prints a line for the user on stderr: with a prefix or, if the format of the log is JSON, as
+// a record of the log.
 func (a *app) say(level slog.Level, prefix, line string) {
 	if a.logFormat() != logging.JSON {
 		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))

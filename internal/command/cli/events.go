@@ -29,8 +29,8 @@ func eventLine(typ string, v any) json.RawMessage {
 	return fmt.Appendf(nil, `{"type":%q,%s`, typ, members[1:])
 }
 
-// eventType returns the type of the line of an event. It is "" for Done, which is printed later with
-// the answer, and for events that are not printed, such as a retry.
+// eventType returns the type of the line of an event. It is "" for Done, which is printed later
+// with the answer, and for events that are not printed, such as a retry.
 func eventType(ev call.Event) string {
 	switch ev.(type) {
 	case call.BlockStart:

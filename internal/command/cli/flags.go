@@ -154,8 +154,8 @@ func checkFlags(c *cobra.Command) {
 	}
 }
 
-// prepare returns args in a form for package cobra, or an error about them. Each of its steps is for
-// something that cannot be configured in the packages cobra and pflag:
+// prepare returns args in a form for package cobra, or an error about them. Each of its steps is
+// for something that cannot be configured in the packages cobra and pflag:
 //
 //   - help NAME becomes NAME --help: the help of cobra refuses the flags of NAME.
 //   - The command must come first, see checkOrder: cobra accepts it after flags, too.
@@ -186,8 +186,8 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	return joinDebug(args), nil
 }
 
-// checkOrder returns an error if the command c comes after flags. rest are the arguments without its
-// name. If the name is joined to --debug as a path, it may not be meant as a command: then only
+// checkOrder returns an error if the command c comes after flags. rest are the arguments without
+// its name. If the name is joined to --debug as a path, it may not be meant as a command: then only
 // the hint of other errors is the right order.
 func checkOrder(c *cobra.Command, args, rest []string) error {
 	root := c.Root()
@@ -231,8 +231,8 @@ func parseEarly(flag *pflag.Flag, args []string) {
 // contains this byte.
 const wordMark = "\x00"
 
-// asWords marks quoted questions that begin with - by wordMark. An argument with a blank in the name
-// of its flag is such a question; only flags with -- have a value after the name.
+// asWords marks quoted questions that begin with - by wordMark. An argument with a blank in the
+// name of its flag is such a question; only flags with -- have a value after the name.
 func asWords(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {

@@ -286,8 +286,8 @@ func (f *serveFlags) budget(
 	s *service.Service, access httpd.Access, files *service.Files,
 ) (*budget.Budget, error) {
 	quotas, err := s.Budget(budget.Options{
-		Limits: f.limitsOr(s.Limits()),
-		NoID:   call.Anonymous,
+		Limits:    f.limitsOr(s.Limits()),
+		DefaultID: call.Anonymous,
 
 		RefuseWithoutStore: f.withoutStore == refuse,
 	}, files)

@@ -132,7 +132,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.Budget(budget.Options{Limits: s.Limits(), NoID: a.user()}, files)
+	quotas, err := s.Budget(budget.Options{Limits: s.Limits(), DefaultID: a.user()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -157,9 +157,9 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	// A signal ends ctx, which ends the connection. Then the SDK cancels the calls of requests with
-	// answer.ErrShutdown as the cause. They have half a second to cancel their responses at the API,
-	// and write no answers. When serveStdio returns, srv.Close ends the detached calls, and the end
-	// of sessionCtx ends everything else.
+	// answer.ErrShutdown as the cause. They have half a second to cancel their responses at the
+	// API, and write no answers. When serveStdio returns, sessionCtx ends, and then srv.Close ends
+	// the detached calls.
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(sessionCtx)

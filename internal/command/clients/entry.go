@@ -72,8 +72,8 @@ func (c Client) fill(template string, s Server) string {
 	return text.Expand(template, c.values(s))
 }
 
-// env returns the template of the part of Local that passes variables on, or "" if there are none to
-// pass on: those of the key and, if the template contains $VALUES, those with values.
+// env returns the template of the part of Local that passes variables on, or "" if there are none
+// to pass on: those of the key and, if the template contains $VALUES, those with values.
 func (c Client) env(s Server) string {
 	part := cmp.Or(c.Env, envPart)
 	if s.has("sets") && strings.Contains(part, "$VALUES") {
@@ -218,8 +218,8 @@ func escape(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
-// backslashes matches the backslashes before a quote, with the quote: only there programs of Windows
-// take a backslash for an escape.
+// backslashes matches the backslashes before a quote, with the quote: only there programs of
+// Windows take a backslash for an escape.
 var backslashes = text.Regexp(`(\\*)"`)
 
 // ShellWord returns a word of a command line, quoted if needed, for the shell of a system (GOOS).

@@ -117,8 +117,8 @@ func baseURLCheck(base advice.Setting) Check {
 	return pass(base.Value + " (" + base.From + ")")
 }
 
-// proxyForm matches the URL of a proxy that net/http can use, without user and password. Only a port
-// may follow the host.
+// proxyForm matches the URL of a proxy that net/http can use, without user and password. Only a
+// port may follow the host.
 var proxyForm = text.Regexp(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
 
 // proxyCheck returns which proxy requests to the API go through, or why they go through none.
@@ -138,7 +138,8 @@ func proxyCheck(s *service.Service, proxyOf func(*http.Request) (*url.URL, error
 		return pass("none, because of NO_PROXY or as the API is on this machine")
 	}
 
-	// With such a value net/http uses no proxy, without an error, or mistakes a part for the scheme.
+	// With such a value net/http uses no proxy, without an error, or mistakes a part for the
+	// scheme.
 	const hint = "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT"
 	return warn(variable+" is set, but is not the URL of a proxy", hint)
 }

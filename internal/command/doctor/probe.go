@@ -34,8 +34,8 @@ type probe struct {
 	answered string                     // model that answered the question of live, or ""
 }
 
-// newProbe asks the API for each model once, until a request fails for another reason than a missing
-// model. key is the argument of Service.NewClient.
+// newProbe asks the API for each model once, until a request fails for another reason than a
+// missing model. key is the argument of Service.NewClient.
 func newProbe(ctx context.Context, s *service.Service, key string) *probe {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
@@ -83,8 +83,8 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.E
 	}
 }
 
-// live asks a short question as the tools do, with a stream. If there is an answer, a fault is about
-// GET /models only, which many compatible servers lack.
+// live asks a short question as the tools do, with a stream. If there is an answer, a fault is
+// about GET /models only, which many compatible servers lack.
 func (p *probe) live(ctx context.Context, offline bool) Check {
 	lacksKey := !p.service.Config.KeySet && !offline
 	unreachable := p.fault != nil && p.fault.Status == 0
@@ -189,8 +189,8 @@ func (p *probe) key(offline bool) Check {
 	return pass(state)
 }
 
-// http checks the connection to the API, by the error of the lookups. A refused key is no problem of
-// the connection.
+// http checks the connection to the API, by the error of the lookups. A refused key is no problem
+// of the connection.
 func (p *probe) http() Check {
 	e := p.fault
 	switch {

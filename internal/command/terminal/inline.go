@@ -50,8 +50,8 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 	}
 }
 
-// link appends a link. If its URL is not that of a page for the list of sources, the Markdown of the
-// link is shown.
+// link appends a link. If its URL is not that of a page for the list of sources, the Markdown of
+// the link is shown.
 func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 	page := b.sources.page(strings.ReplaceAll(u, glue, ""))
 	if page == "" {

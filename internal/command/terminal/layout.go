@@ -35,7 +35,8 @@ type renderer struct {
 	prefix string
 }
 
-// render returns the rows of a block. They have at most width cells, except for code and long words.
+// render returns the rows of a block. They have at most width cells, except for code and long
+// words.
 func (r *renderer) render(block string, width int) string {
 	r.width = width
 	r.out.Reset()

@@ -24,8 +24,8 @@ var (
 	// The parser needs quadratic time for nested blocks.
 	nested = text.Regexp(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
 
-	// wide matches a line with more than 32 columns. In every row of a table the parser makes a cell
-	// for each column.
+	// wide matches a line with more than 32 columns. In every row of a table the parser makes a
+	// cell for each column.
 	wide = text.Regexp(`(?m)^(?:[^|\n]*\|){33}`)
 
 	// fence matches the line above or below a block of code, also in a list.

@@ -280,8 +280,8 @@ func (s *Screen) written() string {
 	return strings.TrimSpace(cite.Clean(s.message.String()))
 }
 
-// showBlocks shows the blocks of the message that are complete, except a list of sources at its end:
-// Finish shows that with the titles and dates of the citations, which come last.
+// showBlocks shows the blocks of the message that are complete, except a list of sources at its
+// end: Finish shows that with the titles and dates of the citations, which come last.
 func (s *Screen) showBlocks() {
 	all := s.written()
 	limit := cite.NewDocument(all).ListStart

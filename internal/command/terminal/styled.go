@@ -14,8 +14,8 @@ import (
 // current terminals show them in every locale.
 var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// noBreak is a space at which no row ends: the figure space, which is rare in texts. paint writes an
-// ordinary space for it.
+// noBreak is a space at which no row ends: the figure space, which is rare in texts. paint writes
+// an ordinary space for it.
 const noBreak = "\u2007"
 
 // styled is a text with a style for each byte. It is cut and joined like any slice.

@@ -189,8 +189,8 @@ func (s *Server) settle(
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 	sealedResponse := s.tasks.StopSealing(t)
 	end := budget.End{GiveBack: unsent || errors.Is(err, call.ErrWaiting)} // ErrWaiting may follow a 429
-	if leftToAPI {
-		end.Left = sealedResponse != ""
+	if leftToAPI {                                                         // with a sealed id another process settles the response, under its name
+		end.SettledElsewhere = sealedResponse != ""
 	} else {
 		end.Response = sealedResponse
 	}

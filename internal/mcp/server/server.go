@@ -262,7 +262,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 
 		res, err := next(ctx, method, req)
 		isFirst := method == "initialize" && !initialized.Swap(true)
-		if err != nil && isFirst {
+		if err != nil && isFirst { // refused only after server/discover
 			return s.initializeResult(), nil
 		}
 		if err == nil {

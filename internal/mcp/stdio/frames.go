@@ -187,7 +187,7 @@ type peekReader struct {
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
 // discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.seen == maxLine { // the buffer is full
+	if r.seen == maxLine { // the buffer is full; half of it stays for resync, in case this is not JSON
 		n, _ := r.in.Discard(maxLine / 2)
 		r.discarded += n
 		r.seen -= n

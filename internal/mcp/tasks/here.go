@@ -67,7 +67,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 // setOrigin sets the origin of a task when an event names its response, unless an id has no room
 // for the excluded domains. An id that was sealed before a retry keeps the earlier response: this
 // process still answers with the last response, but other processes with the end of the earlier
-// one.
+// one, under whose name the call is settled.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	created, ok := ev.(call.Created)
 	if !ok || created.ID == "" || len(origin.Excluded) > maxExcluded {
@@ -133,9 +133,9 @@ func (ts *Tasks) Detach(t *Task) bool {
 	var canGoOn bool
 	if t.shared {
 		poll = pollAPI
-		canGoOn = ts.canGoOnAtAPI(t)
+		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
-		canGoOn = ts.canGoOnHere(t)
+		canGoOn = ts.awaitDetachHere(t)
 	}
 	if !canGoOn || !t.leave() {
 		return false
@@ -158,11 +158,11 @@ func (ts *Tasks) Detach(t *Task) bool {
 	return true
 }
 
-// canGoOnHere waits until a task can go on in this process, and reports whether it can. A polled
-// task can go on at once, even if it has ended; but with an API, canGoOnHere waits up to
+// awaitDetachHere waits until a task can go on in this process, and reports whether it can. A polled
+// task can go on at once, even if it has ended; but with an API, awaitDetachHere waits up to
 // nameTime for the name of its response. Any other task can go on after DetachAfter, unless it has
 // ended.
-func (ts *Tasks) canGoOnHere(t *Task) bool {
+func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.ctx, t, nil, t.detachAfter)
 		return !t.hasEnded()
@@ -173,38 +173,39 @@ func (ts *Tasks) canGoOnHere(t *Task) bool {
 	return true
 }
 
-// canGoOnAtAPI waits until a task can go on at the API, and reports whether it can: a polled task
-// once the API has its response, any other after DetachAfter.
+// awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can: a polled
+// task once the API has its response, any other after DetachAfter.
 //
-// A GET asks whether the API has the response: after half of DetachAfter, so that it may take the
-// other half, or if the response has no name by then, when it has one after DetachAfter.
-func (ts *Tasks) canGoOnAtAPI(t *Task) bool {
+// A GET asks whether the API has the response, after half of DetachAfter, so that it may take the
+// other half. Without a name by then, the GET follows as soon as there is one, at DetachAfter at the
+// earliest.
+func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
-		return ts.isAtAPI(t)
+		return ts.awaitAtAPI(t)
 	}
 	detachCtx, cancel := context.WithTimeout(t.ctx, t.detachAfter)
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachAfter/2)
 
-	isNamed := t.origin.Load() != nil
-	if isNamed && (t.hasEnded() || ts.isGone(detachCtx, t)) {
+	namedAtHalf := t.origin.Load() != nil
+	if namedAtHalf && (t.hasEnded() || ts.askIfGone(detachCtx, t)) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
-	if !isNamed {
+	if !namedAtHalf {
 		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
 		// call needs a name, or its answer would be lost.
-		return ts.isAtAPI(t)
+		return ts.awaitAtAPI(t)
 	}
 	return !t.hasEnded()
 }
 
-// isAtAPI waits until the API has named the response of a task, and reports whether the task works
-// and the API has the response.
-func (ts *Tasks) isAtAPI(t *Task) bool {
+// awaitAtAPI waits until the API has named the response of a task, and reports whether the task
+// works and the API has the response.
+func (ts *Tasks) awaitAtAPI(t *Task) bool {
 	t.awaitOrigin(nil)
 	named := t.origin.Load() != nil && !t.hasEnded()
-	return named && !ts.isGone(t.ctx, t) && !t.hasEnded()
+	return named && !ts.askIfGone(t.ctx, t) && !t.hasEnded()
 }
 
 // awaitOrigin waits until the API has named the response of a task, until the task has ended, or
@@ -217,11 +218,11 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	}
 }
 
-// isGone asks the API for the response of a task, and reports whether the API replies that it does
-// not have it, with a 404 and an error object: some servers say that a response runs in the
+// askIfGone asks the API for the response of a task, and reports whether the API replies that it
+// does not have it, with a 404 and an error object: some servers say that a response runs in the
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
-func (ts *Tasks) isGone(ctx context.Context, t *Task) bool {
+func (ts *Tasks) askIfGone(ctx context.Context, t *Task) bool {
 	original := t.original
 	_, err := ts.fetchAnswer(ctx, &original, *t.origin.Load())
 	return errors.Is(err, answer.ErrGone)

@@ -303,7 +303,7 @@ func (cl *Client) getOnce(
 		err = lostError(err, strict)
 	}
 	// The reason is parent, if that has ended: ctx also ends with giveUp.
-	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1)
+	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
 }
 
 // lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer if the API

@@ -163,12 +163,12 @@ func (b *block) join(ev *streamEvent) string {
 	}
 
 	switch {
-	case b.half != 0 && ev.FirstHalf != 0:
-		delta = string(utf16.DecodeRune(b.half, ev.FirstHalf)) + strings.TrimPrefix(delta, replacement)
+	case b.half != 0 && ev.LowAtStart != 0:
+		delta = string(utf16.DecodeRune(b.half, ev.LowAtStart)) + strings.TrimPrefix(delta, replacement)
 	case b.half != 0:
 		delta = replacement + delta
 	}
-	b.half = ev.LastHalf
+	b.half = ev.HighAtEnd
 	if b.half != 0 {
 		delta = strings.TrimSuffix(delta, replacement)
 	}

@@ -39,10 +39,10 @@ type streamEvent struct {
 	Response     call.Response
 	Error        json.RawMessage
 
-	// FirstHalf is the second half of a character that begins Delta, and LastHalf the first half of
-	// one that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
-	FirstHalf rune `json:"-"`
-	LastHalf  rune `json:"-"`
+	// LowAtStart is the second half of a character that begins Delta, and LastHalf the first half
+	// of one that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
+	LowAtStart rune `json:"-"`
+	HighAtEnd  rune `json:"-"`
 }
 
 // unpaired matches the JSON of a delta with the second half of a character at its start, or with
@@ -63,10 +63,10 @@ func (ev *streamEvent) readHalves(data []byte) {
 		return rune(n)
 	}
 	if strings.HasPrefix(ev.Delta, "\ufffd") {
-		ev.FirstHalf = half(1)
+		ev.LowAtStart = half(1)
 	}
 	if strings.HasSuffix(ev.Delta, "\ufffd") {
-		ev.LastHalf = half(2)
+		ev.HighAtEnd = half(2)
 	}
 }
 

@@ -91,9 +91,9 @@ type exchange struct {
 	attempt int                         // number of the current attempt, from 1 on
 }
 
-// try waits for the pacer and makes one attempt. It tells the pacer how the attempt ended, unless
-// post has already told it of a 2xx. After a refusal by the rate limit, wait is how long the pacer
-// makes the call wait; otherwise it is 0.
+// try waits for the pacer and makes one attempt. It tells the pacer how a failed attempt ended,
+// also if post has told it of a 2xx before. After a refusal by the rate limit, wait is how long the
+// pacer makes the call wait; otherwise it is 0.
 func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
 	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
@@ -214,7 +214,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		x.client.memory.noteAccepted(x.call.Person.ID, x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
-	return resp, mayCost, errors.Join(err, x.call.RootsErr)
+	return resp, mayCost, errors.Join(err, x.call.RootsErr) // openai-go has dropped RootsErr from err
 }
 
 // leaveOut removes the parameter that the API refuses, and reports whether to make the request
@@ -228,7 +228,7 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 		}
 		return false
 	}
-	return x.remove(x.params.refusedName(failure), failure)
+	return x.remove(x.params.refusedName(failure), failure) // "", no parameter: removes nothing
 }
 
 // decide returns how long the call sleeps before another attempt, or the error that ends the call.

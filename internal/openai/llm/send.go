@@ -85,7 +85,7 @@ func readResponse(
 	defer resp.Body.Close()
 	resp.Body = silenceLimit{resp.Body, acc}
 
-	r, err := read(ctx, resp, acc)
+	r, err := readBody(ctx, resp, acc)
 	if acc.final != nil {
 		acc.call.Usage.Add(acc.final.Usage)
 		acc.call.Searches += countSearches(acc.final)
@@ -97,8 +97,8 @@ func readResponse(
 	return r, nil
 }
 
-// read reads the response in a body, which may be a stream or an object.
-func read(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
+// readBody reads the response in a body, which may be a stream or an object.
+func readBody(ctx context.Context, resp *http.Response, acc *accumulator) (*call.Response, error) {
 	body, encodingErr := decodedBody(resp)
 	if encodingErr != nil {
 		return nil, encodingErr

@@ -423,16 +423,17 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	}
 	found.add(doc.datesBeside(below, below), today)
 	if found.page() == "" {
-		found.add(doc.datesBeside(i-1, i), today)
+		found.add(doc.datesBeside(i-1, i), today) // the line of the link is the lower one
 	}
 	return found
 }
 
 // datesBeside returns the dates of line i, which is above or below the line of a link. It returns
-// none if line i has a link itself or is in another entry: if the lower of both lines starts one.
-func (doc *Document) datesBeside(i, lower int) []date {
-	inside := lower > doc.begin && lower < doc.end
-	sameEntry := inside && !doc.startsEntry(lower)
+// none if line i has a link itself or is in another entry: if lowerLine, the lower of both lines,
+// starts one.
+func (doc *Document) datesBeside(i, lowerLine int) []date {
+	inside := lowerLine > doc.begin && lowerLine < doc.end
+	sameEntry := inside && !doc.startsEntry(lowerLine)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil
 	}

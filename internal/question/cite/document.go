@@ -233,7 +233,7 @@ var markdownImage = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
 var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
 // LinkedPages returns the pages with a public host name that a text links to, those in its list first.
-// FindLinks in code do not count. If the text is cut short, neither does a URL at its end, which may be
+// Links in code do not count. If the text is cut short, neither does a URL at its end, which may be
 // longer.
 func LinkedPages(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
@@ -305,8 +305,8 @@ func (l line) around(k int) (before, after string) {
 	return l.text[start:link.Start], l.text[link.End:end]
 }
 
-// FindLinks returns where the URLs in a text are, without the punctuation that follows them: the first
-// limit ones, or all if limit is negative.
+// FindLinks returns where the URLs in a text are, without the punctuation that follows them: the
+// first limit ones, or all if limit is negative.
 func FindLinks(s string, limit int) []Link {
 	var list []Link
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {

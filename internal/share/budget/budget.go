@@ -46,13 +46,13 @@ import (
 type Options struct {
 	Limits
 
-	Prices   map[string]*call.Price // prices of models, by tool; limits in USD need all of them
-	Timeout  time.Duration          // time limit of a call
-	Location *time.Location         // time zone of the times in errors; nil is UTC
-	NoID     string                 // counts in place of the ID of a person who has none, as over stdio
-	NoNames  bool                   // names of people are not sent to the store
-	Log      *slog.Logger           // may be nil
-	Store    *Store                 // nil: only calls of this process count
+	Prices    map[string]*call.Price // prices of models, by tool; limits in USD need all of them
+	Timeout   time.Duration          // time limit of a call
+	Location  *time.Location         // time zone of the times in errors; nil is UTC
+	DefaultID string                 // counts in place of the ID of a person who has none, as over stdio
+	NoNames   bool                   // names of people are not sent to the store
+	Log       *slog.Logger           // may be nil
+	Store     *Store                 // nil: only calls of this process count
 
 	RefuseWithoutStore bool // while the store fails, calls that have a limit are refused
 }
@@ -102,7 +102,7 @@ type Taken struct {
 
 	localUntil int64 // minute until which the local buckets reserve this; 0 if they do not
 	storeUntil int64 // minute until which the store reserves this; 0 if it does not
-	stored     bool  // the store has taken the call
+	stored     bool  // the store has decided; once Take has returned without an error: taken the call
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One
@@ -121,11 +121,11 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	changes := b.changes(taken.person, ask)
-	inStore, r := taken.takeInStore(ask, changes)
+	storeChanges, r := taken.takeInStore(ask, changes)
 	c.Unreserved = !taken.stored
 	switch {
 	case taken.stored:
-		changes = inStore
+		changes = storeChanges
 		if r.refused == 0 { // the local buckets take the call, too: they decide if the store fails
 			ask.force = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
@@ -147,10 +147,10 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refused, r)
 }
 
-// takeInStore takes a call in the store, if there is one that works, and sets stored and storeUntil.
-// It returns the changes whose buckets the reply numbers: before those of ask comes the name of the
-// call. If the store has not answered, the call goes on without it, and what the store may have
-// taken is given back later: it knows by the name.
+// takeInStore takes a call in the store, if there is one that works, and sets stored and
+// storeUntil. It returns the changes whose buckets the reply numbers. The first one, startBucket
+// with a random name, makes the store remember the call. If the store does not answer, the call
+// goes on without it, and giveBack later asks that bucket whether the call was taken.
 func (t *Taken) takeInStore(ask change, changes []bucketChange) ([]bucketChange, reply) {
 	name := rand.Text()
 	if len(changes) > 0 {
@@ -200,9 +200,10 @@ type End struct {
 	// settle it (SettleResponse), or "".
 	Response string
 
-	// Left is whether the response goes on at the API. The process that reads its end then settles
-	// the call, so Settle does not tell the store of a call that the store does not have.
-	Left bool
+	// SettledElsewhere is whether another process will read the end of the response, which goes on
+	// at the API, and settle it. If the store has not taken the call, Settle leaves the store
+	// alone.
+	SettledElsewhere bool
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
@@ -227,10 +228,10 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 	if t.stored || e.Response != "" { // if the store fails now, it gets the end later
 		apply = store.applyOrKeep
 	}
-	inStore := b.changes(t.person, t.endInStore(end, e))
-	storeReply, o := apply(inStore)
+	storeChanges := b.changes(t.person, t.endInStore(end, e))
+	storeReply, o := apply(storeChanges)
 	if o == storeDone { // its buckets have the calls of all processes
-		changes, r = inStore, storeReply
+		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
 	return storeReply.refused == 0 // else another process has settled the response
@@ -247,14 +248,15 @@ func (t *Taken) endHere(end change) change {
 }
 
 // endInStore returns the end of a call as a change of the store. If the store has not taken the
-// call, the change takes it now, too, unless the call is Left: then the change is empty.
+// call, the change takes it now, too, unless another process settles it: then
+// the change is empty.
 func (t *Taken) endInStore(end change, e End) change {
 	end.minute = t.storeUntil
-	end.settles = e.Response
+	end.response = e.Response
 	switch {
 	case t.stored:
 		return end
-	case e.Left: // SettleResponse of another process takes the call
+	case e.SettledElsewhere: // SettleResponse of another process takes the call
 		return change{}
 	}
 	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back
@@ -278,24 +280,24 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	}
 	use := b.used(c.Tool, c)
 	end := change{
-		use:     use.plus(b.reservation(c.Tool).times(-1)),
-		minute:  noMinute,
-		force:   true,
-		settles: response,
+		use:      use.plus(b.reservation(c.Tool).times(-1)),
+		minute:   noMinute,
+		force:    true,
+		response: response,
 	}
 	if c.Unreserved {
 		end.use = use
 		end.use[calls] = 1
 	}
-	inStore := b.changes(c.Person, end)
-	r, o := store.applyOrKeep(inStore)
+	storeChanges := b.changes(c.Person, end)
+	r, o := store.applyOrKeep(storeChanges)
 	if o != storeDone || r.refused != 0 {
 		return false
 	}
-	b.noteNear(c.Person, inStore, r)
+	b.noteNear(c.Person, storeChanges, r)
 
 	end.use = use // the local buckets have reserved nothing for the call
-	end.settles = ""
+	end.response = ""
 	b.local.apply(b.changes(c.Person, end))
 	return true
 }

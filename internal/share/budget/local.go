@@ -17,8 +17,8 @@ type local struct {
 
 // state is the content of a bucket.
 type state struct {
-	// used is how many units are used. It is below 0 if SettleResponse has given back units that the
-	// call still reserves; the sum of used and reserved units is not.
+	// used is how many units are used. It is below 0 if SettleResponse has given back units that
+	// the call still reserves; the sum of used and reserved units is not.
 	used float64
 
 	at       int64           // time since which used units refill, in microseconds since 1970
@@ -68,7 +68,7 @@ func (l *local) apply(changes []bucketChange) reply {
 			r.minute = int64(math.Ceil(float64(now)/oneMinute)) - b.minute
 		}
 
-		s := states[i].change(now, b, r.minute)
+		s := states[i].after(now, b, r.minute)
 		l.buckets[b.key] = s
 
 		thousandths := share(math.Floor(s.used / float64(b.limit) * 1000))
@@ -110,9 +110,9 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// change returns the state after a change at the time now, which reserves units until a minute. It
+// after returns the state after a after at the time now, which reserves units until a minute. It
 // changes the map of s.
-func (s state) change(now int64, b bucketChange, minute int64) state {
+func (s state) after(now int64, b bucketChange, minute int64) state {
 	use := b.use
 	if b.reserve < 0 && minute*oneMinute <= now { // the reserved units count as used already
 		use += b.reserve

@@ -227,7 +227,7 @@ func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 	if s == nil || s.Failing() == 1 || len(changes) == 0 {
 		return reply{}, storeUnused
 	}
-	s.uses <- struct{}{} // waits for at most useTime, after which each use ends
+	s.uses <- struct{}{} // each use ends in useTime
 	defer func() { <-s.uses }()
 	if s.Failing() == 1 { // it began to fail during the wait
 		return reply{}, storeUnused
@@ -282,6 +282,7 @@ func (s *Store) applyPending() {
 		}
 
 		r, o := s.apply([]bucketChange{*p.start})
+		// The bucket refuses if it is used already: 2 units by the call, or 1 by giving back.
 		wasTaken := r.refused == 1 && r.used == usedByCall
 		if wasTaken {
 			takenAt := r.minute

@@ -47,7 +47,7 @@ const (
 // The requests of a person go out at once until the API refuses one of them. From then on the
 // person is limited: the calls of the person wait in a queue that all limited people share. The
 // queue lets one request out after each gap. Points in time are durations since epoch. Whenever the
-// lock is free, this holds:
+// mutex is free, this holds:
 //
 //   - A call is in the queue exactly while it waits for its turn.
 //   - The people in the map are limited. Each has a waiting call, or was refused or had a call that
@@ -55,7 +55,7 @@ const (
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
-	mu     sync.Mutex         // guards the fields below and all tickets, see lock
+	mu     sync.Mutex         // guards the fields below and all tickets, see beginEvent
 	epoch  time.Time          // a minute before New, so that a zero time is not recent
 	people map[string]*person // limited people, by ID
 	queue  queue.Queue        // calls of limited people
@@ -161,9 +161,10 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 
 func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// lock locks the pacer for an event, and forgets what is old. A person without a refusal and a
-// waiting call for a minute is not limited any more. If no person is limited, the gap is forgotten.
-func (p *Pacer) lock() {
+// beginEvent locks the pacer for an event, and forgets what is old. A person without a refusal and
+// a waiting call for a minute is not limited any more. If no person is limited, the gap is
+// forgotten.
+func (p *Pacer) beginEvent() {
 	p.mu.Lock()
 	p.queue.DropOld()
 	now := p.now()
@@ -180,9 +181,9 @@ func (p *Pacer) lock() {
 	}
 }
 
-// unlock ends an event: it lets the requests out that are due, sets the timer for the next one, and
-// unlocks the pacer.
-func (p *Pacer) unlock() {
+// endEvent ends an event: it lets the requests out that are due, sets the timer for the next one,
+// and unlocks the pacer.
+func (p *Pacer) endEvent() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
 		t, due := p.nextLocked()
@@ -192,8 +193,8 @@ func (p *Pacer) unlock() {
 			p.releaseLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, func() {
-				p.lock()
-				p.unlock()
+				p.beginEvent()
+				p.endEvent()
 			})
 			return
 		default:
@@ -206,8 +207,8 @@ func (p *Pacer) unlock() {
 // enter puts the call into the queue and returns its turn, or nil if the request goes out at once.
 func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 	p := t.pacer
-	p.lock()
-	defer p.unlock()
+	p.beginEvent()
+	defer p.endEvent()
 
 	t.isLast = last
 	t.isQueued = p.people[t.place.Person] != nil
@@ -221,8 +222,8 @@ func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 // leave takes the call out of the queue, and reports whether the call was there.
 func (t *Ticket) leave() bool {
 	p := t.pacer
-	p.lock()
-	defer p.unlock()
+	p.beginEvent()
+	defer p.endEvent()
 
 	left := p.queue.Leave(&t.place)
 	if left {
@@ -233,15 +234,15 @@ func (t *Ticket) leave() bool {
 
 // ahead returns how many calls are ahead of this waiting call.
 func (t *Ticket) ahead() int {
-	t.pacer.lock()
-	defer t.pacer.unlock()
+	t.pacer.beginEvent()
+	defer t.pacer.endEvent()
 	return t.pacer.queue.Ahead(&t.place)
 }
 
 // Undecided notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
 func (t *Ticket) Undecided() {
-	t.pacer.lock()
-	defer t.pacer.unlock()
+	t.pacer.beginEvent()
+	defer t.pacer.endEvent()
 	t.decideLocked()
 }
 
@@ -262,8 +263,8 @@ func (t *Ticket) Accepted() { t.accept(t.sent) }
 // already. That ends the refusals in a row of the person, and shortens the gap.
 func (t *Ticket) accept(sent time.Duration) {
 	p := t.pacer
-	p.lock()
-	defer p.unlock()
+	p.beginEvent()
+	defer p.endEvent()
 
 	if t.verdict == nil || t.sent != sent {
 		return
@@ -294,8 +295,8 @@ func (t *Ticket) decideLocked() {
 // calls of the queue may go out earlier.
 func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	p := t.pacer
-	p.lock()
-	defer p.unlock()
+	p.beginEvent()
+	defer p.endEvent()
 
 	now := p.now()
 	t.decideLocked()
@@ -355,7 +356,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	}
 
 	if retryAfter%time.Second == 0 {
-		retryAfter -= time.Second // whole seconds may be rounded up
+		retryAfter -= time.Second // whole seconds may be rounded up; below 0 it does not count
 	}
 	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
@@ -381,7 +382,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
 	var next *Ticket
 	var sent time.Duration         // when the person of next last sent a request
-	lookAgain := now + limitMemory // at the latest, so that lock forgets the limits
+	lookAgain := now + limitMemory // at the latest, so that beginEvent forgets the limits
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
 		if owner.personPause > 0 && owner.latest.verdict != nil {

@@ -57,10 +57,10 @@ type Place struct {
 	leftAt time.Time     // when the call gave up
 }
 
-// Enter puts a call into the queue, and returns the turn of this wait: a channel that Release closes. A
-// call that has waited before gets its old place. Another call with Ready 0 gets the first place
-// that is kept for its person, if there is one. Any other call gets a new place, behind all others.
-// A call that gave up must not enter again.
+// Enter puts a call into the queue, and returns the turn of this wait: a channel that Release
+// closes. A call that has waited before gets its old place. Another call with Ready 0 gets the
+// first place that is kept for its person, if there is one. Any other call gets a new place, behind
+// all others. A call that gave up must not enter again.
 func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	q.DropOld()
 	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.Person == p.Person })

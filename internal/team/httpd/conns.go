@@ -116,7 +116,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	switch {
-	case c.tokenEnd.IsZero(): // each deadline has its own overdueReads, else all share them
+	case c.tokenEnd.IsZero(): // without tokenEnd, each deadline of this connection has overdueReads of its own
 		c.overdue = 0
 	case t.After(c.tokenEnd):
 		t = c.tokenEnd

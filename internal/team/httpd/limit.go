@@ -41,7 +41,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			data, err = io.ReadAll(b)
 		}
 
-		elements := jsonx.Elements(data)                 // Methods.Read counts them again
+		elements := jsonx.Elements(data)                 // Methods.Parse counts them again
 		if err == nil && elements <= jsonx.MaxElements { // readMessage refuses more
 			err = b.take(elements * elementBytes)
 		}

@@ -166,8 +166,8 @@ func (r *response) reject(status int) {
 	s.Lines.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
-// writeLocked writes b, and gives the client writeTime for each chunk. On an event stream it flushes
-// b, and sets the timer for the next comment. After an error no comment follows.
+// writeLocked writes b, and gives the client writeTime for each chunk. On an event stream it
+// flushes b, and sets the timer for the next comment. After an error no comment follows.
 func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))

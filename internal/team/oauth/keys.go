@@ -31,6 +31,7 @@ const (
 )
 
 var (
+	// errUnknownKey is also the error for a wrong signature if the keys are older than RetryTime.
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errSignature   = invalid("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
@@ -43,7 +44,7 @@ type issuer struct {
 	url       string
 	client    *http.Client
 	log       *slog.Logger
-	published atomic.Pointer[published]
+	published atomic.Pointer[keySet]
 
 	// waiting holds a channel for each request that waits for a read, because of an unknown key or
 	// a wrong signature. A read closes the channels that were in it when the read began: a request
@@ -55,8 +56,8 @@ type issuer struct {
 	lastMessage string // the last message that was logged
 }
 
-// published is what the reads so far have found. It does not change.
-type published struct {
+// keySet is what the reads so far have found. It does not change.
+type keySet struct {
 	keys []jose.JSONWebKey // nil until the first read that succeeds; later never nil
 	read time.Time         // when the keys were read
 
@@ -69,7 +70,7 @@ type published struct {
 // verifySignature returns an error unless one of the keys has made the signature of a token. If a
 // key with the id of the token has not, the error is errSignature for RetryTime after the read of
 // the keys.
-func (p *published) verifySignature(token *jwt.JSONWebToken) error {
+func (p *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	hasID := false // a key has the id of the token
 	for _, key := range p.keys {
@@ -125,7 +126,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 		ignored, err := i.read(ctx, full)
 		if err != nil {
 			last := i.published.Load()
-			i.published.Store(&published{last.keys, last.read, errUnavailable})
+			i.published.Store(&keySet{last.keys, last.read, errUnavailable})
 		}
 		if cause != nil {
 			close(cause)
@@ -198,7 +199,7 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 			keys = append(keys, key)
 		}
 	}
-	i.published.Store(&published{keys, time.Now(), errUnknownKey})
+	i.published.Store(&keySet{keys, time.Now(), errUnknownKey})
 	return ignored, nil
 }
 

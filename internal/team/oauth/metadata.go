@@ -56,8 +56,8 @@ func (r *Resource) Metadata(path string) http.Handler {
 }
 
 // Challenge returns the WWW-Authenticate header of a response with the status 401 or 403 (RFC 6750
-// section 3, RFC 9728 section 5.1). If reason is an *Error, such as that of Verify, the header names
-// it. Another reason, such as a missing token, adds nothing.
+// section 3, RFC 9728 section 5.1). If reason is an *Error, such as that of Verify, the header
+// names it. Another reason, such as a missing token, adds nothing.
 func (r *Resource) Challenge(reason error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.public, MetadataPath))
 	if len(r.options.Scopes) > 0 {
