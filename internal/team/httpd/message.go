@@ -3,6 +3,7 @@ package httpd
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,8 +17,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
-// maxID bounds the ids that are integers: larger integers lose digits in many JSON decoders, that
-// of the SDK included.
+// maxID bounds ids and progress tokens that are integers: larger integers lose digits in many JSON
+// decoders, that of the SDK included.
 const maxID = 1 << 53
 
 // readMessage reads the message in a body, and reports whether the SDK can answer it. If so,
@@ -34,6 +35,9 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		refusal = rpc.InvalidRequest("not a request") // nor a response: the server sends no requests
 	case m.Refusal != nil:
 		refusal = m.Refusal
+		id = m.ID.Raw
+	case math.Abs(gjson.GetBytes(m.Params, "_meta.progressToken").Num) >= maxID: // 0 for a string
+		refusal = rpc.InvalidRequest("progressToken is not a string or a number within 2^53")
 		id = m.ID.Raw
 	default:
 		if m.Method == "initialize" {
