@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -32,22 +31,6 @@ func (s *Service) CallLog(lines *logging.Limiter) func(server.CallEnd) {
 			logCalls(1)
 		}
 	}
-}
-
-// operatorKinds are the kinds of errors that the operator can fix.
-var operatorKinds = []call.Kind{
-	call.KindMissingKey,
-	call.KindAuth,
-	call.KindPermission,
-	call.KindBlocked,
-	call.KindQuota,
-	call.KindUnverified,
-	call.KindModel,
-	call.KindNotFound,
-	call.KindParameter,
-	call.KindConnection,
-	call.KindBadResponse,
-	call.KindNoText,
 }
 
 // logCall logs a call. The API's message may quote the question, so it is logged for debugging
@@ -80,7 +63,7 @@ func (s *Service) logCall(log *slog.Logger, c server.CallEnd) {
 	if ok {
 		log = log.With("status", e.Status, "code", s.Redactor.Truncate(e.Code, 100))
 	}
-	if slices.Contains(operatorKinds, kind) || errors.As(c.Err, new(call.RootsError)) {
+	if kind.IsForOperator() || errors.As(c.Err, new(call.RootsError)) {
 		level = slog.LevelWarn
 		_, hint := s.Advisor.Advise(c.Tool, c.Err) // callers do not get this hint
 		log = log.With("hint", hint)

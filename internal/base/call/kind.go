@@ -7,81 +7,95 @@ import (
 )
 
 // Kind says what went wrong with a call, as far as the hint to the user depends on it. A kind has
-// words, the name of the class that OpenAI's SDKs have for it, and a label for metrics and logs.
-type Kind struct{ words, class, label string }
+// words, the name of the class that OpenAI's SDKs have for it, a label for metrics and logs, and
+// what is done about its errors.
+type Kind struct {
+	words, class, label string
+	handling            handling
+}
 
-// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. KindMissingKey,
-// KindShutdown, KindArguments, KindLimited, KindNoText and KindInternal come from this program.
+// handling is what is done about the errors of a kind besides reporting them to the caller.
+type handling int
+
+const (
+	temporary   handling = 1 << iota // the same request is made again
+	forOperator                      // the log has a hint, because the operator can fix it
+
+	reported handling = 0 // nothing else
+)
+
+// The kinds of errors. KindMissingKey, KindShutdown, KindArguments, KindLimited, KindNoText and
+// KindInternal come from this program.
 var (
 	// KindMissingKey: there is no API key, so nothing was sent.
-	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}
+	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key", forOperator}
 
 	// KindAuth: 401.
-	KindAuth = Kind{"not authenticated", "AuthenticationError", "auth"}
+	KindAuth = Kind{"not authenticated", "AuthenticationError", "auth", forOperator}
 
 	// KindPermission: 403.
-	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission"}
+	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission", forOperator}
 
 	// KindBlocked: the API has blocked the person by their safety_identifier.
-	KindBlocked = Kind{"blocked", "PermissionDeniedError", "blocked"}
+	KindBlocked = Kind{"blocked", "PermissionDeniedError", "blocked", forOperator}
 
 	// KindNotFound: 404, but not for the model.
-	KindNotFound = Kind{"not found", "NotFoundError", "not_found"}
+	KindNotFound = Kind{"not found", "NotFoundError", "not_found", forOperator}
 
 	// KindQuota: credit or budget is used up.
-	KindQuota = Kind{"out of quota", "RateLimitError", "quota"}
+	KindQuota = Kind{"out of quota", "RateLimitError", "quota", forOperator}
 
 	// KindRateLimit: a temporary 429.
-	KindRateLimit = Kind{"rate limited", "RateLimitError", "rate_limit"}
+	KindRateLimit = Kind{"rate limited", "RateLimitError", "rate_limit", temporary}
 
 	// KindParameter: 400, 422 and other 4xx.
-	KindParameter = Kind{"request refused", "BadRequestError", "parameter"}
+	KindParameter = Kind{"request refused", "BadRequestError", "parameter", forOperator}
 
 	// KindServer: 408, 409, 5xx, or a response that failed with a server error.
-	KindServer = Kind{"server error", "InternalServerError", "server"}
+	KindServer = Kind{"server error", "InternalServerError", "server", temporary}
 
 	// KindTimeout: the deadline of the context passed.
-	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout"}
+	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout", reported}
 
 	// KindCanceled: the context was canceled.
-	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled"}
+	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled", reported}
 
 	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.
-	KindConnection = Kind{"connection failed", "APIConnectionError", "connection"}
+	KindConnection = Kind{"connection failed", "APIConnectionError", "connection", temporary | forOperator}
 
 	// KindBadResponse: a web page, a redirect, a response without output.
-	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response"}
+	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response", forOperator}
 
 	// KindFailed: the response failed, and no code or word names a kind.
-	KindFailed = Kind{"response failed", "APIError", "failed"}
+	KindFailed = Kind{"response failed", "APIError", "failed", reported}
 
 	// KindModel: the model is unknown, or not for this key.
-	KindModel = Kind{"model not available", "NotFoundError", "model"}
+	KindModel = Kind{"model not available", "NotFoundError", "model", forOperator}
 
 	// KindUnverified: the organization is not verified for this model.
-	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified"}
+	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified", forOperator}
 
 	// KindFiltered: the API does not answer this question.
-	KindFiltered = Kind{"question refused", "BadRequestError", "filtered"}
+	KindFiltered = Kind{"question refused", "BadRequestError", "filtered", reported}
 
 	// KindTooLong: the question, with what the model reads for it, is too long.
-	KindTooLong = Kind{"question too long", "BadRequestError", "too_long"}
+	KindTooLong = Kind{"question too long", "BadRequestError", "too_long", reported}
 
 	// KindNoText: the response has no text, so there is no answer.
-	KindNoText = Kind{"no text", "", "no_text"}
+	KindNoText = Kind{"no text", "", "no_text", forOperator}
 
 	// KindShutdown: the server no longer waits for the answer.
-	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown"}
+	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown", reported}
 
 	// KindArguments: the question is invalid and was not asked.
-	KindArguments = Kind{"invalid arguments", "", "arguments"}
+	KindArguments = Kind{"invalid arguments", "", "arguments", reported}
 
 	// KindLimited: a quota is used up, of the person or of all people, and the question was not
 	// asked.
-	KindLimited = Kind{"limited", "", "limited"}
+	KindLimited = Kind{"limited", "", "limited", reported}
 
 	// KindInternal: a bug, or an error that names no kind.
-	KindInternal = Kind{"error", "", "internal"}
+	KindInternal = Kind{"error", "", "internal", reported}
 )
 
 // String returns the kind in words, such as rate limited.
@@ -89,6 +103,12 @@ func (k Kind) String() string { return k.words }
 
 // Label returns the kind for metrics and logs, such as rate_limit.
 func (k Kind) Label() string { return k.label }
+
+// IsTemporary reports whether the request may succeed if it is made again.
+func (k Kind) IsTemporary() bool { return k.handling&temporary != 0 }
+
+// IsForOperator reports whether the operator of the server can fix the error.
+func (k Kind) IsForOperator() bool { return k.handling&forOperator != 0 }
 
 // Kinds returns all kinds.
 func Kinds() []Kind {

@@ -25,10 +25,7 @@ import (
 
 // retryable reports whether the same request may succeed later.
 func retryable(e *call.Error) bool {
-	if e.NoRetry {
-		return false
-	}
-	return e.Kind == call.KindRateLimit || e.Kind == call.KindServer || e.Kind == call.KindConnection
+	return e.Kind.IsTemporary() && !e.NoRetry
 }
 
 // unknownWords matches how servers say that they do not know a parameter.
