@@ -46,7 +46,7 @@ func (l *local) apply(changes []bucketChange) reply {
 	for i, b := range changes {
 		s, running := l.buckets[b.key].advance(now, b)
 		missing := s.used + float64(b.need) - float64(b.limit)
-		wait := max(int64(math.Ceil(missing*float64(b.period())/float64(b.limit))), 0)
+		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limit))), 0)
 		if missing+float64(running) > 0 && wait > r.wait {
 			r = reply{
 				refused: int64(i + 1),
@@ -88,7 +88,7 @@ func (l *local) apply(changes []bucketChange) reply {
 // calls that run.
 func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.at >= now+b.period() { // the clock was wrong
+	if s.at >= now+b.period { // the clock was wrong
 		return next, 0
 	}
 
@@ -102,7 +102,7 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 		running += units
 	}
 
-	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period())
+	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period)
 	next.at = s.at
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
@@ -138,7 +138,7 @@ func (s state) after(now int64, b bucketChange, minute int64) state {
 			free = max(free, minute*oneMinute)
 		}
 	}
-	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period())/float64(b.limit)))
+	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period)/float64(b.limit)))
 	return s
 }
 

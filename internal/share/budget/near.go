@@ -68,7 +68,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 // much of its limit is used, in thousandths.
 func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (words string) {
 	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limit), c.unitWords())
-	period := time.Duration(c.period()) * time.Microsecond
+	period := time.Duration(c.period) * time.Microsecond
 	now := time.Now()
 
 	e := b.near.entries.Get(c.key)

@@ -64,10 +64,8 @@ type unit int
 const (
 	calls unit = iota
 	tokens
-	usd     // millionths of a USD
-	settled // of no quota: whether the end of a response is settled, see endBucket
-	started // of no quota: whether the store has taken a call, see startBucket
-	nUnits  = int(iota)
+	usd    // millionths of a USD
+	nUnits = int(iota)
 )
 
 const oneDay = 24 * 60 * oneMinute
@@ -77,11 +75,9 @@ var units = [nUnits]struct {
 	words  string
 	period int64
 }{
-	calls:   {"calls an hour", 60 * oneMinute},
-	tokens:  {"tokens a day", oneDay},
-	usd:     {"USD a day", oneDay},
-	settled: {"", onceLimit * 2 * oneDay},     // so one unit refills in two days
-	started: {"", onceLimit * 60 * oneMinute}, // so one unit refills in an hour
+	calls:  {"calls an hour", 60 * oneMinute},
+	tokens: {"tokens a day", oneDay},
+	usd:    {"USD a day", oneDay},
 }
 
 // format formats a number of units; millionths of a USD become USD.
@@ -148,9 +144,10 @@ const noMinute = -1
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
-	Quota
-	key  string
-	name string // name of the person; "" if the store does not get it
+	Quota        // the zero value in a onceBucket
+	period int64 // in which the limit refills, in microseconds
+	key    string
+	name   string // name of the person; "" if the store does not get it
 
 	limit                      int64 // units in a period
 	need, use, reserve, minute int64 // see take.lua
@@ -192,12 +189,12 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceBucket returns the first change of a bucket. It needs a bucket of which nothing is used, so
-// the bucket refuses a second one until this has refilled. The r in its key is no hexadecimal
-// digit, so that take.lua keeps no index of it.
-func onceBucket(of unit, kind, name string) bucketChange {
+// onceBucket returns the first change of a bucket of no quota, in which a unit refills in a time. It
+// needs a bucket of which nothing is used, so the bucket refuses a second one until this has
+// refilled. The r in its key is no hexadecimal digit, so that take.lua keeps no index of it.
+func onceBucket(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
-		Quota:  Quota{unit: of},
+		period: onceLimit * refill.Microseconds(),
 		key:    kind + ":r" + idOf(name),
 		limit:  onceLimit,
 		need:   onceLimit,
@@ -208,12 +205,14 @@ func onceBucket(of unit, kind, name string) bucketChange {
 
 // endBucket returns the bucket that remembers the end of a response for two days. Sealed ids of
 // responses last for 25 hours at most.
-func endBucket(response string) bucketChange { return onceBucket(settled, "end", response) }
+func endBucket(response string) bucketChange {
+	return onceBucket(48*time.Hour, "end", response)
+}
 
 // startBucket returns the bucket that remembers for two hours that the store has taken a call. name
 // is a random name of the call.
 func startBucket(name string) bucketChange {
-	start := onceBucket(started, "call", name)
+	start := onceBucket(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
 }
@@ -260,6 +259,7 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 		}
 		bc := bucketChange{
 			Quota:   q,
+			period:  q.period(),
 			key:     q.Name + ":",
 			limit:   int64(min(q.Limit, maxLimit)),
 			need:    1,

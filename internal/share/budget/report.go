@@ -223,7 +223,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	s := state{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.at, _ = strconv.ParseInt(m[2], 10, 64)
-	b := bucketChange{Quota: q}
+	b := bucketChange{Quota: q, period: q.period()}
 	b.limit, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var minute, units int64
@@ -240,7 +240,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAt := r.now + int64(taken*float64(q.period())/float64(b.limit))
+	unusedAt := r.now + int64(taken*float64(b.period)/float64(b.limit))
 	return Entry{
 		Name:     text.Label(cmp.Or(m[5], id)),
 		ID:       id,

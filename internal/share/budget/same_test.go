@@ -90,7 +90,7 @@ func TestSame(t *testing.T) {
 		switch {
 		case want.refused == 0:
 			passed++
-		case buckets[want.refused-1].unit == settled:
+		case buckets[want.refused-1].Name == "":
 			again++
 		}
 		if slices.ContainsFunc(buckets, func(b bucketChange) bool { return local.buckets[b.key].used < 0 }) {

@@ -183,8 +183,10 @@ func (s *Store) Failing() int {
 	return int(s.failing.Load())
 }
 
-// probe is a change of a bucket that belongs to no person.
-var probe = []bucketChange{{key: "probe", limit: 3600, use: 1, minute: noMinute}}
+// probe is a change of a bucket that belongs to no person. A unit of it refills in a second.
+var probe = []bucketChange{{
+	key: "probe", period: 60 * oneMinute, limit: 3600, use: 1, minute: noMinute,
+}}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
 // after SetURL, and while the store fails. A probe writes, because a store that is full or
@@ -251,7 +253,7 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 func (s *Store) giveBack(name string, changes []bucketChange) {
 	start := startBucket(name)
 	start.use = usedByGiveBack
-	back := onceBucket(started, "back", name)
+	back := onceBucket(time.Hour, "back", name)
 	s.keep(pendingChange{append([]bucketChange{back}, changes...), &start})
 }
 
@@ -373,7 +375,7 @@ func (r reply) answers(changes []bucketChange) bool {
 		return false
 	}
 	b := changes[r.refused-1]
-	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period() && 0 <= r.used && r.used <= 8*b.limit
+	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limit
 }
 
 // key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
@@ -394,7 +396,7 @@ func (s *Store) arguments(changes []bucketChange) []any {
 	var values []any
 	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
-		values = append(values, b.period(), b.limit, b.need, b.use, b.reserve, b.minute, b.name)
+		values = append(values, b.period, b.limit, b.need, b.use, b.reserve, b.minute, b.name)
 	}
 	return append(keys, values...)
 }
