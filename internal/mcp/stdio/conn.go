@@ -217,7 +217,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		name, _ := m.ID.Raw().(string)
-		req, ok := c.find(name, true)
+		req, ok := c.take(name)
 		if !ok {
 			return nil
 		}
@@ -230,7 +230,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 
 	case *jsonrpc.Request:
 		const path = "progressToken"
-		req, ok := c.find(gjson.GetBytes(m.Params, path).Str, false)
+		req, ok := c.find(gjson.GetBytes(m.Params, path).Str)
 		if !ok {
 			return nil
 		}
@@ -243,17 +243,28 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// find returns the request in flight with a name. With ends, the request ends and its id is free.
-func (c *conn) find(name string, ends bool) (request, bool) {
+// take ends the request in flight with a name, and returns it: its id is free from now on.
+func (c *conn) take(name string) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, key, _ := strings.Cut(name, " ") // the key of the id follows the number
-	req := c.requests[key]
-	ok := req.name == name && name != ""
-	if ok && ends {
-		delete(c.requests, key)
+	req, ok := c.findLocked(name)
+	if ok {
+		delete(c.requests, rpc.Key(req.id))
 	}
 	return req, ok
+}
+
+// find returns the request in flight with a name.
+func (c *conn) find(name string) (request, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.findLocked(name)
+}
+
+func (c *conn) findLocked(name string) (request, bool) {
+	_, key, _ := strings.Cut(name, " ") // the key of the id follows the number
+	req := c.requests[key]
+	return req, req.name == name && name != ""
 }
 
 // refuse answers input with an error whose id is null. It returns nil: there is no message for the
