@@ -17,8 +17,8 @@ func (s *Service) Limits() budget.Limits {
 }
 
 // Budget returns a Budget that bounds the calls, tokens and money of people, with the store that
-// the environment names. The caller sets Limits, NoID and RefuseWithoutStore of o; Budget sets the
-// other options. The error is that of CheckLimits, or is about the URL of the store.
+// the environment names. The caller sets Limits, DefaultID and RefuseWithoutStore of o; Budget sets
+// the other options. The error is that of CheckLimits, or is about the URL of the store.
 func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()

@@ -53,10 +53,10 @@ func (s *Service) LongCalls(
 
 	// These are the rows of the table of server.LongCalls: stdio with and without an API, and HTTP.
 	calls.API = api
-	calls.Polled = settings.Tasks
+	calls.OffersTasks = settings.Tasks
 	calls.DetachAfter = within
 	if calls.Shared {
-		calls.Polled = tasksAtAPI && api != nil
+		calls.OffersTasks = tasksAtAPI && api != nil
 	}
 	if calls.Shared && api == nil {
 		calls.DetachAfter = 0

@@ -200,8 +200,8 @@ func (f *serveFlags) serve(
 		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
-	lines := &logging.Limiter{}
-	logCall := s.CallLog(lines)
+	limiter := &logging.Limiter{}
+	logCall := s.CallLog(limiter)
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: s.Advisor.ExplainToCaller,
@@ -237,7 +237,7 @@ func (f *serveFlags) serve(
 		Loops:      []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
 		StaleFiles: files.Stale,
 		Log:        s.Log,
-		Lines:      lines,
+		LogLimiter: limiter,
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)

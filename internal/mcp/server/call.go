@@ -80,10 +80,10 @@ func personOf(token *auth.TokenInfo) call.Person {
 }
 
 // call answers tools/call. A call that is not detached ends with ctx, the context of its request,
-// or with session, which ends over stdio with the process, and over HTTP with the request or after
-// the drain.
+// or with sessionCtx, which ends over stdio with the process, and over HTTP with the request or
+// after the drain.
 func (s *Server) call(
-	ctx, session context.Context, req *mcp.CallToolRequest,
+	ctx, sessionCtx context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
 	known := slices.ContainsFunc(s.clientSettings.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
@@ -96,7 +96,7 @@ func (s *Server) call(
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
+	defer context.AfterFunc(sessionCtx, func() { cancel(context.Cause(sessionCtx)) })()
 
 	began := time.Now()
 	c := newCall(req, name)
@@ -129,7 +129,7 @@ func (s *Server) call(
 	}
 
 	if s.options.LongCalls.Shared { // the session ends with the request
-		context.AfterFunc(session, func() { s.cancelWithClient(session, task, c) })
+		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task, c) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
@@ -140,9 +140,9 @@ func (s *Server) call(
 // cancelWithClient cancels a detached task when its session has ended because the client has
 // cancelled the call before it got the id of the task. Any other end of a session leaves the task
 // alone.
-func (s *Server) cancelWithClient(session context.Context, task *tasks.Task, c *call.Call) {
-	if errors.Is(context.Cause(session), ErrCancelled) {
-		s.tasks.Cancel(context.WithoutCancel(session), task, c)
+func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task, c *call.Call) {
+	if errors.Is(context.Cause(sessionCtx), ErrCancelled) {
+		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, c)
 	}
 }
 
@@ -159,8 +159,9 @@ func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
+	defer s.recoverCall(c.Tool, &err) // from settle
 	defer func() { s.settle(t, taken, c, began, a, err) }()
-	defer s.recoverCall(c.Tool, &err)
+	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
 
@@ -187,14 +188,11 @@ func (s *Server) settle(
 ) {
 	unsent := a == nil && c.Attempts == 0
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	sealedResponse := s.tasks.StopSealing(t)
-	end := budget.End{GiveBack: unsent || errors.Is(err, call.ErrWaiting)} // ErrWaiting may follow a 429
-	if leftToAPI {                                                         // with a sealed id another process settles the response, under its name
-		end.SettledElsewhere = sealedResponse != ""
-	} else {
-		end.Response = sealedResponse
-	}
-	first := taken.Settle(c, end) // false: another process has settled the response
+	first := taken.Settle(c, budget.End{ // false: another process has settled the response
+		GiveBack:  unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
+		Response:  s.tasks.StopSealing(t),
+		LeftToAPI: leftToAPI,
+	})
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}

@@ -32,7 +32,7 @@ import (
 // ids. Where the table says "no call", service.Service.LongCalls sets Polled to false and
 // DetachAfter to 0.
 type LongCalls struct {
-	Polled bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
+	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
 	// DetachAfter is how long a call waits for its answer before it is detached, and how long
 	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTime).
@@ -59,7 +59,7 @@ func (s *Server) ask(
 	t := s.tasks.Prepare(c, tasks.Terms{
 		Polled:      s.isPolled(req.Params),
 		Watched:     isWatched(req),
-		DetachAfter: s.clientSettings.Load().DetachAfter, // LongCalls.DetachAfter, unless the client needs another
+		DetachAfter: s.clientSettings.Load().DetachAfter,
 		Shared:      s.options.LongCalls.Shared,
 		Excluded:    q.ExcludeDomains,
 	})

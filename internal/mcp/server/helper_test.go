@@ -135,7 +135,7 @@ const (
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
-	o.LongCalls.Polled = true
+	o.LongCalls.OffersTasks = true
 	o.People.Bounds.MaxCalls = 2000
 }
 

@@ -172,12 +172,12 @@ func (s *Server) Close() {
 // cancelled. Such a call does not go on as a late answer either.
 var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 
-// MCP returns a server of the SDK with the tools. When session is done, its calls that are not
-// detached end with the cause of session: over stdio with the process, over HTTP with the request.
-// All servers that MCP returns share the limit of calls and the tasks.
-func (s *Server) MCP(session context.Context) *mcp.Server {
+// MCP returns a server of the SDK with the tools. When sessionCtx is done, its calls that are not
+// detached end with the cause of sessionCtx: over stdio with the process, over HTTP with the
+// request. All servers that MCP returns share the limit of calls and the tasks.
+func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	log := s.options.Log
-	if !log.Enabled(session, slog.LevelDebug) {
+	if !log.Enabled(sessionCtx, slog.LevelDebug) {
 		// The SDK logs the end of a session and early requests as errors.
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -194,7 +194,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	// would take two thirds of the memory that a request allocates.
 	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return s.receive(session, next)
+		return s.receive(sessionCtx, next)
 	})
 	return m
 }
@@ -249,13 +249,13 @@ var Methods = rpc.Methods{
 
 // receive returns the handler of all requests and notifications. It passes to next, the SDK's own
 // handler, what it does not answer itself.
-func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
+func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		s.adaptTo(req)
 		switch {
 		case method == "tools/call":
-			return s.call(ctx, session, req.(*mcp.CallToolRequest))
+			return s.call(ctx, sessionCtx, req.(*mcp.CallToolRequest))
 		case slices.Contains(taskMethods, method):
 			return s.handleTask(ctx, method, req)
 		}
@@ -280,7 +280,7 @@ func (s *Server) complete(res mcp.Result) {
 		r.Instructions = settings.instructions
 	case *mcp.DiscoverResult:
 		r.Instructions = settings.instructions
-		if s.options.LongCalls.Polled {
+		if s.options.LongCalls.OffersTasks {
 			r.Capabilities.AddExtension(tasksExtension, nil)
 		}
 	case *mcp.ListToolsResult:

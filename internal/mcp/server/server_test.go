@@ -163,6 +163,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A panic while the end of a call is observed fails this call only.
+func TestObservePanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(func(o *Options) { o.Observe = func(CallEnd) { panic("bug") } })
+		_, err := s.call(t.Context(), t.Context(), request("brief"))
+		wantError(t, err, "answer failed: internal error")
+		compare.Equal(t, "calls that run", s.running(), 0)
+	})
+}
+
 // _meta names the sources whose date is that of access, if there are any.
 func TestAccessed(t *testing.T) {
 	dated := cite.Citation{URL: "https://a.example/", PublishedAt: "2025-02-10"}

@@ -91,7 +91,7 @@ func TestNoTask(t *testing.T) {
 		Name, Method, Client, Params, Want string
 	}](t, "no-task") {
 		t.Run(tt.Name+" "+tt.Method, func(t *testing.T) {
-			tasks := func(o *Options) { o.LongCalls.Polled = tt.Name != "off" }
+			tasks := func(o *Options) { o.LongCalls.OffersTasks = tt.Name != "off" }
 			inSession(t, func(p *peer) {
 				if tt.Client == "2025-06-18" {
 					p.initialize()

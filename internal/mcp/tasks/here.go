@@ -50,7 +50,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 		return t
 	}
 
-	t.original = *c // for isGone: run changes c meanwhile
+	t.original = *c // for askIfGone: run changes c meanwhile
 	origin := answer.Origin{
 		Created:    t.Created,
 		Tool:       t.Tool,

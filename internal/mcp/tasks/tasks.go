@@ -130,7 +130,7 @@ type Task struct {
 	detachable  bool
 	detachAfter time.Duration           // see Terms
 	shared      bool                    // see Terms
-	original    call.Call               // a copy of the call at its start, for the GET of isGone
+	original    call.Call               // a copy of the call at its start, for the GET of askIfGone
 	ctx         context.Context         // the context of the call; done at its end
 	stop        context.CancelCauseFunc // ends the call
 	leave       func() bool             // separates the call from a request that has not ended

@@ -103,7 +103,7 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 func (cl *Client) cancel(
 	ctx context.Context, c *call.Call, id string,
 ) (resp *http.Response, err error) {
-	_, err = cl.api.Cancel(ctx, id, cl.options(c, &resp)...)
+	_, err = cl.api.Cancel(ctx, id, cl.requestOptions(c, &resp)...)
 	if err == nil {
 		return resp, nil
 	}
@@ -268,7 +268,7 @@ func (cl *Client) getOnce(
 	acc.failure = nil
 	acc.giveUpAt = time.Time{}
 	var resp *http.Response
-	options := cl.options(acc.call, &resp)
+	options := cl.requestOptions(acc.call, &resp)
 	if stream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),

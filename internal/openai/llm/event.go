@@ -39,7 +39,7 @@ type streamEvent struct {
 	Response     call.Response
 	Error        json.RawMessage
 
-	// LowAtStart is the second half of a character that begins Delta, and LastHalf the first half
+	// LowAtStart is the second half of a character that begins Delta, and HighAtEnd the first half
 	// of one that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
 	LowAtStart rune `json:"-"`
 	HighAtEnd  rune `json:"-"`
@@ -49,7 +49,7 @@ type streamEvent struct {
 // the first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
 var unpaired = text.Regexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
 
-// readHalves sets FirstHalf and LastHalf from the data of the event.
+// readHalves sets LowAtStart and HighAtEnd from the data of the event.
 func (ev *streamEvent) readHalves(data []byte) {
 	if !strings.Contains(ev.Delta, "\ufffd") {
 		return

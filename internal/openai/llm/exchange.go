@@ -134,7 +134,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Emit(call.Waiting{Ahead: ahead})
 		}
 	}
-	isLast := x.attempt > 1 && x.attempt > x.client.o.MaxRetries // the last retry
+	isLast := x.attempt > 1 && x.attempt > x.client.options.MaxRetries // the last retry
 
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLast, report)
@@ -189,7 +189,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	if x.params["stream"] == true {
 		accept = eventStream
 	}
-	options := append(x.client.options(x.call, &resp),
+	options := append(x.client.requestOptions(x.call, &resp),
 		option.WithRequestBody("application/json", body),
 		option.WithHeader("Accept", accept))
 
@@ -238,7 +238,7 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 func (x *exchange) decide(
 	ctx context.Context, failure *call.Error, wait time.Duration,
 ) (time.Duration, *call.Error) {
-	if !retryable(failure) || x.attempt > x.client.o.MaxRetries {
+	if !retryable(failure) || x.attempt > x.client.options.MaxRetries {
 		return 0, failure
 	}
 
@@ -284,7 +284,7 @@ func (x *exchange) remove(name string, failure *call.Error) bool {
 	}
 
 	p.person = everyone // one log line for all people
-	log := x.client.o.Logger.With("model", x.model, "param", name,
+	log := x.client.options.Logger.With("model", x.model, "param", name,
 		"status", failure.Status, "code", failure.Code)
 	x.client.warnings.Log(p, func(n int) {
 		log.Warn("the API refuses a parameter: asking again without it", "count", n)

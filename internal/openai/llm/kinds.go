@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// kindName names a kind of error by codes and types of the API, and by words in a message. param,
+// kindRow names a kind of error by codes and types of the API, and by words in a message. param,
 // statuses and except limit the errors that it applies to.
-type kindName struct {
+type kindRow struct {
 	kind  *call.Kind
 	codes []string // regular expressions: the whole code, or the whole type, in any case
 	words []string // regular expressions: a part of the message, in any case
@@ -25,10 +25,10 @@ type kindName struct {
 	once     bool   // sets call.Error.MaybeThisCall, which words always set
 }
 
-// kindNames are the codes, types and words of the API, of compatible servers and of gateways. The
+// kindTable are the codes, types and words of the API, of compatible servers and of gateways. The
 // first row that matches an error decides, so codes come before words that would name another kind.
 // Each code, type or expression has a line of its own, with the page or report that contains it.
-var kindNames = []kindName{
+var kindTable = []kindRow{
 	{
 		kind:     &call.KindParameter,
 		statuses: []int{0, 4},
@@ -259,7 +259,7 @@ var kindNames = []kindName{
 
 // rule is a row of kindNames, compiled.
 type rule struct {
-	kindName
+	kindRow
 	code, message, parameter *regexp.Regexp
 }
 
@@ -271,9 +271,9 @@ func compile() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
 	}
-	for _, n := range kindNames {
+	for _, n := range kindTable {
 		all = append(all, &rule{
-			kindName:  n,
+			kindRow:   n,
 			code:      whole(n.codes...),
 			message:   regexp.MustCompile(`(?i)` + strings.Join(n.words, "|")),
 			parameter: whole(cmp.Or(n.param, ".*")),

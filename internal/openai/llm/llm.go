@@ -72,14 +72,14 @@ type API struct {
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
 type Client struct {
-	api    responses.ResponseService
-	http   *http.Client
-	base   string      // without a trailing slash
-	query  string      // the query of the base URL, sent with every request
-	header http.Header // the headers of every request, without the key
-	bearer bool        // requests carry the key as a bearer token
-	key    atomic.Pointer[string]
-	o      Options
+	api     responses.ResponseService
+	http    *http.Client
+	base    string      // without a trailing slash
+	query   string      // the query of the base URL, sent with every request
+	header  http.Header // the headers of every request, without the key
+	bearer  bool        // requests carry the key as a bearer token
+	key     atomic.Pointer[string]
+	options Options
 
 	// State that outlives a call.
 	pacers   sync.Map // *pacer.Pacer by model
@@ -98,19 +98,19 @@ func New(o Options) *Client {
 	httpClient.CheckRedirect = checkRedirect
 
 	cl := &Client{
-		o:      o,
-		http:   &httpClient,
-		base:   strings.TrimSuffix(base, "/"),
-		query:  query,
-		header: header,
-		bearer: bearer,
+		options: o,
+		http:    &httpClient,
+		base:    strings.TrimSuffix(base, "/"),
+		query:   query,
+		header:  header,
+		bearer:  bearer,
 
 		memory:   newMemory(o.RefusalTime),
 		warnings: logging.Limiter{Period: time.Minute},
 	}
 	cl.SetKey(o.APIKey)
 
-	cl.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	cl.options.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
 	cl.api = responses.NewResponseService(
 		// The slash keeps openai-go from adding one, which would undo %2F in the path.

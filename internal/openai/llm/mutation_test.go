@@ -130,7 +130,7 @@ func connections(random *rand.Rand, stream []string) func(naming string) []step 
 func whatCame(t *testing.T, steps []step, background, watched bool) string {
 	t.Helper()
 	cl, api := newClient(2, steps...)
-	cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
+	cl.options.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 
 	var events []call.Event
 	c := recorded(&events)
@@ -269,7 +269,7 @@ func TestLateEvents(t *testing.T) {
 			late := slices.Repeat([]string{event}, 1000)
 			events := slices.Concat([]string{done}, late, []string{last})
 			cl, _ := newClient(0, sseStep(events...))
-			cl.o.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
+			cl.options.Logger = slog.New(slog.DiscardHandler) // writing bodies takes long
 			before := allocated()
 			r, err := create(t, cl, question())
 			wantSuccess(t, err)

@@ -36,7 +36,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 		"stream":              !r.Plain,
 		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
 	}))
-	p["store"] = cl.o.Store // also if it is false
+	p["store"] = cl.options.Store // also if it is false
 	if len(r.Tools) > 0 {
 		p["tools"] = r.Tools
 	}

@@ -14,8 +14,8 @@ import (
 // result without them.
 func TestEachName(t *testing.T) {
 	want := examples(t)
-	for i := range kindNames {
-		for _, names := range []*[]string{&kindNames[i].codes, &kindNames[i].words} {
+	for i := range kindTable {
+		for _, names := range []*[]string{&kindTable[i].codes, &kindTable[i].words} {
 			whole := *names
 			for k, name := range whole {
 				t.Run(name, func(t *testing.T) {

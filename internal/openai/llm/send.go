@@ -26,10 +26,10 @@ const (
 	eventStream  = "text/event-stream"
 )
 
-// options returns the options with which openai-go makes a request of a call. They set resp to the
-// HTTP response and leave its body unread, because a server may answer any request with an object
-// or with a stream.
-func (cl *Client) options(c *call.Call, resp **http.Response) []option.RequestOption {
+// requestOptions returns the requestOptions with which openai-go makes a request of a call. They
+// set resp to the HTTP response and leave its body unread, because a server may answer any request
+// with an object or with a stream.
+func (cl *Client) requestOptions(c *call.Call, resp **http.Response) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithResponseBodyInto(resp),
 		option.WithMiddleware(cl.middleware(c)),
@@ -49,7 +49,7 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 			}
 			return nil, err
 		}
-		c.RequestID = cl.o.Redactor.Truncate(requestID(resp), 100)
+		c.RequestID = cl.options.Redactor.Truncate(requestID(resp), 100)
 
 		if resp.StatusCode/100 != 2 {
 			defer resp.Body.Close()
@@ -196,16 +196,16 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *cal
 	e.Attempts = attempt
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
-		line := cl.o.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
+		line := cl.options.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
 		// Line drops blanks. If nearly all of the bytes are blanks, the message may reach to their
 		// end, where a secret may be cut in half: then the whole text is redacted.
 		if len(line) < maxErrorText/8 {
-			line = cl.o.Redactor.Line(*s)
+			line = cl.options.Redactor.Line(*s)
 		}
 		*s = text.Truncate(line, 300)
 	}
 
-	cl.o.Logger.Debug("openai(client): error",
+	cl.options.Logger.Debug("openai(client): error",
 		"attempt", e.Attempts,
 		"status", e.Status,
 		"name", e.Name(),
@@ -217,8 +217,8 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *cal
 
 // logBody writes the JSON of a request or response to the debug log.
 func (cl *Client) logBody(ctx context.Context, msg string, from rawJSON) {
-	if cl.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		cl.o.Logger.Debug(msg, "body", cl.o.Redactor.Redact(string(from.json())))
+	if cl.options.Logger.Enabled(ctx, slog.LevelDebug) {
+		cl.options.Logger.Debug(msg, "body", cl.options.Redactor.Redact(string(from.json())))
 	}
 }
 

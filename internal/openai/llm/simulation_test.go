@@ -198,7 +198,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	cl := newClientOf(testURL, s, 3, io.Discard)
-	cl.o.Logger = slog.New(slog.DiscardHandler) // Logging bodies takes long.
+	cl.options.Logger = slog.New(slog.DiscardHandler) // Logging bodies takes long.
 	call := func(person, name string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()

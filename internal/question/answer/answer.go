@@ -63,15 +63,15 @@ type Options struct {
 
 // Answerer answers questions. It is safe for concurrent use.
 type Answerer struct {
-	o      Options
-	memory memory
+	options Options
+	memory  memory
 }
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Answerer{o: o}
+	return &Answerer{options: o}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
@@ -128,7 +128,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // requests and a Done, also if there is no text.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
-	p := a.o.Profiles[c.Tool]
+	p := a.options.Profiles[c.Tool]
 	req := a.request(ctx, c.Tool, p, q)
 	r := &reading{blocked: p.Search.Blocked(q.ExcludeDomains)}
 
@@ -162,7 +162,7 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 
 // date returns the date of t in the configured time zone, as YYYY-MM-DD.
 func (a *Answerer) date(t time.Time) string {
-	return t.In(a.o.Location).Format(time.DateOnly)
+	return t.In(a.options.Location).Format(time.DateOnly)
 }
 
 // logRequest writes the debug lines of spec §8.1.
@@ -171,10 +171,10 @@ func (a *Answerer) logRequest(ctx context.Context, profile string, p call.Profil
 	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
 	verbosity := onOff(can.Verbosity && p.Verbosity != "")
 
-	a.o.Logger.DebugContext(ctx, fmt.Sprintf(
+	a.options.Logger.DebugContext(ctx, fmt.Sprintf(
 		"answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
 		profile, p.Model, can.Verbosity, can.Reasoning))
-	a.o.Logger.DebugContext(ctx, "answer: request summary tools=web_search(on)"+
+	a.options.Logger.DebugContext(ctx, "answer: request summary tools=web_search(on)"+
 		" reasoning="+reasoning+" text.verbosity="+verbosity)
 }
 

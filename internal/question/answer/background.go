@@ -37,8 +37,8 @@ type Origin struct {
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
 // and takes the elapsed time from the API. The error may be ErrGone, ErrRunning or ErrStateUnknown.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
-	p := a.o.Profiles[from.Tool]
-	resp, err := a.o.Get(ctx, c, from.Response, p.Model, searchSources)
+	p := a.options.Profiles[from.Tool]
+	resp, err := a.options.Get(ctx, c, from.Response, p.Model, searchSources)
 	e, ok := errors.AsType[*call.Error](err)
 	switch {
 	case ok && e.ResponseLost:

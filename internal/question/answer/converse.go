@@ -21,18 +21,18 @@ func (a *Answerer) converse(
 	ctx context.Context, c *call.Call, req call.Request, r *reading,
 ) error {
 	for attempt := 0; ; attempt++ {
-		resp, err := a.o.Create(ctx, c, req)
+		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
 			if r.lastResponse == nil {
 				return err
 			}
 			// The earlier response is still usable, or its lack of text is the better error.
-			a.o.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
+			a.options.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
 			return nil
 		}
 
 		r.add(resp)
-		if attempt >= a.o.Requeries {
+		if attempt >= a.options.Requeries {
 			return nil
 		}
 

@@ -132,7 +132,7 @@ func (m *memory) find(person, question string) turn {
 // remembers reports whether the answer of a call is remembered. It is not for anonymous callers
 // over HTTP, who cannot be told apart.
 func (a *Answerer) remembers(c *call.Call) bool {
-	return a.o.Memory && (c.Person.ID != "" || a.o.OnePerson)
+	return a.options.Memory && (c.Person.ID != "" || a.options.OnePerson)
 }
 
 // remember adds the answer to a question to the memory. It copies the strings, because they may be

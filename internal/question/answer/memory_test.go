@@ -18,7 +18,7 @@ import (
 // newMemory returns an Answerer that remembers.
 func newMemory(bodies ...string) *Answerer {
 	a, _ := newAnswerer(0, bodies...)
-	a.o.Memory = true
+	a.options.Memory = true
 	return a
 }
 
@@ -90,8 +90,8 @@ func TestFollowUp(t *testing.T) {
 				bodies = []string{cut, cut} // with its retry
 			}
 			a := newMemory(append(bodies, cited)...)
-			a.o.Memory = !tt.off
-			a.o.OnePerson = tt.one
+			a.options.Memory = !tt.off
+			a.options.OnePerson = tt.one
 			first := cmp.Or(tt.person, "token:a")
 			_, _ = a.Ask(t.Context(), callOf(id(first)), Question{Query: cmp.Or(tt.query, "Q1")})
 

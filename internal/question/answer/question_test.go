@@ -37,7 +37,7 @@ func requestOf(t *testing.T, args string) string {
 	}
 	var body []byte
 	a, _ := newAnswerer(0)
-	a.o.Create = func(_ context.Context, _ *call.Call, r call.Request) (*call.Response, error) {
+	a.options.Create = func(_ context.Context, _ *call.Call, r call.Request) (*call.Response, error) {
 		body, err = json.Marshal(r)
 		return &call.Response{}, err
 	}

@@ -51,12 +51,12 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 
 	r := call.Request{
 		Profile:      p.Profile,
-		Instructions: a.o.Instructions,
+		Instructions: a.options.Instructions,
 		Input:        []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
 		Tools:        []map[string]any{p.webSearch(q)},
 		Include:      searchSources,
-		Extra:        a.o.ExtraBody,
-		Plain:        a.o.Stream == "false",
+		Extra:        a.options.ExtraBody,
+		Plain:        a.options.Stream == "false",
 	}
 	if p.Search.Required {
 		r.ToolChoice = "required"
@@ -76,7 +76,7 @@ func (a *Answerer) input(d Defaults, q Question) string {
 	if slices.Contains(styles, q.Style) {
 		hints += " style: " + q.Style + "."
 	}
-	hints += " today: " + a.date(time.Now()) + " (" + a.o.Location.String() + ")."
+	hints += " today: " + a.date(time.Now()) + " (" + a.options.Location.String() + ")."
 
 	return q.Query + "\n" + hints
 }

@@ -172,7 +172,7 @@ func (t *Taken) takeInStore(ask change, changes []bucketChange) ([]bucketChange,
 
 // refusal returns the error of a call that a bucket refuses.
 func (b *Budget) refusal(refused bucketChange, r reply) error {
-	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limit)
+	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limitUnits)
 	if r.wait == 0 {
 		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
 			"take the rest; ask again in a minute", limit, refused.unitWords(), used)
@@ -200,10 +200,17 @@ type End struct {
 	// settle it (SettleResponse), or "".
 	Response string
 
-	// SettledElsewhere is whether another process will read the end of the response, which goes on
-	// at the API, and settle it. If the store has not taken the call, Settle leaves the store
-	// alone.
-	SettledElsewhere bool
+	// LeftToAPI is whether this process ends while the response goes on at the API. Then Settle
+	// does not settle Response: another process does, when it reads the end.
+	LeftToAPI bool
+}
+
+// settles returns the response that Settle settles, or "".
+func (e End) settles() string {
+	if e.LeftToAPI {
+		return ""
+	}
+	return e.Response
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
@@ -225,7 +232,7 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	if t.stored || e.Response != "" { // if the store fails now, it gets the end later
+	if t.stored || e.settles() != "" { // if the store fails now, it gets the end later
 		apply = store.applyOrKeep
 	}
 	storeChanges := b.changes(t.person, t.endInStore(end, e))
@@ -248,15 +255,15 @@ func (t *Taken) endHere(end change) change {
 }
 
 // endInStore returns the end of a call as a change of the store. If the store has not taken the
-// call, the change takes it now, too, unless another process settles it: then
-// the change is empty.
+// call, the change takes it now, too, unless another process will settle it: then the change is
+// empty.
 func (t *Taken) endInStore(end change, e End) change {
 	end.minute = t.storeUntil
-	end.response = e.Response
+	end.response = e.settles()
 	switch {
 	case t.stored:
 		return end
-	case e.SettledElsewhere: // SettleResponse of another process takes the call
+	case e.LeftToAPI && e.Response != "": // SettleResponse of another process takes the call
 		return change{}
 	}
 	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back

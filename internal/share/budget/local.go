@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// local holds the buckets of this process. Its rules are those of take.lua.
+// local holds the buckets of this process. Its rules are those of take.lua, which has the same three
+// steps: advance, refuse, change. TestSame compares both.
 type local struct {
 	clock func() time.Time
 
@@ -45,8 +46,8 @@ func (l *local) apply(changes []bucketChange) reply {
 	r := reply{wait: -1}
 	for i, b := range changes {
 		s, running := l.buckets[b.key].advance(now, b)
-		missing := s.used + float64(b.need) - float64(b.limit)
-		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limit))), 0)
+		missing := s.used + float64(b.need) - float64(b.limitUnits)
+		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.wait {
 			r = reply{
 				refused: int64(i + 1),
@@ -68,17 +69,17 @@ func (l *local) apply(changes []bucketChange) reply {
 			r.minute = int64(math.Ceil(float64(now)/oneMinute)) - b.minute
 		}
 
-		s := states[i].after(now, b, r.minute)
+		s := states[i].changed(now, b, r.minute)
 		l.buckets[b.key] = s
 
-		thousandths := share(math.Floor(s.used / float64(b.limit) * 1000))
-		used := thousandths*16 + share(i+1)
+		thousandths := mostUsed(math.Floor(s.used / float64(b.limitUnits) * 1000))
+		used := thousandths*16 + mostUsed(i+1)
 		switch {
 		case thousandths <= 0:
 		case b.ofAll:
-			r.allShare = max(r.allShare, used)
+			r.ofAllPeople = max(r.ofAllPeople, used)
 		default:
-			r.personShare = max(r.personShare, used)
+			r.ofPerson = max(r.ofPerson, used)
 		}
 	}
 	return r
@@ -102,7 +103,7 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 		running += units
 	}
 
-	refilled := float64(max(now-s.at, 0)) * float64(b.limit) / float64(b.period)
+	refilled := float64(max(now-s.at, 0)) * float64(b.limitUnits) / float64(b.period)
 	next.at = s.at
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
@@ -110,9 +111,9 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// after returns the state after a after at the time now, which reserves units until a minute. It
-// changes the map of s.
-func (s state) after(now int64, b bucketChange, minute int64) state {
+// changed returns the state changed a changed at the time now, which reserves units until a minute.
+// It changes the map of s.
+func (s state) changed(now int64, b bucketChange, minute int64) state {
 	use := b.use
 	if b.reserve < 0 && minute*oneMinute <= now { // the reserved units count as used already
 		use += b.reserve
@@ -138,11 +139,11 @@ func (s state) after(now int64, b bucketChange, minute int64) state {
 			free = max(free, minute*oneMinute)
 		}
 	}
-	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period)/float64(b.limit)))
+	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period)/float64(b.limitUnits)))
 	return s
 }
 
 // bounded bounds used units to at least least, and to eight limits: a bucket may owe seven periods.
 func bounded(used, least float64, b bucketChange) float64 {
-	return min(max(used, least), 8*float64(b.limit))
+	return min(max(used, least), 8*float64(b.limitUnits))
 }

@@ -44,9 +44,9 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
 	for _, c := range changes { // a bucket that was near may have been reset
-		used := r.personShare
+		used := r.ofPerson
 		if c.ofAll {
-			used = r.allShare
+			used = r.ofAllPeople
 		}
 		e := b.near.entries.Get(c.key)
 		if e.quota != "" && used.thousandths() < nearShare {
@@ -56,7 +56,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	}
 
 	var words []string
-	for _, used := range []share{r.personShare, r.allShare} {
+	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
 		if used.thousandths() >= nearShare {
 			words = append(words, b.noteNearLocked(p, changes[used.bucket()-1], used.thousandths()))
 		}
@@ -67,7 +67,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 // noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how
 // much of its limit is used, in thousandths.
 func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (words string) {
-	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limit), c.unitWords())
+	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limitUnits), c.unitWords())
 	period := time.Duration(c.period) * time.Microsecond
 	now := time.Now()
 

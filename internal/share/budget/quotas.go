@@ -149,7 +149,7 @@ type bucketChange struct {
 	key    string
 	name   string // name of the person; "" if the store does not get it
 
-	limit                      int64 // units in a period
+	limitUnits                 int64 // units in a period
 	need, use, reserve, minute int64 // see take.lua
 }
 
@@ -165,18 +165,18 @@ type reply struct {
 	minute int64
 
 	// If no bucket refuses, these are the most used bucket of the person and that of all people.
-	personShare share
-	allShare    share
+	ofPerson    mostUsed
+	ofAllPeople mostUsed
 }
 
-// share is a bucket and how much of its limit is used: 16 times the thousandths, plus the number of
-// the bucket. 0 is no bucket.
-type share int64
+// mostUsed is a bucket and how much of its limit is used: 16 times the thousandths, plus the number
+// of the bucket. 0 is no bucket.
+type mostUsed int64
 
-func (s share) thousandths() int64 { return int64(s) / 16 }
+func (u mostUsed) thousandths() int64 { return int64(u) / 16 }
 
 // bucket returns the number of the bucket.
-func (s share) bucket() int64 { return int64(s) % 16 }
+func (u mostUsed) bucket() int64 { return int64(u) % 16 }
 
 // onceLimit is the limit of a bucket of onceBucket, in units. The one or two units that are used of
 // it are less than a thousandth, so that no reply names this bucket as the most used.
@@ -189,17 +189,17 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceBucket returns the first change of a bucket of no quota, in which a unit refills in a time. It
-// needs a bucket of which nothing is used, so the bucket refuses a second one until this has
+// onceBucket returns the first change of a bucket of no quota, in which a unit refills in a time.
+// It needs a bucket of which nothing is used, so the bucket refuses a second one until this has
 // refilled. The r in its key is no hexadecimal digit, so that take.lua keeps no index of it.
 func onceBucket(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
-		period: onceLimit * refill.Microseconds(),
-		key:    kind + ":r" + idOf(name),
-		limit:  onceLimit,
-		need:   onceLimit,
-		use:    1,
-		minute: noMinute,
+		period:     onceLimit * refill.Microseconds(),
+		key:        kind + ":r" + idOf(name),
+		limitUnits: onceLimit,
+		need:       onceLimit,
+		use:        1,
+		minute:     noMinute,
 	}
 }
 
@@ -209,8 +209,8 @@ func endBucket(response string) bucketChange {
 	return onceBucket(48*time.Hour, "end", response)
 }
 
-// startBucket returns the bucket that remembers for two hours that the store has taken a call. name
-// is a random name of the call.
+// startBucket returns the bucket that remembers that the store has taken a call: for an hour it
+// tells so (usedByCall), after two it is gone. name is a random name of the call.
 func startBucket(name string) bucketChange {
 	start := onceBucket(time.Hour, "call", name)
 	start.use = usedByCall
@@ -258,21 +258,21 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 			q.Limit = limit
 		}
 		bc := bucketChange{
-			Quota:   q,
-			period:  q.period(),
-			key:     q.Name + ":",
-			limit:   int64(min(q.Limit, maxLimit)),
-			need:    1,
-			use:     c.use[q.unit],
-			reserve: c.reserve[q.unit],
-			minute:  c.minute,
+			Quota:      q,
+			period:     q.period(),
+			key:        q.Name + ":",
+			limitUnits: int64(min(q.Limit, maxLimit)),
+			need:       1,
+			use:        c.use[q.unit],
+			reserve:    c.reserve[q.unit],
+			minute:     c.minute,
 		}
 
 		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {
 			continue
 		}
 		if q.unit == usd {
-			bc.limit = max(millionths(q.Limit), 1)
+			bc.limitUnits = max(millionths(q.Limit), 1)
 		}
 		if !q.ofAll {
 			bc.key += id

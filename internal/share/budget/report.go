@@ -224,13 +224,13 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.at, _ = strconv.ParseInt(m[2], 10, 64)
 	b := bucketChange{Quota: q, period: q.period()}
-	b.limit, _ = strconv.ParseInt(m[3], 10, 64)
+	b.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var minute, units int64
 		_, _ = fmt.Sscanf(part, "%d:%d", &minute, &units)
 		s.reserved[minute] = units
 	}
-	if b.limit <= 0 {
+	if b.limitUnits <= 0 {
 		return e, false
 	}
 
@@ -240,15 +240,15 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAt := r.now + int64(taken*float64(b.period)/float64(b.limit))
+	unusedAt := r.now + int64(taken*float64(b.period)/float64(b.limitUnits))
 	return Entry{
 		Name:     text.Label(cmp.Or(m[5], id)),
 		ID:       id,
-		Limit:    q.unit.format(b.limit) + " " + q.unitWords(),
+		Limit:    q.unit.format(b.limitUnits) + " " + q.unitWords(),
 		Used:     q.unit.format(int64(math.Ceil(s.used))),
 		Reserved: q.unit.format(running),
-		Left:     q.unit.format(max(int64(float64(b.limit)-taken), 0)),
+		Left:     q.unit.format(max(int64(float64(b.limitUnits)-taken), 0)),
 		UnusedAt: time.UnixMicro(unusedAt),
-		share:    taken / float64(b.limit),
+		share:    taken / float64(b.limitUnits),
 	}, taken > 0
 }

@@ -81,8 +81,8 @@ func TestSame(t *testing.T) {
 
 		if !slices.Equal(got, []int64{
 			want.refused,
-			want.wait + int64(want.personShare),
-			want.used + int64(want.allShare),
+			want.wait + int64(want.ofPerson),
+			want.used + int64(want.ofAllPeople),
 			want.minute,
 		}) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)

@@ -185,7 +185,7 @@ func (s *Store) Failing() int {
 
 // probe is a change of a bucket that belongs to no person. A unit of it refills in a second.
 var probe = []bucketChange{{
-	key: "probe", period: 60 * oneMinute, limit: 3600, use: 1, minute: noMinute,
+	key: "probe", period: 60 * oneMinute, limitUnits: 3600, use: 1, minute: noMinute,
 }}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
@@ -352,7 +352,7 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange
 	switch {
 	case len(n) != 4:
 	case n[0] == 0:
-		r = reply{personShare: share(n[1]), allShare: share(n[2]), minute: n[3]}
+		r = reply{ofPerson: mostUsed(n[1]), ofAllPeople: mostUsed(n[2]), minute: n[3]}
 	default:
 		r = reply{refused: n[0], wait: n[1], used: n[2], minute: n[3]}
 	}
@@ -364,18 +364,18 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange
 
 // answers reports whether take.lua can return this reply for these changes.
 func (r reply) answers(changes []bucketChange) bool {
-	fits := func(s share) bool {
+	fits := func(s mostUsed) bool {
 		used := 0 < s.thousandths() && s.thousandths() <= 8000
 		return s == 0 || used && 0 < s.bucket() && s.bucket() <= int64(len(changes))
 	}
 	if r.refused == 0 {
-		return fits(r.personShare) && fits(r.allShare) && r.minute > 0
+		return fits(r.ofPerson) && fits(r.ofAllPeople) && r.minute > 0
 	}
 	if r.refused < 0 || r.refused > int64(len(changes)) {
 		return false
 	}
 	b := changes[r.refused-1]
-	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limit
+	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limitUnits
 }
 
 // key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
@@ -396,7 +396,7 @@ func (s *Store) arguments(changes []bucketChange) []any {
 	var values []any
 	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
-		values = append(values, b.period, b.limit, b.need, b.use, b.reserve, b.minute, b.name)
+		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.minute, b.name)
 	}
 	return append(keys, values...)
 }

@@ -1,6 +1,6 @@
 -- Uses units of buckets, and reserves some for a call that runs. It changes all buckets, or none if
 -- one of them has fewer free units than the call needs. Package budget calls it; local.go has the
--- same rules.
+-- same rules in the same three steps: advance, refuse, change. TestSame compares both.
 --
 -- KEYS are the buckets. The value of a key begins with the used units, the time since which they
 -- refill, in microseconds since 1970 on the clock of this server, and the limit in force. Then come
@@ -47,6 +47,7 @@ for i, key in ipairs(KEYS) do
 	end
 	b.name = ARGV[7 * i]
 
+	-- Advance the bucket to now (state.advance).
 	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)([ %d:]*)')
 	number, at = tonumber(number), tonumber(at)
 	local running, over = 0, 0
@@ -70,6 +71,7 @@ for i, key in ipairs(KEYS) do
 		b.least = 0 - running
 	end
 
+	-- Refuse, if too little is free (local.apply).
 	local missing = b.used + b.need - b.limit
 	local time = math.max(math.ceil(missing * b.period / b.limit), 0)
 	if missing + running > 0 and time > wait then
@@ -82,7 +84,7 @@ if refused > 0 then
 end
 
 local minute, ofPerson, ofAll = 0, 0, 0
-for i, key in ipairs(KEYS) do
+for i, key in ipairs(KEYS) do -- change the buckets (state.changed)
 	local b = buckets[i]
 	minute = b.minute
 	if minute < 0 then

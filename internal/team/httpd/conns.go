@@ -116,7 +116,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	switch {
-	case c.tokenEnd.IsZero(): // without tokenEnd, each deadline of this connection has overdueReads of its own
+	case c.tokenEnd.IsZero():
+		// A deadline has overdueReads of its own. With tokenEnd all of this connection share them.
 		c.overdue = 0
 	case t.After(c.tokenEnd):
 		t = c.tokenEnd

@@ -77,7 +77,7 @@ type Options struct {
 	Loops      []func(context.Context)
 	StaleFiles func() int // counts the files whose present content cannot be used
 	Log        *slog.Logger
-	Lines      *logging.Limiter // bounds the log lines about calls and rejected requests
+	LogLimiter *logging.Limiter // bounds the log lines about calls and rejected requests
 }
 
 // instance is one run of Serve.
@@ -143,7 +143,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 
 	select {
 	case err := <-failed:
-		o.Lines.Flush()
+		o.LogLimiter.Flush()
 		return err
 	case <-ctx.Done():
 	}
@@ -154,7 +154,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(shutdown) // waits while cancelled calls send their errors
-	o.Lines.Flush()
+	o.LogLimiter.Flush()
 	o.Log.Info("stopped")
 	return nil
 }

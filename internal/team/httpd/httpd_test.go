@@ -185,7 +185,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		StaleFiles: func() int { return 0 },
 		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Profile: call.Profile{Model: "gpt-5.2"}}}),
 		Log:        slog.New(slog.NewTextHandler(&s.log, nil)),
-		Lines:      &logging.Limiter{},
+		LogLimiter: &logging.Limiter{},
 	}
 	o.People.Bounds.PerPerson = func() int {
 		return o.Access.CallsPerPerson(o.People.Bounds.MaxCalls, 0)()

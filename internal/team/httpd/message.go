@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
@@ -56,10 +57,11 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`,
+	message, _ := jsonx.Marshal(refusal.Message) // a string is always valid
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
 		cmp.Or(id, "null"),
 		refusal.Code,
-		refusal.Message)
+		message)
 	return false
 }
 

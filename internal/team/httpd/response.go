@@ -163,7 +163,7 @@ func (r *response) reject(status int) {
 		values = append(values, "host", text.Label(r.request.Host), "origin", text.Label(origin))
 	}
 	values = append(values, "remote", s.clientAddress(r.request))
-	s.Lines.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
+	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
 // writeLocked writes b, and gives the client writeTime for each chunk. On an event stream it
