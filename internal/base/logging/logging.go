@@ -27,7 +27,7 @@ import (
 
 // Options say where records go and what is hidden in them.
 type Options struct {
-	Debug    bool   // log everything; otherwise only warnings and errors
+	Debug    bool   // log everything; otherwise warnings and errors, and with Format also what a server does
 	Format   string // Text or JSON for a server, which logs its calls; "" for stderr of a client
 	File     string // with Debug, the file that also gets the log; "": none
 	Stderr   io.Writer

@@ -86,7 +86,8 @@ func (s *Server) call(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	name := req.Params.Name
-	known := slices.ContainsFunc(s.clientSettings.Load().tools, func(t *mcp.Tool) bool { return t.Name == name })
+	listed := s.clientSettings.Load().tools
+	known := slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.LongCalls.API != nil {
 		known = true // not listed here, but another server may have sealed the id
 	}
@@ -178,8 +179,8 @@ func (s *Server) runInSlot(
 // call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
 //   - This process ends, and the response goes on at the API (ErrLeftToAPI). What is reserved
-//     counts as used, because llm has counted the request in UnreportedBegun. With a store and a limit, the
-//     process that reads the end of the response corrects that, and observes the end
+//     counts as used, because llm has counted the request in UnreportedBegun. With a store and a
+//     limit, the process that reads the end of the response corrects that, and observes the end
 //     (settleResponse).
 //   - Another process has already read the end of the response, and has observed it. What is
 //     reserved counts as used: that process has noted the difference.

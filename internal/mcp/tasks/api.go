@@ -27,7 +27,7 @@ type remote struct {
 // askAPI asks the API about a task, ends the task if its response has ended, and returns a message
 // about a task that works. With cancels it first cancels the response; otherwise it may return what
 // an earlier request got less than shareTime ago. If ctx ends first and cancels is false, askAPI
-// returns "" at once. The API is asked all the same; each request to it takes askTimeout at most.
+// returns "" at once. A request to the API that has begun goes on, for askTimeout at most.
 func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	done := ctx.Done()
 	if cancels { // the response is cancelled even if the client leaves

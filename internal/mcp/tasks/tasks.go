@@ -119,7 +119,7 @@ type Task struct {
 	TTL time.Duration
 
 	// PollInterval is how long a client waits before it asks again: pollAPI if its requests may
-	// reach another process, else pollHere.
+	// reach another process, or another process runs the call; else pollHere.
 	PollInterval time.Duration
 
 	person    string                        // the ID of the person who made the call
@@ -138,7 +138,7 @@ type Task struct {
 	remote *remote // nil: the call runs in this process
 
 	// Guarded by the mutex of Tasks.
-	sealedResponse string // the response in ID; "": ID is not sealed
+	sealedResponse string // the response in an ID that this process has sealed, or ""
 	sealingStopped bool   // the call has ended: see StopSealing
 
 	done  chan struct{} // closed when the task has ended

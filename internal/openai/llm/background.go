@@ -242,7 +242,9 @@ func canResume(broken *call.Error, progress bool) bool {
 // response has failed, get returns both the response and its error. The response counts as lost
 // only if a second GET does not find it either: the API may not see a new response at once, and a
 // proxy may have restarted.
-func (cl *Client) get(ctx context.Context, acc *accumulator, stream bool) (*call.Response, *call.Error) {
+func (cl *Client) get(
+	ctx context.Context, acc *accumulator, stream bool,
+) (*call.Response, *call.Error) {
 	r, failure := cl.getOnce(ctx, acc, stream)
 	if failure == nil || !failure.ResponseLost {
 		return r, failure

@@ -94,7 +94,9 @@ type exchange struct {
 // try waits for the pacer and makes one attempt. It tells the pacer how a failed attempt ended,
 // also if post has told it of a 2xx before. After a refusal by the rate limit, wait is how long the
 // pacer makes the call wait; otherwise it is 0.
-func (x *exchange) try(ctx context.Context) (r *call.Response, failure *call.Error, wait time.Duration) {
+func (x *exchange) try(
+	ctx context.Context,
+) (r *call.Response, failure *call.Error, wait time.Duration) {
 	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
 	err := x.waitForTurn(waitCtx)

@@ -312,8 +312,8 @@ func isName(text string) bool {
 }
 
 // namedKind returns the kind that the code, the type or the words of e name, or nil. status is that
-// of the HTTP response, or 0. If only words name a quota, and the error names a wait, the kind is a
-// rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
+// of the HTTP response, or 0. If only words name a quota, with status 0 or 429, and the error names
+// a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
 func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))

@@ -196,7 +196,8 @@ func (p params) refusedName(e *call.Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], if there is no such element
-	namesIdentifier := name == identifierParam || mentions(e, identifierParam) && !p.questionContains(identifierParam)
+	namesIdentifier := name == identifierParam ||
+		mentions(e, identifierParam) && !p.questionContains(identifierParam)
 	switch {
 	case p["background"] == true && (name == "store" || mentions(e, "background")):
 		return "background"

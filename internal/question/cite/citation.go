@@ -26,7 +26,7 @@ const maxTitle = 300 // characters of Citation.Title
 
 // Citation is one source of an answer (spec §3.2).
 type Citation struct {
-	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
+	URL         string `json:"url"`             // http(s), or a name if there is none ("oai-weather")
 	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
 	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
 	Accessed    bool   `json:"-"`               // the date is that of access; the source has none

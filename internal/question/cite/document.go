@@ -285,7 +285,8 @@ func (l line) entry() (e entry) {
 			withoutDates = withoutDates[:d.start] + withoutDates[d.end:]
 		}
 	}
-	e.hasSource = e.hasDate && datedEntry().MatchString(withDates) || undatedEntry().MatchString(withoutDates)
+	e.hasSource = e.hasDate && datedEntry().MatchString(withDates) ||
+		undatedEntry().MatchString(withoutDates)
 	e.isDate = onlyDate().MatchString(withDates)
 	return e
 }

@@ -203,8 +203,8 @@ func onceBucket(refill time.Duration, kind, name string) bucketChange {
 	}
 }
 
-// endBucket returns the bucket that remembers the end of a response for two days. Sealed ids of
-// responses last for 25 hours at most.
+// endBucket returns the bucket that remembers the end of a response for two days. Sealed ids last
+// for an hour and the time limit of calls, which is far less.
 func endBucket(response string) bucketChange {
 	return onceBucket(48*time.Hour, "end", response)
 }
@@ -279,7 +279,7 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 			bc.name = b.storedName(person)
 		}
 		if c.force {
-			bc.need = -1 << 50 // below the free units of any bucket, which may be negative
+			bc.need = -1 << 50 // below the free units of any usual bucket, which may be negative
 		}
 		list = append(list, bc)
 	}

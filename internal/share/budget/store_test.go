@@ -185,7 +185,7 @@ func TestNotedLater(t *testing.T) {
 	compare.Equal(t, "fails", r.Store.Failing(), 0)
 }
 
-// With Refuse a call that has a limit is refused while the store fails, also the one that finds the
+// With RefuseWithoutStore a call that has a limit is refused while the store fails, also the one that finds the
 // failure. It takes nothing. A call without a limit is none of the store's.
 func TestRefuse(t *testing.T) {
 	server := redistest.New(t, "appendonly", "yes", "appendfsync", "always")

@@ -82,8 +82,7 @@ func wellKnown(u *url.URL, path string) string {
 
 // discover reads the metadata of the issuer, and sets keysURL. The metadata is that of OpenID
 // Connect Discovery, whose path is appended to the path of the issuer, or that of RFC 8414, whose
-// path is inserted before it. Some issuers insert the path of OpenID Connect Discovery, too. If no
-// place has the metadata, the error is that of the first place that does not answer 404.
+// path is inserted before it. Some issuers insert the path of OpenID Connect Discovery, too.
 func (i *issuer) discover(ctx context.Context) error {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
