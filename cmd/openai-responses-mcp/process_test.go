@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -130,6 +131,10 @@ const (
 // A session answers nothing after a signal. A response in the background is cancelled at the API.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
+	// Programs do not get SIGHUP as ignored, even if this test runs under nohup.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	signals := map[string]os.Signal{
 		"TERM": syscall.SIGTERM,
 		"INT":  os.Interrupt,
