@@ -226,18 +226,19 @@ func TestServeSignals(t *testing.T) {
 	}
 }
 
-// The log warns of a low limit of open files, and has the cause of a failed connection and the
+// The log warns of a low limit of open files and of a setting without effect, and has the cause of a failed connection and the
 // address that a trusted proxy names.
 func TestServeWarnings(t *testing.T) {
 	t.Parallel()
-	args := strings.Fields(overHTTP + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)
-	cmd := program(home(t, inBackground), append([]string{anyKey}, args...)...)
+	args := strings.Fields(overHTTP + late + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)
+	cmd := program(home(t, ""), append([]string{anyKey}, args...)...)
 	shell := []string{"sh", "-c", `ulimit -n 256; exec "$0" "$@"`, cmd.Path}
 	cmd.Args = append(shell, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	r := &replica{client: start(t, cmd)}
 	r.logged("serving MCP on")
 	r.url = address.FindString(r.log())
+	r.logged("warning: answer_within_ms has no effect over HTTP: no profile sets background\n")
 	if runtime.GOOS == "linux" {
 		r.logged(" limit=256 needed=1418\n")
 	}

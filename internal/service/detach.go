@@ -23,9 +23,9 @@ const (
 // transport has the fields that depend on the transport, Shared and EOF; LongCalls sets the others.
 // The error is about MCP_TASK_SECRETS.
 func (s *Service) LongCalls(
-	transport server.LongCalls,
+	ofTransport server.LongCalls,
 ) (calls server.LongCalls, warning string, err error) {
-	calls = transport
+	calls = ofTransport
 	secrets, err := s.taskSecrets()
 	if err != nil {
 		return calls, "", err
@@ -44,6 +44,9 @@ func (s *Service) LongCalls(
 	var api *tasks.API
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background at the API
+		if calls.Shared && within > 0 {
+			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
+		}
 	case len(sealing()) > 0:
 		api = s.taskAPI(sealing)
 	case tasksAtAPI || within > 0:

@@ -232,9 +232,9 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 
 // longCalls returns Service.LongCalls, and prints its warning.
 func (a *app) longCalls(
-	s *service.Service, transport server.LongCalls,
+	s *service.Service, ofTransport server.LongCalls,
 ) (server.LongCalls, error) {
-	calls, warning, err := s.LongCalls(transport)
+	calls, warning, err := s.LongCalls(ofTransport)
 	if err != nil {
 		return calls, usageError("separate secrets by commas or blanks", "%v", err)
 	}

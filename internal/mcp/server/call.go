@@ -129,7 +129,7 @@ func (s *Server) call(
 		return s.result(req, name, a, err)
 	}
 
-	if s.options.LongCalls.Shared { // the session ends with the request
+	if s.options.LongCalls.Shared { // over HTTP, where the session ends with the request
 		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task, c) })
 	}
 	if task.Polled {
@@ -161,7 +161,7 @@ func (s *Server) runInSlot(
 ) (a *answer.Answer, err error) {
 	began := time.Now()
 	defer s.recoverCall(c.Tool, &err) // from settle
-	defer func() { s.settle(t, taken, c, began, a, err) }()
+	defer func() { s.endCall(t, taken, c, began, a, err) }()
 	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
@@ -174,7 +174,7 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// settle is called when the call of a task has ended. It replaces what the quotas have reserved for
+// endCall is called when the call of a task has ended. It replaces what the quotas have reserved for
 // the call with what the call has used, as far as the API has reported it, and observes the end. A
 // call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
@@ -184,7 +184,7 @@ func (s *Server) runInSlot(
 //     (settleResponse).
 //   - Another process has already read the end of the response, and has observed it. What is
 //     reserved counts as used: that process has noted the difference.
-func (s *Server) settle(
+func (s *Server) endCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0

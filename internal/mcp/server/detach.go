@@ -15,7 +15,7 @@ import (
 // LongCalls says which calls may be detached from their requests (tasks.Tasks.Detach), and where
 // they go on: in this process, or at the API. The zero value detaches none.
 //
-//	                Polled: tools with call.Tool.Pollable   DetachAfter: late answers of all tools
+//	                OffersTasks: tools with Tool.Pollable    DetachAfter: late answers of all tools
 //	stdio           this process, at once                   this process, after DetachAfter
 //	stdio with API  this process, once the API has named    this process, after DetachAfter
 //	                the response, or after 2 s
@@ -29,7 +29,7 @@ import (
 // response has no name yet, is not detached before it has one: otherwise its answer would be lost.
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
-// ids. Where the table says "no call", service.Service.LongCalls sets Polled to false and
+// ids. Where the table says "no call", service.Service.LongCalls sets OffersTasks to false and
 // DetachAfter to 0.
 type LongCalls struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
@@ -60,7 +60,7 @@ func (s *Server) ask(
 		Polled:      s.isPolled(req.Params),
 		Watched:     isWatched(req),
 		DetachAfter: s.clientSettings.Load().DetachAfter,
-		Shared:      s.options.LongCalls.Shared,
+		OnlyAtAPI:   s.options.LongCalls.Shared,
 		Excluded:    q.ExcludeDomains,
 	})
 	if !t.Polled {

@@ -76,8 +76,8 @@ func (s *Server) await(
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
-	// The call of the task has taken the quota, and its end is observed, not the end of c. If
-	// another process runs the call of the task, settleResponse observes c in its place.
+	// The end of c takes no quota and is not observed. If this process reads the end of a call of
+	// another process, settleResponse observes a copy of c as that end.
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
 	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTime))

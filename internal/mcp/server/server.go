@@ -190,8 +190,9 @@ func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 		SupportedProtocolVersions: []string{Stateless, s.ProtocolVersion()},
 	})
 
-	// The tools are not added to m, because receive answers tools/list and tools/call: AddTool
-	// would take two thirds of the memory that a request allocates.
+	// The tools are not added to m: AddTool would take two thirds of the memory that a request
+	// allocates. receive answers tools/call, and complete puts the tools into the result of
+	// tools/list.
 	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return s.receive(sessionCtx, next)
@@ -211,6 +212,10 @@ const (
 	Stateless = "2026-07-28"
 	legacy    = "2025-06-18"
 )
+
+// SessionVersions are the protocol versions of clients that initialize a session. They do not differ
+// for tools.
+var SessionVersions = []string{legacy, "2025-11-25"}
 
 // serverCapabilities are exactly {"tools":{}}; by default the SDK adds logging and listChanged. The
 // SDK copies the value, so all servers share this one.

@@ -22,9 +22,9 @@ type Terms struct {
 	Watched     bool          // the client gets progress notifications
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
-	// Shared says that later requests may reach other processes, so that only calls whose response
+	// OnlyAtAPI says that later requests may reach other processes, so that only calls whose response
 	// the API runs in the background can go on.
-	Shared bool
+	OnlyAtAPI bool
 
 	// Excluded are the domains that the answer does not cite. A sealed id has them for another
 	// process, which may make the answer.
@@ -33,7 +33,7 @@ type Terms struct {
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
-//   - WaitUntil: with Shared, a call that still waits for a slot or for the rate limit after
+//   - WaitUntil: with OnlyAtAPI, a call that still waits for a slot or for the rate limit after
 //     DetachAfter ends then, because it cannot go on elsewhere.
 //   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
 //     are made of its deltas.
@@ -41,9 +41,9 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = terms.Polled
 	t.detachAfter = terms.DetachAfter
-	t.shared = terms.Shared
+	t.onlyAtAPI = terms.OnlyAtAPI
 	t.detachable = terms.Polled || terms.DetachAfter > 0
-	if terms.Shared && terms.DetachAfter > 0 {
+	if terms.OnlyAtAPI && terms.DetachAfter > 0 {
 		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
 	if !t.detachable && !terms.Watched {
@@ -131,7 +131,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 	}
 	poll := pollHere
 	var canGoOn bool
-	if t.shared {
+	if t.onlyAtAPI {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
@@ -143,7 +143,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if t.shared && t.sealingStopped { // the call has just ended, so it needs no id
+	if t.onlyAtAPI && t.sealingStopped { // the call has just ended, so it needs no id
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed

@@ -129,7 +129,7 @@ type Task struct {
 	// Fields of a call that runs in this process. The last three are nil if it cannot be detached.
 	detachable  bool
 	detachAfter time.Duration           // see Terms
-	shared      bool                    // see Terms
+	onlyAtAPI   bool                    // see Terms
 	original    call.Call               // a copy of the call at its start, for the GET of askIfGone
 	ctx         context.Context         // the context of the call; done at its end
 	stop        context.CancelCauseFunc // ends the call

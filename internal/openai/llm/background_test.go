@@ -352,6 +352,7 @@ func played(names string) (steps []step) {
 		"broken":  broken(io.ErrUnexpectedEOF),
 		"wait":    answer(429, rateLimited, "Retry-After", "60"),
 		"limited": answer(429, rateLimited),
+		"busy":    answer(409, "", "Retry-After", "60"),
 	}
 	for name := range strings.FieldsSeq(names) {
 		next := byName[name]

@@ -69,9 +69,11 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 			Attempt: x.attempt + 1,
 			Err:     failure,
 		})
-		err := sleep(ctx, wait)
+		waitCtx, cancel := c.WaitContext(ctx)
+		err := sleep(waitCtx, wait)
+		cancel()
 		if err != nil {
-			return nil, cl.attemptError(ctx, err, x.attempt)
+			return nil, cl.attemptError(waitCtx, err, x.attempt)
 		}
 		x.attempt++
 	}

@@ -257,13 +257,13 @@ var kindTable = []kindRow{
 	},
 }
 
-// rule is a row of kindNames, compiled.
+// rule is a row of kindTable, compiled.
 type rule struct {
 	kindRow
 	code, message, parameter *regexp.Regexp
 }
 
-// rules are kindNames in their order. They are compiled at the first error, as most processes have
+// rules are the rows of kindTable in their order. They are compiled at the first error, as most processes have
 // none.
 var rules = sync.OnceValue(compile)
 

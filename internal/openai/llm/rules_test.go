@@ -10,7 +10,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// Each code, each type and all words of kindNames have an example in testdata, which has another
+// Each code, each type and all words of kindTable have an example in testdata, which has another
 // result without them.
 func TestEachName(t *testing.T) {
 	want := examples(t)

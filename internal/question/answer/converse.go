@@ -23,7 +23,7 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			if r.lastResponse == nil {
+			if r.lastResponse == nil || call.KindOf(err) == call.KindCanceled {
 				return err
 			}
 			// The earlier response is still usable, or its lack of text is the better error.

@@ -1,9 +1,11 @@
 package answer
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -55,4 +57,15 @@ func TestRequery(t *testing.T) {
 			compare.Equal(t, "requests", api.requests, tt.Requests)
 		})
 	}
+}
+
+// A client that leaves while the question is asked again gets no answer, which is not remembered.
+func TestCancelledRequery(t *testing.T) {
+	bubble(t, "cancelled", func(t *testing.T) {
+		a, _ := newAnswerer(1, uncited, "503 ")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		_, err := a.Ask(ctx, &call.Call{Tool: "answer"}, Question{Query: "?"})
+		compare.Equal(t, "kind", call.KindOf(err).Label(), "canceled")
+	})
 }

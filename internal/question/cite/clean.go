@@ -146,11 +146,12 @@ func (c code) writeWithoutMarkers(b *strings.Builder, finder markerFinder, start
 		at = to
 
 		codeEnd := c.endAt(from)
+		isPath := m[2] >= 0
 		isLink := s[to-1] == ']' && linkEnd().MatchString(s[to:end])
 		switch {
 		case codeEnd >= 0:
 			at = codeEnd
-		case m[2] < 0 && !isLink:
+		case !isPath && !isLink:
 			b.WriteString(s[written:from])
 			written = to
 		}

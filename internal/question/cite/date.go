@@ -396,14 +396,10 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	datesAfter := datesIn(after, false)
 
 	// If no date follows the last link of the line, dates come first in this line.
-	var atEnd pageDates
-	atEnd.add(datesAfter, today)
-	if k+1 < len(l.links) {
-		lastLink := l.links[len(l.links)-1]
-		atEnd = pageDates{}
-		atEnd.add(datesIn(window(l.text[lastLink.End:]), false), today)
-	}
-	if atEnd.page() == "" {
+	lastLink := l.links[len(l.links)-1]
+	var afterLastLink pageDates
+	afterLastLink.add(datesIn(window(l.text[lastLink.End:]), false), today)
+	if afterLastLink.page() == "" {
 		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
 	}
 	remark := len(firstRemark().FindString(after))

@@ -102,7 +102,7 @@ type Taken struct {
 
 	localUntil int64 // minute until which the local buckets reserve this; 0 if they do not
 	storeUntil int64 // minute until which the store reserves this; 0 if it does not
-	stored     bool  // the store has decided; once Take has returned without an error: taken the call
+	stored     bool  // the store has taken the call
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One
@@ -121,12 +121,14 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	changes := b.changes(taken.person, ask)
-	storeChanges, r := taken.takeInStore(ask, changes)
+	storeChanges, r, ran := taken.takeInStore(ask, changes)
+	taken.stored = ran && r.refused == 0
+	taken.storeUntil = r.minute
 	c.Unreserved = !taken.stored
 	switch {
-	case taken.stored:
+	case ran: // the store has taken or refused the call
 		changes = storeChanges
-		if r.refused == 0 { // the local buckets take the call, too: they decide if the store fails
+		if taken.stored { // the local buckets take the call, too: they decide if the store fails
 			ask.force = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
 		}
@@ -147,18 +149,18 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refused, r)
 }
 
-// takeInStore takes a call in the store, if there is one that works, and sets stored and
-// storeUntil. It returns the changes whose buckets the reply numbers. The first one, startBucket
+// takeInStore takes a call in the store, if there is one that works; ran reports whether the store
+// has decided. It returns the changes whose buckets the reply numbers: the first one, startBucket
 // with a random name, makes the store remember the call. If the store does not answer, the call
 // goes on without it, and giveBack later asks that bucket whether the call was taken.
-func (t *Taken) takeInStore(ask change, changes []bucketChange) ([]bucketChange, reply) {
+func (t *Taken) takeInStore(
+	ask change, changes []bucketChange,
+) (storeChanges []bucketChange, r reply, ran bool) {
 	name := rand.Text()
 	if len(changes) > 0 {
 		changes = append([]bucketChange{startBucket(name)}, changes...)
 	}
 	r, o := t.budget.Store.apply(changes)
-	t.stored = o == storeDone
-	t.storeUntil = r.minute
 	if o == storeUnsure {
 		t.budget.Store.giveBack(name, t.budget.changes(t.person, change{
 			use:     amount{calls: -1},
@@ -167,7 +169,7 @@ func (t *Taken) takeInStore(ask change, changes []bucketChange) ([]bucketChange,
 			force:   true,
 		}))
 	}
-	return changes, r
+	return changes, r, o == storeRan
 }
 
 // refusal returns the error of a call that a bucket refuses.
@@ -205,8 +207,8 @@ type End struct {
 	LeftToAPI bool
 }
 
-// settles returns the response that Settle settles, or "".
-func (e End) settles() string {
+// settledResponse returns the response that Settle settledResponse, or "".
+func (e End) settledResponse() string {
 	if e.LeftToAPI {
 		return ""
 	}
@@ -232,12 +234,12 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	if t.stored || e.settles() != "" { // if the store fails now, it gets the end later
+	if t.stored || e.settledResponse() != "" { // if the store fails now, it gets the end later
 		apply = store.applyOrKeep
-	}
+	} // any other call is not in the store: while it fails, the local buckets are enough
 	storeChanges := b.changes(t.person, t.endInStore(end, e))
 	storeReply, o := apply(storeChanges)
-	if o == storeDone { // its buckets have the calls of all processes
+	if o == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
@@ -259,7 +261,7 @@ func (t *Taken) endHere(end change) change {
 // empty.
 func (t *Taken) endInStore(end change, e End) change {
 	end.minute = t.storeUntil
-	end.response = e.settles()
+	end.response = e.settledResponse()
 	switch {
 	case t.stored:
 		return end
@@ -298,7 +300,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	}
 	storeChanges := b.changes(c.Person, end)
 	r, o := store.applyOrKeep(storeChanges)
-	if o != storeDone || r.refused != 0 {
+	if o != storeRan || r.refused != 0 {
 		return false
 	}
 	b.noteNear(c.Person, storeChanges, r)

@@ -38,7 +38,7 @@ func TestPolicies(t *testing.T) {
 						got = policy
 					}
 					compare.Equal(t, "policy", got, row[0])
-					compare.Equal(t, "fails", r.Store.Failing(), 0)
+					compare.Equal(t, "fails", r.Store.IsFailing(), false)
 					if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
 						t.Errorf("%d KiB are allocated", kib)
 					}
@@ -70,7 +70,7 @@ func TestPolicyWarning(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.warned(t, warning, want)
-		compare.Equal(t, "fails", r.Store.Failing(), 0)
+		compare.Equal(t, "fails", r.Store.IsFailing(), false)
 		for began := time.Now(); time.Since(began) < 10*time.Second; { // until the account has asked
 			refusals, _ := redis.Values(server.Do("ACL", "LOG"))
 			if len(refusals) > 0 {

@@ -52,7 +52,7 @@ func TestHints(t *testing.T) {
 					return client, nil
 				}
 				_, _ = r.Store.use(probe)
-				compare.Equal(t, "fails", r.Store.Failing(), 1)
+				compare.Equal(t, "fails", r.Store.IsFailing(), true)
 				compare.Contains(t, "log", r.log.buf.String(), row[1])
 				compare.Equal(t, "hints", r.log.count("hint="), 1)
 				compare.Equal(t, "secrets", r.log.count("secret"), 0)
@@ -134,7 +134,7 @@ func TestCluster(t *testing.T) {
 	r.calls("alice", 4)
 	_, refused := take(r.Budget, "alice")
 	compare.Contains(t, "the fifth call", refused, "used 4 of 4 calls an hour")
-	compare.Equal(t, "fails", r.Store.Failing(), 0)
+	compare.Equal(t, "fails", r.Store.IsFailing(), false)
 
 	database := idleReplica(t, "redis://"+one.Address+"/3", o)
 	database.calls("alice", 1)
@@ -154,7 +154,7 @@ func TestCluster(t *testing.T) {
 		r := idleReplica(t, "redis://"+address, o)
 		r.calls("alice", 1)
 		compare.Contains(t, "log", r.log.buf.String(), hint)
-		compare.Equal(t, "fails", r.Store.Failing() == 1, hint != "")
+		compare.Equal(t, "fails", r.Store.IsFailing(), hint != "")
 	}
 }
 

@@ -127,5 +127,5 @@ func TestWrongValues(t *testing.T) {
 			compare.Equal(t, "refuses", err != "", tt.Refuses)
 		})
 	}
-	compare.Equal(t, "fails", s.Failing(), 0)
+	compare.Equal(t, "fails", s.IsFailing(), false)
 }

@@ -53,8 +53,8 @@ type Store struct {
 	log      *slog.Logger
 	url      atomic.Pointer[url.URL]
 	pool     atomic.Pointer[redis.Pool]
-	failing  atomic.Int32 // 1 while it fails
-	unprobed atomic.Bool  // no probe has succeeded since SetURL
+	failing  atomic.Bool
+	unprobed atomic.Bool // no probe has succeeded since SetURL
 
 	// uses holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if the
 	// pool is closed during a wait.
@@ -70,7 +70,7 @@ type Store struct {
 // back that the store may have taken (giveBack).
 type pendingChange struct {
 	changes []bucketChange
-	start   *bucketChange // start of the call that gives back; nil for the end of a call
+	claim   *bucketChange // see giveBack; nil for the end of a call
 }
 
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
@@ -170,18 +170,13 @@ func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Co
 type outcome int
 
 const (
-	storeUnused outcome = iota // no: it was not asked, returned an error, or could not be reached
-	storeDone                  // yes; a bucket may still have refused the changes
+	storeNotRun outcome = iota // no: it was not asked, returned an error, or could not be reached
+	storeRan                   // yes; a bucket may still have refused the changes
 	storeUnsure                // unknown: it was asked, and there is no valid reply
 )
 
-// Failing returns 1 while the store fails, and 0 otherwise or if there is none.
-func (s *Store) Failing() int {
-	if s == nil {
-		return 0
-	}
-	return int(s.failing.Load())
-}
+// IsFailing reports whether there is a store, and it fails.
+func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
 // probe is a change of a bucket that belongs to no person. A unit of it refills in a second.
 var probe = []bucketChange{{
@@ -193,9 +188,9 @@ var probe = []bucketChange{{
 // read-only still answers reads.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
-		if s.unprobed.Load() || s.Failing() == 1 {
+		if s.unprobed.Load() || s.IsFailing() {
 			_, o := s.use(probe)
-			if o == storeDone {
+			if o == storeRan {
 				s.noteWorking(ctx)
 			}
 		}
@@ -210,7 +205,7 @@ func (s *Store) Probe(ctx context.Context) {
 // noteWorking notes that a probe has succeeded. After the first one for a URL it checks the policy
 // of the store.
 func (s *Store) noteWorking(ctx context.Context) {
-	if s.failing.CompareAndSwap(1, 0) {
+	if s.failing.CompareAndSwap(true, false) {
 		s.log.Info("the store of the limits works again")
 		s.applyPending()
 	}
@@ -226,13 +221,13 @@ func (s *Store) noteWorking(ctx context.Context) {
 // apply changes buckets of the store (use). It does nothing if there is no store, the store fails,
 // or there are no changes. It waits while maxUses uses run.
 func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
-	if s == nil || s.Failing() == 1 || len(changes) == 0 {
-		return reply{}, storeUnused
+	if s == nil || s.IsFailing() || len(changes) == 0 {
+		return reply{}, storeNotRun
 	}
 	s.uses <- struct{}{} // each use ends in useTime
 	defer func() { <-s.uses }()
-	if s.Failing() == 1 { // it began to fail during the wait
-		return reply{}, storeUnused
+	if s.IsFailing() { // it began to fail during the wait
+		return reply{}, storeNotRun
 	}
 	return s.use(changes)
 }
@@ -241,20 +236,23 @@ func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 // when it works again.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	r, o = s.apply(end)
-	if o == storeUnused && len(end) > 0 && s != nil {
+	if o == storeNotRun && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
 	return r, o
 }
 
-// giveBack gives back what a call may have taken, once, when the store works again. name names the
-// start of the call (startBucket). The minute of the changes is negative: so many minutes after the
-// start.
+// giveBack gives back what a call may have taken, once, when the store works again. name is the
+// random name of the call. The minute of the changes is negative: so many minutes after the start.
+//
+// First a claim uses the bucket of the name (startBucket). If the store has taken the call, that
+// bucket refuses the claim, and the changes follow. If not, the store refuses the call from now on,
+// should it read that only later from an old connection.
 func (s *Store) giveBack(name string, changes []bucketChange) {
-	start := startBucket(name)
-	start.use = usedByGiveBack
+	claim := startBucket(name)
+	claim.use = usedByGiveBack
 	back := onceBucket(time.Hour, "back", name)
-	s.keep(pendingChange{append([]bucketChange{back}, changes...), &start})
+	s.keep(pendingChange{append([]bucketChange{back}, changes...), &claim})
 }
 
 // keep keeps a change for applyPending, unless there are too many.
@@ -264,27 +262,25 @@ func (s *Store) keep(p pendingChange) {
 		s.pending = append(s.pending, p)
 	}
 	s.mu.Unlock()
-	if s.Failing() == 0 { // it works again since p was made
+	if !s.IsFailing() { // it works again since p was made
 		s.applyPending()
 	}
 }
 
-// applyPending gives the store the changes that it has missed. A call gives back only what the
-// store has taken. If the store has not taken the call, the change of start makes it refuse the
-// call later, should it read that only now from an old connection.
+// applyPending gives the store the changes that it has missed.
 func (s *Store) applyPending() {
 	s.mu.Lock()
 	list := s.pending
 	s.pending = nil
 	s.mu.Unlock()
 	for _, p := range list {
-		if p.start == nil {
+		if p.claim == nil {
 			s.applyOrKeep(p.changes)
 			continue
 		}
 
-		r, o := s.apply([]bucketChange{*p.start})
-		// The bucket refuses if it is used already: 2 units by the call, or 1 by giving back.
+		r, o := s.apply([]bucketChange{*p.claim})
+		// The bucket refuses if it is used already: by the call, or by an earlier claim.
 		wasTaken := r.refused == 1 && r.used == usedByCall
 		if wasTaken {
 			takenAt := r.minute
@@ -294,7 +290,7 @@ func (s *Store) applyPending() {
 			}
 			_, o = s.apply(changes)
 		}
-		if o != storeDone {
+		if o != storeRan {
 			s.keep(p)
 		}
 	}
@@ -320,11 +316,11 @@ func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	connected := conn.Err() == nil
 	r, err := s.run(ctx, conn, changes)
 	if err == nil {
-		return r, storeDone
+		return r, storeRan
 	}
 
 	_, refuses := errors.AsType[redis.Error](err)
-	fails = s.renew(pool) && s.failing.CompareAndSwap(0, 1)
+	fails = s.renew(pool) && s.failing.CompareAndSwap(false, true)
 	if fails {
 		log := s.log.With("err", err)
 		hint := s.hint(ctx, err)
@@ -336,7 +332,7 @@ func (s *Store) use(changes []bucketChange) (reply, outcome) {
 	if connected && !refuses {
 		return reply{}, storeUnsure
 	}
-	return reply{}, storeUnused
+	return reply{}, storeNotRun
 }
 
 // run runs take.lua on a connection. The error is a redis.Error if the store returned it.

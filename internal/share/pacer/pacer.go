@@ -349,7 +349,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longest*3, maxQueuePause))
 
 	default:
-		if owner.refusals <= 2 && p.queue.Len() > 0 {
+		if owner.refusals <= 2 && p.queue.Len() > 0 { // this refusal included
 			p.gap = min(p.gap*5/4, maxGap)
 		}
 		p.queuePause = p.gap * 3 / 2

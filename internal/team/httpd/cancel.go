@@ -97,7 +97,7 @@ func (s *instance) withCancellation(next http.Handler) http.Handler {
 		case m.Method == "initialize":
 			res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
 		case m.Method == cancelMethod:
-			s.cancel(res, m)
+			s.cancelCalls(res, m)
 		case m.Method == "tools/call":
 			ctx, cancel := context.WithCancelCause(r.Context())
 			defer cancel(nil)
@@ -111,12 +111,12 @@ func (s *instance) withCancellation(next http.Handler) http.Handler {
 	})
 }
 
-// cancel ends the calls that the cancellation m names, if they run in this process.
-func (s *instance) cancel(res *response, m *rpc.Message) {
+// cancelCalls ends the calls that the cancellation m names, if they run in this process.
+func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 	id := gjson.GetBytes(m.Params, "requestId")
 	calls := s.running.find(keyOf(res, id))
-	for _, call := range calls {
-		call.cancel()
+	for _, running := range calls {
+		running.abandonCall()
 	}
 
 	reason := gjson.GetBytes(m.Params, "reason").Str
@@ -142,14 +142,14 @@ func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byt
 	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false
 	}
-	s.cancel(res, m)
+	s.cancelCalls(res, m)
 	res.WriteHeader(http.StatusAccepted)
 	return true
 }
 
-// cancel ends the call that r responds to. What is not written yet of its result is not sent;
+// abandonCall ends the call that r responds to. What is not written yet of its result is not sent;
 // response.end completes the response.
-func (r *response) cancel() {
+func (r *response) abandonCall() {
 	r.cancelled.Store(true)
 	r.cancelCall(server.ErrCancelled)
 }

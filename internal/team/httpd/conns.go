@@ -117,7 +117,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	defer c.listener.mu.Unlock()
 	switch {
 	case c.tokenEnd.IsZero():
-		// A deadline has overdueReads of its own. With tokenEnd all of this connection share them.
+		// Each new deadline allows overdueReads again. Once tokenEnd is set, the connection has only
+		// those that are left.
 		c.overdue = 0
 	case t.After(c.tokenEnd):
 		t = c.tokenEnd

@@ -287,10 +287,9 @@ func (s *instance) mcp() http.Handler {
 	streamed := handler(false)
 
 	return s.withCancellation(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The SDK accepts the protocol version that initialize answers. A client of one of these
-		// versions may skip initialize, and for tools they do not differ from it.
-		switch r.Header.Get(versionHeader) {
-		case "2025-06-18", "2025-11-25":
+		// The SDK accepts only the protocol version that initialize answers, but a client may skip
+		// initialize.
+		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
 			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 

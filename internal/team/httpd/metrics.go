@@ -274,16 +274,17 @@ func (s *instance) checkDescriptors() {
 
 // gauges returns the present values of all gauges.
 func (s *instance) gauges() []gauge {
-	ready := 1.0
-	if s.ready() != nil {
-		ready = 0
+	isTrue := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
 	}
-
 	requests, running, waiting := s.People.Counts()
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	gauges := []gauge{
 		{build, "Version of the program.", 1},
-		{"ready", "1 while /readyz answers 200.", ready},
+		{"ready", "1 while /readyz answers 200.", isTrue(s.ready() == nil)},
 		{
 			"stale_files",
 			"Files that cannot be used: their last content stays in use.",
@@ -293,7 +294,7 @@ func (s *instance) gauges() []gauge {
 		{
 			"store_failing",
 			"1 while the store of the quotas fails.",
-			float64(s.Budget.Store.Failing()),
+			isTrue(s.Budget.Store.IsFailing()),
 		},
 		{"requests_in_flight", "Requests that run or wait.", float64(requests)},
 		{
