@@ -20,7 +20,7 @@ const (
 )
 
 // LongCalls returns which calls go on without their requests; server.LongCalls has a table.
-// transport has the fields that depend on the transport, Shared and EOF; LongCalls sets the others.
+// ofTransport has Shared and EOF; LongCalls sets the other fields.
 // The error is about MCP_TASK_SECRETS.
 func (s *Service) LongCalls(
 	ofTransport server.LongCalls,

@@ -80,8 +80,7 @@ func personOf(token *auth.TokenInfo) call.Person {
 }
 
 // call answers tools/call. A call that is not detached ends with ctx, the context of its request,
-// or with sessionCtx, which ends over stdio with the process, and over HTTP with the request or
-// after the drain.
+// or with sessionCtx, which over HTTP ends with the request or after the drain (see MCP).
 func (s *Server) call(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
@@ -109,7 +108,7 @@ func (s *Server) call(
 
 	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
 	s.logCall(name, args, q.Query)
-	var taken *budget.Taken // settle corrects it at the end of the call
+	var taken *budget.Taken // endCall settles it
 	if err == nil && s.options.ObserveStart != nil {
 		s.options.ObserveStart(c)
 	}
@@ -160,7 +159,7 @@ func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
-	defer s.recoverCall(c.Tool, &err) // from settle
+	defer s.recoverCall(c.Tool, &err) // from endCall
 	defer func() { s.endCall(t, taken, c, began, a, err) }()
 	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
@@ -174,9 +173,9 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// endCall is called when the call of a task has ended. It replaces what the quotas have reserved for
-// the call with what the call has used, as far as the API has reported it, and observes the end. A
-// call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
+// endCall is called when the call of a task has ended. It replaces what the quotas have reserved
+// for the call with what the call has used, as far as the API has reported it, and observes the
+// end. A call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
 //   - This process ends, and the response goes on at the API (ErrLeftToAPI). What is reserved
 //     counts as used, because llm has counted the request in UnreportedBegun. With a store and a

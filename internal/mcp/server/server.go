@@ -173,8 +173,9 @@ func (s *Server) Close() {
 var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 
 // MCP returns a server of the SDK with the tools. When sessionCtx is done, its calls that are not
-// detached end with the cause of sessionCtx: over stdio with the process, over HTTP with the
-// request. All servers that MCP returns share the limit of calls and the tasks.
+// detached end with the cause of sessionCtx: over HTTP that is the end of the request. Over stdio
+// the SDK ends the calls with their connection, before sessionCtx. All servers that MCP returns
+// share the limit of calls and the tasks.
 func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(sessionCtx, slog.LevelDebug) {
@@ -213,8 +214,8 @@ const (
 	legacy    = "2025-06-18"
 )
 
-// SessionVersions are the protocol versions of clients that initialize a session. They do not differ
-// for tools.
+// SessionVersions are the protocol versions of clients that initialize a session. They do not
+// differ for tools.
 var SessionVersions = []string{legacy, "2025-11-25"}
 
 // serverCapabilities are exactly {"tools":{}}; by default the SDK adds logging and listChanged. The

@@ -118,7 +118,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if notMessage != nil {
 		return c.refuse(notMessage)
 	}
-	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", string(f.Body))
+	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", logged(f.Body))
 
 	switch {
 	case m.Method == "":
@@ -297,7 +297,7 @@ func (c *conn) writeLocked(m outgoing) error {
 			body = append(body, '\n') // for a client that reads lines, but whose first was not JSON
 		}
 	}
-	c.log.Debug(msg, "bytes", len(body), "json", string(body))
+	c.log.Debug(msg, "bytes", len(body), "json", logged(body))
 
 	if err := Write(c.out, body, framed); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
@@ -317,6 +317,11 @@ func (c *conn) Close() error {
 func (c *conn) SessionID() string {
 	return ""
 }
+
+// logged is the JSON of a message in the debug log. Without that log it is not copied.
+type logged []byte
+
+func (l logged) LogValue() slog.Value { return slog.StringValue(string(l)) }
 
 // outgoing is a response or a notification in JSON.
 type outgoing struct {

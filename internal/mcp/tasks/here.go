@@ -22,8 +22,8 @@ type Terms struct {
 	Watched     bool          // the client gets progress notifications
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
-	// OnlyAtAPI says that later requests may reach other processes, so that only calls whose response
-	// the API runs in the background can go on.
+	// OnlyAtAPI says that only a call whose response the API runs in the background can go on,
+	// because later requests may reach other processes.
 	OnlyAtAPI bool
 
 	// Excluded are the domains that the answer does not cite. A sealed id has them for another
@@ -81,22 +81,22 @@ func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	}
 }
 
-// Run runs the call of a task. The call ends when request is done, unless Detach has returned true
-// before. If the call can be detached, Run returns at once; if not, it waits for the end.
+// Run runs the call of a task. The call ends when requestCtx is done, unless Detach has returned
+// true before. If the call can be detached, Run returns at once; if not, it waits for the end.
 func (ts *Tasks) Run(
-	request context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
+	requestCtx context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
 ) {
 	if !t.detachable {
-		a, err := run(request)
+		a, err := run(requestCtx)
 		ts.end(t, a, err)
 		return
 	}
 
-	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(request))
-	// Until leave is called, the end of the request ends the call: Server.call cancels request when
-	// it returns.
-	undo := context.AfterFunc(request, func() { t.stop(context.Cause(request)) })
-	t.leave = func() bool { return request.Err() == nil && undo() }
+	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
+	// Until leave is called, the end of the request ends the call: Server.call cancels requestCtx
+	// when it returns.
+	undo := context.AfterFunc(requestCtx, func() { t.stop(context.Cause(requestCtx)) })
+	t.leave = func() bool { return requestCtx.Err() == nil && undo() }
 	go func() {
 		defer t.stop(nil)
 		a, err := run(t.ctx)
@@ -111,7 +111,7 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// StopSealing prevents that a task gets a sealed id from now on. Server.settle calls it when the
+// StopSealing prevents that a task gets a sealed id from now on. Server.endCall calls it when the
 // call of the task has ended, before it notes what the call has used. If the task already has a
 // sealed id, StopSealing returns the response in it, whose end other processes may read; else "".
 func (ts *Tasks) StopSealing(t *Task) (response string) {
@@ -143,7 +143,9 @@ func (ts *Tasks) Detach(t *Task) bool {
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if t.onlyAtAPI && t.sealingStopped { // the call has just ended, so it needs no id
+	// A call that has just ended needs no id: Result has its answer. In this process a polled task
+	// gets one all the same, because its client expects a task.
+	if t.onlyAtAPI && t.sealingStopped {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed

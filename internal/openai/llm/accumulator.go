@@ -264,7 +264,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 	r.Model = cmp.Or(r.Model, a.created.Model)
 	a.final = r
 	a.addStreamed(r)
-	err := check(r, from, a.call)
+	err := checkResponse(r, from, a.call)
 	if err != nil {
 		return nil, err
 	}

@@ -294,14 +294,14 @@ func (cl *Client) getOnce(
 	ended := !acc.runsAtAPI()
 	found := err == nil || acc.background.progressed() || ended
 	if found {
-		cl.memory.noteGET(acc.background.model)
+		cl.memory.noteFound(acc.background.model)
 	}
 	if err == nil {
 		return r, nil
 	}
 
 	if acc.runsAtAPI() {
-		strict := acc.background.strict404 || cl.memory.getWorks(acc.background.model)
+		strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
 		err = lostError(err, strict)
 	}
 	// The reason is parent, if that has ended: ctx also ends with giveUp.

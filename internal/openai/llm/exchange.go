@@ -227,7 +227,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
-		if removed && x.client.memory.getWorks(x.model) {
+		if removed && x.client.memory.findsResponses(x.model) {
 			x.toRemember = nil // GETs find other responses, so background works
 		}
 		return false

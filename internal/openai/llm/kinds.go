@@ -271,12 +271,12 @@ func compile() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
 	}
-	for _, n := range kindTable {
+	for _, row := range kindTable {
 		all = append(all, &rule{
-			kindRow:   n,
-			code:      whole(n.codes...),
-			message:   regexp.MustCompile(`(?i)` + strings.Join(n.words, "|")),
-			parameter: whole(cmp.Or(n.param, ".*")),
+			kindRow:   row,
+			code:      whole(row.codes...),
+			message:   regexp.MustCompile(`(?i)` + strings.Join(row.words, "|")),
+			parameter: whole(cmp.Or(row.param, ".*")),
 		})
 	}
 	return all
@@ -313,7 +313,8 @@ func isName(text string) bool {
 
 // namedKind returns the kind that the code, the type or the words of e name, or nil. status is that
 // of the HTTP response, or 0. If only words name a quota, with status 0 or 429, and the error names
-// a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
+// a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with
+// the same error.
 func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))

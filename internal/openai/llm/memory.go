@@ -178,17 +178,17 @@ func (m *memory) removeFrom(request params, model, person string) {
 	}
 }
 
-// noteGET records that a GET has found a background response of a model, and forgets that
+// noteFound records that a GET has found a background response of a model, and forgets that
 // background was refused.
-func (m *memory) noteGET(model string) {
+func (m *memory) noteFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lastFound.Set(model, new(time.Now()))
 	m.parameters.Delete(refusedParam{model, "background", "true", everyone})
 }
 
-// getWorks reports whether a GET has found a background response of a model.
-func (m *memory) getWorks(model string) bool {
+// findsResponses reports whether a GET has found a background response of a model.
+func (m *memory) findsResponses(model string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lastFound.Get(model) != nil

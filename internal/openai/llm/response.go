@@ -81,9 +81,9 @@ func (j rawJSON) json() []byte {
 	return j.data
 }
 
-// check returns why r is not an answer, or nil. If the server has left out the status, check sets
+// checkResponse returns why r is not an answer, or nil. If the server has left out the status, checkResponse sets
 // it.
-func check(r *call.Response, from rawJSON, c *call.Call) error {
+func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	if elementsOf(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)
 	}

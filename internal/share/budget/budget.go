@@ -13,10 +13,10 @@
 //	replies.go  the connection to the store, which bounds replies
 //	take.lua    the script that changes the buckets of the store
 //
-// A limit is a quota: a bucket for each person, or for all people, that refills evenly in its
-// period. While a call runs, it reserves what its tool usually takes. At its end it uses what the
-// API reports instead. A call that has not ended by its time limit, because its process was killed,
-// uses what it has reserved. A bucket may owe seven periods.
+// A quota is a bucket for each person, or for all people, that refills evenly; its limit is what
+// refills in a period. While a call runs, it reserves what its tool usually takes. At its end it
+// uses what the API reports instead. A call that has not ended by its time limit, because its
+// process was killed, uses what it has reserved. A bucket may owe seven periods.
 //
 // An example: alice may use 100,000 tokens a day, and a call of answer reserves 60,000.
 //
@@ -207,7 +207,7 @@ type End struct {
 	LeftToAPI bool
 }
 
-// settledResponse returns the response that Settle settledResponse, or "".
+// settledResponse returns the response that Settle settles, or "".
 func (e End) settledResponse() string {
 	if e.LeftToAPI {
 		return ""
@@ -234,9 +234,11 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	if t.stored || e.settledResponse() != "" { // if the store fails now, it gets the end later
+	// The end of a call that is not in the store is not kept for it: while the store fails, the
+	// local buckets are enough.
+	if t.stored || e.settledResponse() != "" {
 		apply = store.applyOrKeep
-	} // any other call is not in the store: while it fails, the local buckets are enough
+	}
 	storeChanges := b.changes(t.person, t.endInStore(end, e))
 	storeReply, o := apply(storeChanges)
 	if o == storeRan { // its buckets have the calls of all processes
@@ -247,7 +249,7 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 }
 
 // endHere returns the end of a call as a change of the local buckets. They have reserved nothing
-// for a call that began before its person had a limit.
+// for a call that began before its person had any limit.
 func (t *Taken) endHere(end change) change {
 	end.minute = t.localUntil
 	if t.localUntil == 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// local holds the buckets of this process. Its rules are those of take.lua, which has the same three
-// steps: advance, refuse, change. TestSame compares both.
+// local holds the buckets of this process. Its rules are those of take.lua, which has the same
+// three steps: advance, refuse, change. TestSame compares both.
 type local struct {
 	clock func() time.Time
 
@@ -111,7 +111,7 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// changed returns the state changed a changed at the time now, which reserves units until a minute.
+// changed returns the state after a change at the time now, which reserves units until a minute.
 // It changes the map of s.
 func (s state) changed(now int64, b bucketChange, minute int64) state {
 	use := b.use

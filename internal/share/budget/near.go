@@ -43,7 +43,9 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	}
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
-	for _, c := range changes { // a bucket that was near may have been reset
+	// A bucket that was near may have refilled or been reset: it is not near if even the most used
+	// one is not.
+	for _, c := range changes {
 		used := r.ofPerson
 		if c.ofAll {
 			used = r.ofAllPeople

@@ -283,7 +283,7 @@ func (s *Store) applyPending() {
 		// The bucket refuses if it is used already: by the call, or by an earlier claim.
 		wasTaken := r.refused == 1 && r.used == usedByCall
 		if wasTaken {
-			takenAt := r.minute
+			takenAt := r.minute // when the bucket was last changed, by the call
 			changes := slices.Clone(p.changes)
 			for i := range changes { // until so many minutes after takenAt (fromNow)
 				changes[i].minute = takenAt - changes[i].minute

@@ -73,7 +73,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		for _, c := range l.conns {
 			if c.tokenEnd.IsZero() {
 				c.tokenEnd = time.Now().Add(tokenTime)
-				_ = c.Conn.SetReadDeadline(c.tokenEnd)
+				_ = c.Conn.SetDeadline(c.tokenEnd)
 			}
 		}
 		l.hasRoom.Wait()
@@ -111,19 +111,31 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// SetReadDeadline sets a deadline, which is never after tokenEnd.
+// SetReadDeadline sets a deadline, which is never after tokenEnd, except for the zero time, which
+// net/http sets while a handler runs.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	switch {
 	case c.tokenEnd.IsZero():
-		// Each new deadline allows overdueReads again. Once tokenEnd is set, the connection has only
-		// those that are left.
+		// Each new deadline allows overdueReads again. Once tokenEnd is set, the connection has
+		// only those that are left.
 		c.overdue = 0
 	case t.After(c.tokenEnd):
 		t = c.tokenEnd
 	}
 	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline sets a deadline, which is never after tokenEnd: a client that does not read
+// responses must not hold its connection.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	if !c.tokenEnd.IsZero() && (t.IsZero() || t.After(c.tokenEnd)) {
+		t = c.tokenEnd
+	}
+	return c.Conn.SetWriteDeadline(t)
 }
 
 // Read reads from the connection, and tries again after a deadline (see overdueReads). It fails

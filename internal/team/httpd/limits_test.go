@@ -170,6 +170,20 @@ func TestUnauthenticated(t *testing.T) {
 	}
 }
 
+// Clients that read no responses do not hold connections for longer.
+func TestUnreadUnauthenticated(t *testing.T) {
+	inBubble(t, "unread", func(t *testing.T) {
+		s := serve(t, slow)
+		for range maxUnauthenticated {
+			s.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		}
+		synctest.Wait()
+		began := time.Now()
+		s.request(message, 200)
+		compare.Equal(t, "a connection waited for", time.Since(began), tokenTime)
+	})
+}
+
 // The lines that all may send are shared in a crowd.
 func TestLinesOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
