@@ -19,10 +19,10 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// LongCalls returns which calls go on without their requests; server.LongCalls has a table.
-// ofTransport has Shared and EOF; LongCalls sets the other fields.
+// DecideLongCalls returns which calls go on without their requests; server.LongCalls has a table.
+// ofTransport has Shared and EOF; DecideLongCalls sets the other fields.
 // The error is about MCP_TASK_SECRETS.
-func (s *Service) LongCalls(
+func (s *Service) DecideLongCalls(
 	ofTransport server.LongCalls,
 ) (calls server.LongCalls, warning string, err error) {
 	calls = ofTransport

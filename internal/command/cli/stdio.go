@@ -127,7 +127,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	eof := make(chan struct{}) // closed by the transport at the end of stdin
-	longCalls, err := a.longCalls(s, server.LongCalls{EOF: eof})
+	longCalls, err := a.decideLongCalls(s, server.LongCalls{EOF: eof})
 	if err != nil {
 		return err
 	}
@@ -230,11 +230,11 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	}
 }
 
-// longCalls returns Service.LongCalls, and prints its warning.
-func (a *app) longCalls(
+// decideLongCalls returns the result of Service.DecideLongCalls, and prints its warning.
+func (a *app) decideLongCalls(
 	s *service.Service, ofTransport server.LongCalls,
 ) (server.LongCalls, error) {
-	calls, warning, err := s.LongCalls(ofTransport)
+	calls, warning, err := s.DecideLongCalls(ofTransport)
 	if err != nil {
 		return calls, usageError("separate secrets by commas or blanks", "%v", err)
 	}

@@ -86,7 +86,7 @@ func (a *api) fetch(
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	same := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
+	same := from.Tool == cmp.Or(a.tool, detailed) && from.ResponseID == "resp_1" &&
 		from.Created.Equal(a.created)
 	switch {
 	case !same:

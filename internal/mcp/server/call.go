@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -149,6 +150,9 @@ func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task, 
 // logCall logs a call at debug level: the names of its arguments and the length of its question,
 // but none of their text.
 func (s *Server) logCall(name string, args gjson.Result, query string) {
+	if !s.options.Log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
@@ -189,9 +193,9 @@ func (s *Server) endCall(
 	unsent := a == nil && c.Attempts == 0
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 	first := taken.Settle(c, budget.End{ // false: another process has settled the response
-		GiveBack:  unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
-		Response:  s.tasks.StopSealing(t),
-		LeftToAPI: leftToAPI,
+		GiveBack:   unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
+		ResponseID: s.tasks.StopSealing(t),
+		LeftToAPI:  leftToAPI,
 	})
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
@@ -254,7 +258,7 @@ func (s *Server) settleResponse(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
 	ended := *c
-	ended.Attempts = 1
+	ended.Attempts = 1 // for the log
 	ended.Unreserved = origin.Unreserved
 	took := time.Since(origin.Created)
 	if a != nil {
@@ -268,7 +272,7 @@ func (s *Server) settleResponse(
 		ended.Unreported = 1 // with UnreportedBegun, it counts as what a call of its tool reserves
 		ended.UnreportedBegun = 1
 	}
-	if s.options.Budget.SettleResponse(&ended, origin.Response) {
+	if s.options.Budget.SettleResponse(&ended, origin.ResponseID) {
 		s.observe(&ended, took, a, err)
 	}
 }

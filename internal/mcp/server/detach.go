@@ -13,7 +13,8 @@ import (
 )
 
 // LongCalls says which calls may be detached from their requests (tasks.Tasks.Detach), and where
-// they go on: in this process, or at the API. The zero value detaches none.
+// they go on. A call always goes on in this process; "the API" means that other processes can get
+// its answer there. The zero value detaches none.
 //
 //	                OffersTasks: tools with Tool.Pollable    DetachAfter: late answers of all tools
 //	stdio           this process, at once                   this process, after DetachAfter

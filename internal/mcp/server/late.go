@@ -76,7 +76,7 @@ func (s *Server) await(
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
-	// The end of c takes no quota and is not observed. If this process reads the end of a call of
+	// c takes no quota, and its end is not observed. If this process reads the end of a call of
 	// another process, settleResponse observes a copy of c as that end.
 	c.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()

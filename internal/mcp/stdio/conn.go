@@ -92,7 +92,8 @@ func (c *conn) done() {
 }
 
 // Read waits for the next request or notification, for the SDK. It ignores its context: the SDK
-// passes the context of Connect, and c.ctx ends with it.
+// passes the context of Connect, and c.ctx ends with it. The SDK cancels all requests in flight
+// with the error of Read as the cause.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	select {
 	case m := <-c.in:

@@ -42,8 +42,14 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 	callCopy := *c // the goroutine may outlive the request of c
 	replies := make(chan string, 1)
 	go func() {
-		defer func() { <-t.remote.turn }()
-		replies <- ts.askInTurn(context.WithoutCancel(ctx), t, &callCopy, cancels)
+		message := ""
+		defer func() {
+			<-t.remote.turn
+			replies <- message
+		}()
+		var err error
+		defer ts.options.Recover(callCopy.Tool, &err) // from SettleResponse
+		message = ts.askInTurn(context.WithoutCancel(ctx), t, &callCopy, cancels)
 	}()
 	select {
 	case message := <-replies:
@@ -94,7 +100,7 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	_ = ts.options.API.Cancel(ctx, c, origin.Response) // the next GET tells whether it worked
+	_ = ts.options.API.Cancel(ctx, c, origin.ResponseID) // the next GET tells whether it worked
 }
 
 // fetchAnswer asks the API for the answer of a response.

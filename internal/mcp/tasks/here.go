@@ -74,7 +74,7 @@ func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 		return
 	}
 
-	origin.Response = created.ID
+	origin.ResponseID = created.ID
 	previous := t.origin.Swap(&origin)
 	if previous == nil {
 		close(t.originSet)
@@ -118,7 +118,7 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.sealingStopped = true
-	return t.sealedResponse
+	return t.sealedResponseID
 }
 
 // Detach separates a task from its request, if its Terms allow that. It waits until this is
@@ -154,7 +154,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 	if api := ts.options.API; api != nil && origin != nil && !t.sealingStopped {
 		id = seal(*origin, api.Secrets()[0], ownerOf(t.person, api.BaseURL))
 		keep = api.Keep
-		t.sealedResponse = origin.Response
+		t.sealedResponseID = origin.ResponseID
 	}
 	ts.addLocked(t, id, keep, poll)
 	return true
@@ -189,16 +189,16 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachAfter/2)
 
-	namedAtHalf := t.origin.Load() != nil
-	if namedAtHalf && (t.hasEnded() || ts.askIfGone(detachCtx, t)) {
-		return false // if the API does not have the response, the request waits for its end
-	}
-	<-detachCtx.Done() // DetachAfter is over, or the call has ended
-	if !namedAtHalf {
+	if t.origin.Load() == nil {
+		<-detachCtx.Done()
 		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
 		// call needs a name, or its answer would be lost.
 		return ts.awaitAtAPI(t)
 	}
+	if t.hasEnded() || ts.askIfGone(detachCtx, t) {
+		return false // if the API does not have the response, the request waits for its end
+	}
+	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	return !t.hasEnded()
 }
 

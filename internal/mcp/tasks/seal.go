@@ -41,7 +41,7 @@ func seal(o answer.Origin, secret string, owner []byte) string {
 		created |= unreservedBit
 	}
 	plain := binary.BigEndian.AppendUint64(nil, created)
-	fields := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
+	fields := strings.TrimSuffix(o.Tool+"\x00"+o.ResponseID+"\x00"+o.Excluded, "\x00")
 	plain = append(plain, fields...)
 	sealed := newAEAD(secret).Seal(nil, nil, plain, owner)
 	return encoding.EncodeToString(sealed)
@@ -63,7 +63,7 @@ func unseal(id string, secrets []string, owner []byte) (o answer.Origin, ok bool
 			o.Created = time.UnixMilli(int64(created &^ unreservedBit)).UTC()
 			fields := strings.Split(string(plain[8:])+"\x00", "\x00")
 			o.Tool = fields[0]
-			o.Response = fields[1]
+			o.ResponseID = fields[1]
 			o.Excluded = fields[2]
 			return o, true
 		}

@@ -16,10 +16,10 @@ const (
 var (
 	began = time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC)
 	task  = answer.Origin{
-		Created:  began,
-		Tool:     "answer_detailed",
-		Response: "resp_1",
-		Excluded: "a.example b.example",
+		Created:    began,
+		Tool:       "answer_detailed",
+		ResponseID: "resp_1",
+		Excluded:   "a.example b.example",
 	}
 	alice = ownerOf("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}

@@ -138,8 +138,8 @@ type Task struct {
 	remote *remote // nil: the call runs in this process
 
 	// Guarded by the mutex of Tasks.
-	sealedResponse string // the response in an ID that this process has sealed, or ""
-	sealingStopped bool   // the call has ended: see StopSealing
+	sealedResponseID string // the response whose id this process has sealed in ID, or ""
+	sealingStopped   bool   // the call has ended: see StopSealing
 
 	done  chan struct{} // closed when the task has ended
 	final State         // the state of an ended task; only read after done is closed

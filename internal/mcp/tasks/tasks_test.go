@@ -126,7 +126,7 @@ func TestWaitAfterEOF(t *testing.T) {
 				},
 			},
 		})
-		origin := answer.Origin{Created: now(), Response: "resp_1"}
+		origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
 		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
 		state := s.Wait(t.Context(), task, &call.Call{}, 20*time.Second)
 		compare.Equal(t, "works", state.Works(), true)

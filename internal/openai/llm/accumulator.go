@@ -107,10 +107,10 @@ const detailTime = 2 * time.Second
 // in the background read returns an error, and exchange.follow fetches the response.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
 	var buf bytes.Buffer // holds the data of one event
-	var err error
+	var readErr error
 	for ctx.Err() == nil { // stream may still have events in its buffer
 		var data []byte
-		data, err = readEvent(stream, &buf)
+		data, readErr = readEvent(stream, &buf)
 		if data == nil {
 			break
 		}
@@ -133,15 +133,15 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 		}
 	}
 
-	err = cmp.Or(err, ctx.Err())
-	streamEnded := err == nil || !a.giveUpAt.IsZero() // after endSoon any error is the end
+	readErr = cmp.Or(readErr, ctx.Err())
+	streamEnded := readErr == nil || !a.giveUpAt.IsZero() // after endSoon any error is the end
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
 	case streamEnded && !a.runsAtAPI() && a.isAnswered():
 		return a.finishStreamed()
 	}
-	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
+	return nil, cmp.Or(readErr, errors.New("the stream ended before the response did"))
 }
 
 // handleEvent handles one event. If the event ends the response, handleEvent returns the response

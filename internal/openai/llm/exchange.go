@@ -54,7 +54,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 			return response, nil
 		}
 		if x.leaveOut(failure) {
-			continue // the same attempt again, at once
+			continue // the same attempt again, without a sleep: it has one parameter less
 		}
 
 		wait, final := x.decide(ctx, failure, wait)
@@ -201,15 +201,15 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
-	failure, answered := errors.AsType[*call.Error](err)
+	failure, refused := errors.AsType[*call.Error](err)                       // an HTTP status other than 2xx
 	// After a 4xx nothing was begun, so the call may still end with ErrWaiting, which promises
 	// that. In all other cases it must not. The cost has another bound, 504: the API answers 500 to
 	// 503 itself, and uses no tokens then.
-	mayBeTaken := !answered || failure.Status >= http.StatusInternalServerError
+	mayBeTaken := !refused || failure.Status >= http.StatusInternalServerError
 	if mayBeTaken {
 		x.call.WaitUntil = time.Time{}
 	}
-	if answered && failure.Status < http.StatusGatewayTimeout {
+	if refused && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}
 

@@ -80,7 +80,8 @@ func (m *memory) forgetRefusals() {
 	m.refusals.Clear()
 }
 
-// countingLocked returns the refusals that count for a person (see refusal).
+// countingLocked returns the refusals that count for a person (see refusal): those of all people,
+// if at least two have minRefusals each, and those of the person.
 func (m *memory) countingLocked(person string) []*refusal {
 	var counting []*refusal
 	for _, r := range m.refusals.All() {

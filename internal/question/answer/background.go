@@ -26,10 +26,10 @@ var (
 // Origin is what Fetch needs to know: which response in the background to fetch, and what its
 // question asked.
 type Origin struct {
-	Created  time.Time // when its call began, to the millisecond
-	Tool     string    // tool of its call; no string of an Origin contains a NUL
-	Response string    // the ID of the response
-	Excluded string    // domains that the question excludes, separated by blanks
+	Created    time.Time // when its call began, to the millisecond
+	Tool       string    // tool of its call; no string of an Origin contains a NUL
+	ResponseID string    // the ID of the response
+	Excluded   string    // domains that the question excludes, separated by blanks
 
 	Unreserved bool // call.Used.Unreserved of its call
 }
@@ -38,7 +38,7 @@ type Origin struct {
 // and takes the elapsed time from the API. The error may be ErrGone, ErrRunning or ErrStateUnknown.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	p := a.options.Profiles[from.Tool]
-	resp, err := a.options.Get(ctx, c, from.Response, p.Model, searchSources)
+	resp, err := a.options.Get(ctx, c, from.ResponseID, p.Model, searchSources)
 	e, ok := errors.AsType[*call.Error](err)
 	switch {
 	case ok && e.ResponseLost:

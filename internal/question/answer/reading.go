@@ -81,13 +81,12 @@ func (c *content) add(message content) {
 // add reads the next response. Its text is that of the messages of phase final_answer, or else of
 // those that are no commentary, or else of all messages, because phases are optional.
 func (r *reading) add(resp *call.Response) {
-	var chosen content // all messages, until the switch chooses one of the others
-	var withoutCommentary, final content
+	var all, withoutCommentary, final content
 
 	for _, item := range resp.Output {
 		if item.Type == "message" {
 			message := contentOf(item)
-			chosen.add(message)
+			all.add(message)
 			if item.Phase != "commentary" {
 				withoutCommentary.add(message)
 			}
@@ -111,11 +110,12 @@ func (r *reading) add(resp *call.Response) {
 		}
 	}
 
-	r.citedAny = append(r.citedAny, chosen.citations...)
+	r.citedAny = append(r.citedAny, all.citations...)
 	if len(r.citedAny) > 0 {
 		r.searched = true
 	}
 
+	chosen := all
 	switch {
 	case len(final.texts) > 0:
 		chosen = final

@@ -2,7 +2,7 @@
 // store.
 //
 //	budget.go   Budget: what a call takes, and how that is corrected at its end
-//	quotas.go   the quotas: what they count, and in what period
+//	quotas.go   the quotas, and what a call changes in their buckets
 //	people.go   limits of single people
 //	near.go     who has nearly used up a limit
 //	local.go    the buckets of this process
@@ -198,9 +198,9 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 type End struct {
 	GiveBack bool // the call does not count for the quota of calls
 
-	// Response is the id of the call's response at the API if other processes may read its end and
-	// settle it (SettleResponse), or "".
-	Response string
+	// ResponseID is the id of the call's response at the API if other processes may read its end
+	// and settle it (SettleResponse), or "".
+	ResponseID string
 
 	// LeftToAPI is whether this process ends while the response goes on at the API. Then Settle
 	// does not settle Response: another process does, when it reads the end.
@@ -212,7 +212,7 @@ func (e End) settledResponse() string {
 	if e.LeftToAPI {
 		return ""
 	}
-	return e.Response
+	return e.ResponseID
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
@@ -263,11 +263,11 @@ func (t *Taken) endHere(end change) change {
 // empty.
 func (t *Taken) endInStore(end change, e End) change {
 	end.minute = t.storeUntil
-	end.response = e.settledResponse()
+	end.responseID = e.settledResponse()
 	switch {
 	case t.stored:
 		return end
-	case e.LeftToAPI && e.Response != "": // SettleResponse of another process takes the call
+	case e.LeftToAPI && e.ResponseID != "": // SettleResponse of another process takes the call
 		return change{}
 	}
 	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back
@@ -291,10 +291,10 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	}
 	use := b.used(c.Tool, c)
 	end := change{
-		use:      use.plus(b.reservation(c.Tool).times(-1)),
-		minute:   noMinute,
-		force:    true,
-		response: response,
+		use:        use.plus(b.reservation(c.Tool).times(-1)),
+		minute:     noMinute,
+		force:      true,
+		responseID: response,
 	}
 	if c.Unreserved {
 		end.use = use
@@ -308,7 +308,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	b.noteNear(c.Person, storeChanges, r)
 
 	end.use = use // the local buckets have reserved nothing for the call
-	end.response = ""
+	end.responseID = ""
 	b.local.apply(b.changes(c.Person, end))
 	return true
 }

@@ -127,11 +127,11 @@ func (a amount) times(n int) amount {
 
 // change is what a call changes in the buckets of its person and of all people.
 type change struct {
-	use      amount // negative if units are given back
-	reserve  amount // negative at the end of a call
-	minute   int64  // since 1970, until which units are reserved; negative: see fromNow
-	force    bool   // no bucket refuses, even if too little is free
-	response string // response that the change settles; refused if it was settled before; "": none
+	use        amount // negative if units are given back
+	reserve    amount // negative at the end of a call
+	minute     int64  // since 1970, until which units are reserved; negative: see fromNow
+	force      bool   // no bucket refuses, even if too little is free
+	responseID string // id of the response that the change settles; refused if it was settled before; "": none
 }
 
 // fromNow returns the minute of a change that reserves units for a time from now on, as a number of
@@ -247,8 +247,8 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 
 // changes returns what a change does to each bucket that it affects.
 func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
-	if c.response != "" {
-		list = append(list, endBucket(c.response))
+	if c.responseID != "" {
+		list = append(list, endBucket(c.responseID))
 	}
 	id := idOf(cmp.Or(person.ID, b.DefaultID))
 	personLimits := (*b.people.Load())[person.ID]

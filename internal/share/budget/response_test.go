@@ -99,9 +99,9 @@ func TestSettleResponse(t *testing.T) {
 					_, err := takeCall(New(ofResponses), c)
 					compare.Equal(t, "error", err, "")
 				case "ends":
-					count(taken.Settle(reading(n), End{Response: response}))
+					count(taken.Settle(reading(n), End{ResponseID: response}))
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{Response: response, LeftToAPI: true})
+					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{ResponseID: response, LeftToAPI: true})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {
@@ -151,7 +151,7 @@ func TestSettleResponseAlone(t *testing.T) {
 			before, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "another process", b.SettleResponse(reading(1000), "resp_1"), false)
 			taken, _ := takeCall(b, &call.Call{Person: alice})
-			own := taken.Settle(&call.Call{}, End{Response: "resp_1"})
+			own := taken.Settle(&call.Call{}, End{ResponseID: "resp_1"})
 			compare.Equal(t, "its own", own, true)
 			after, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "keys", after-before, 0)

@@ -43,7 +43,7 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 		c.reserve = amount{}
 	}
 	if r.IntN(4) == 0 {
-		c.response = fmt.Sprint("resp_", r.IntN(10))
+		c.responseID = fmt.Sprint("resp_", r.IntN(10))
 	}
 	list = b.changes(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -267,7 +267,11 @@ func (s *Store) keep(p pendingChange) {
 	}
 }
 
-// applyPending gives the store the changes that it has missed.
+// applyPending gives the store the changes that it has missed. The reply to a claim decides:
+//
+//	it ran                      the store had not taken the call, and now refuses it: done
+//	refused, used by the call   the store has taken the call: the changes give it back
+//	refused, used by a claim    claimed before: done
 func (s *Store) applyPending() {
 	s.mu.Lock()
 	list := s.pending
@@ -280,7 +284,6 @@ func (s *Store) applyPending() {
 		}
 
 		r, o := s.apply([]bucketChange{*p.claim})
-		// The bucket refuses if it is used already: by the call, or by an earlier claim.
 		wasTaken := r.refused == 1 && r.used == usedByCall
 		if wasTaken {
 			takenAt := r.minute // when the bucket was last changed, by the call

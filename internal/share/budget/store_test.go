@@ -185,8 +185,8 @@ func TestNotedLater(t *testing.T) {
 	compare.Equal(t, "fails", r.Store.IsFailing(), false)
 }
 
-// With RefuseWithoutStore a call that has a limit is refused while the store fails, also the one that finds the
-// failure. It takes nothing. A call without a limit is none of the store's.
+// With RefuseWithoutStore a call that has a limit is refused while the store fails, also the one
+// that finds the failure. It takes nothing. A call without a limit is none of the store's.
 func TestRefuse(t *testing.T) {
 	server := redistest.New(t, "appendonly", "yes", "appendfsync", "always")
 	o := Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 100_000}, RefuseWithoutStore: true}
@@ -320,7 +320,7 @@ func TestStored(t *testing.T) {
 	settle(c, 900_000)
 	r.NoNames = true
 	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
-	c.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: 10}}}, End{Response: "resp_1"})
+	c.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: 10}}}, End{ResponseID: "resp_1"})
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {

@@ -344,6 +344,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		return
 
 	case p.queuePause > 0:
+		// A long queue waits for each pause as a whole, so gap and pause stay short for it.
 		longest := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, longest)
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longest*3, maxQueuePause))

@@ -68,7 +68,7 @@ func TestEnd(t *testing.T) {
 		r := newRegistry()
 		known := func(what string, people int) {
 			t.Helper()
-			compare.Equal(t, "people while alice has "+what, len(r.people), people)
+			compare.Equal(t, "people while alice has "+what, len(r.held), people)
 		}
 
 		_ = r.TakeRequest("alice")
@@ -153,7 +153,7 @@ func (s *slots) play(t *testing.T) {
 
 	calls.Wait()
 	requests, running, waiting := s.Counts()
-	compare.Equal(t, "what is left", requests+running+waiting+len(s.people), 0)
+	compare.Equal(t, "what is left", requests+running+waiting+len(s.held), 0)
 	for id, began := range s.began {
 		if s.patient && !slices.IsSorted(began) {
 			t.Errorf("calls of %s began in the order %v", id, began)
@@ -193,7 +193,7 @@ func (s *slots) begins(t *testing.T, i int, id string) {
 	s.began[id] = append(s.began[id], i)
 	for other, calls := range s.queue.Waiting {
 		earlier := calls[0].Number <= i // the first call has number 1
-		if s.patient && earlier && s.people[other].calls < s.Bounds.PerPerson() {
+		if s.patient && earlier && s.held[other].calls < s.Bounds.PerPerson() {
 			t.Errorf("call %d begins before call %d", i, calls[0].Number-1)
 		}
 	}
@@ -204,7 +204,7 @@ func (s *slots) check(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running := 0
-	for id, u := range s.people {
+	for id, u := range s.held {
 		running += u.calls
 		if u.calls > s.Bounds.PerPerson() {
 			t.Errorf("%d calls of %s run", u.calls, id)
@@ -216,7 +216,7 @@ func (s *slots) check(t *testing.T) {
 	}
 
 	for id := range s.queue.Waiting {
-		if running < s.Bounds.MaxCalls && s.people[id].calls < s.Bounds.PerPerson() {
+		if running < s.Bounds.MaxCalls && s.held[id].calls < s.Bounds.PerPerson() {
 			t.Errorf("a call of %s waits, but may run", id)
 		}
 	}

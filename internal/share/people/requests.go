@@ -42,7 +42,7 @@ func (r *Registry) take(id string, more holding) error {
 	}
 
 	err := cmp.Or(
-		check(r.people[id].plus(more), r.Bounds.PerPerson(), maxBytes/4, "person", "your calls"),
+		check(r.held[id].plus(more), r.Bounds.PerPerson(), maxBytes/4, "person", "your calls"),
 		check(r.all.plus(more), r.Bounds.MaxCalls, maxBytes, "server", "the calls of all users"))
 	if err == nil {
 		r.addLocked(id, more)

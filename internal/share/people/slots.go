@@ -50,7 +50,7 @@ func (r *Registry) serveLocked() {
 		var next *queue.Place
 		for id, calls := range r.queue.Waiting {
 			isFirst := next == nil || calls[0].Number < next.Number
-			if isFirst && r.people[id].calls < perPerson {
+			if isFirst && r.held[id].calls < perPerson {
 				next = calls[0]
 			}
 		}

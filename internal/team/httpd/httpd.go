@@ -213,7 +213,7 @@ func (s *instance) wireMetrics() {
 func (s *instance) handler() http.Handler {
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.callRefusal, s.admit(s.mcp())))
+	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.callRefusal, s.admit(s.withCancellation(s.mcp()))))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 
@@ -277,31 +277,31 @@ func (s *instance) mcp() http.Handler {
 	get := func(r *http.Request) *mcp.Server { return r.Context().Value(key{}).(*mcp.Server) }
 	handler := func(plain bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-			Stateless:                    true,
-			JSONResponse:                 plain,
-			PropagateRequestCancellation: true,
-			DisableLocalhostProtection:   true, // requireHost checks the Host header
+			Stateless:                  true,
+			JSONResponse:               plain,
+			DisableLocalhostProtection: true, // requireHost checks the Host header
 		})
 	}
 	plain := handler(true)
 	streamed := handler(false)
 
-	return s.withCancellation(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The SDK accepts only the protocol version that initialize answers, but a client may skip
 		// initialize.
 		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
 			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
 		}
 
-		request := r.Context() // ended by net/http with the response, or before by withCancellation
-		ctx, cancel := context.WithCancelCause(s.callsCtx)
-		context.AfterFunc(request, func() { cancel(context.Cause(request)) })
-		r = r.WithContext(context.WithValue(request, key{}, s.Server.MCP(ctx)))
+		// net/http ends requestCtx with the response, or withCancellation does before.
+		requestCtx := r.Context()
+		sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
+		context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
+		r = r.WithContext(context.WithValue(requestCtx, key{}, s.Server.MCP(sessionCtx)))
 		if stream := normalizeAccept(r.Header); !stream {
 			plain.ServeHTTP(w, r)
 			return
 		}
 		responseOf(w).keepOpen()
 		streamed.ServeHTTP(w, r)
-	}))
+	})
 }

@@ -42,7 +42,7 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		id = m.ID.Raw
 	default:
 		if m.Method == "initialize" {
-			negotiate(r.Header, m.Params)
+			dropVersionHeader(r.Header, m.Params)
 		}
 		responseOf(w).message = m
 		return true
@@ -65,10 +65,10 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	return false
 }
 
-// negotiate removes the protocol version from the header of an initialize request, whose params
-// negotiate the version: the SDK would refuse a version in the header that it does not support. A
-// stateless request also has its version in its params (_meta), and keeps the header.
-func negotiate(header http.Header, params []byte) {
+// dropVersionHeader removes the protocol version from the header of an initialize request, whose
+// params negotiate the version: the SDK would refuse a version in the header that it does not
+// support. A stateless request also has its version in its params (_meta), and keeps the header.
+func dropVersionHeader(header http.Header, params []byte) {
 	version := gjson.GetBytes(params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
 	_, err := time.Parse(time.DateOnly, header.Get(versionHeader))
 	if err == nil && version.Type == gjson.Null { // null, or absent
