@@ -133,3 +133,33 @@ func TestWaitAfterEOF(t *testing.T) {
 		compare.Equal(t, "waited", time.Since(origin.Created), 5*time.Minute+askTimeout)
 	})
 }
+
+// A panic while the end of a response is settled ends neither the server nor the turn of others.
+func TestSettlePanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		panics := 0
+		s := New(Options{
+			Timeout: time.Hour,
+			Recover: func(string, *error) {
+				if recover() != nil {
+					panics++
+				}
+			},
+			SettleResponse: func(*call.Call, answer.Origin, *answer.Answer, error) { panic("bug") },
+			API: &API{
+				Secrets: func() []string { return []string{newSecret} },
+				Keep:    time.Hour,
+				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
+					return &answer.Answer{}, nil
+				},
+			},
+		})
+		origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
+		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
+		for range 2 {
+			compare.Equal(t, "works", s.Look(t.Context(), task, &call.Call{}).Works(), true)
+			time.Sleep(askInterval)
+		}
+		compare.Equal(t, "panics", panics, 2)
+	})
+}
