@@ -163,7 +163,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go files.Follow(sessionCtx)
-	go quotas.Store.Probe(sessionCtx)
+	go quotas.Store.Probe(sessionCtx) // returns at once without a store
 	mcp := srv.MCP(sessionCtx)
 	ended := make(chan error, 2)
 	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))

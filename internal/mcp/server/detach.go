@@ -30,8 +30,8 @@ import (
 // response has no name yet, is not detached before it has one: otherwise its answer would be lost.
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
-// ids. Where the table says "no call", service.Service.LongCalls sets OffersTasks to false and
-// DetachAfter to 0.
+// ids. Where the table says "no call", service.Service.DecideLongCalls sets OffersTasks to false
+// and DetachAfter to 0.
 type LongCalls struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 

@@ -15,7 +15,7 @@ import (
 
 const (
 	answerResult = "answer_result" // the tool that returns late answers
-	maxResults   = 1_000_000       // working results of a task (nextID)
+	maxWorking   = 1_000_000       // working results of a task (nextID)
 
 	// resultTime is how long answer_result waits where DetachAfter is 0. Such a server has no late
 	// answers of its own, but its clients may have ids of servers with other settings.
@@ -96,7 +96,7 @@ func nextID(given string) (id, next string) {
 	n := 1
 	if numbered {
 		n, _ = strconv.Atoi(number)
-		if n < 2 || n > maxResults || strconv.Itoa(n) != number {
+		if n < 2 || n > maxWorking || strconv.Itoa(n) != number {
 			return "", ""
 		}
 	}

@@ -87,12 +87,15 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
 		ts.cancelResponse(ctx, c, origin)
-		timeout := answer.TimeoutError(ts.options.Timeout)
-		_, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
-		if !errors.Is(err, answer.ErrRunning) {
-			ts.options.SettleResponse(c, origin, nil, timeout)
+		a, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
+		isSettled := !errors.Is(err, answer.ErrRunning)
+		if a == nil { // else the answer came before the cancellation
+			err = answer.TimeoutError(ts.options.Timeout)
 		}
-		ts.end(t, nil, timeout) // even if the cancellation failed
+		if isSettled {
+			ts.options.SettleResponse(c, origin, a, err)
+		}
+		ts.end(t, a, err) // even if the cancellation failed
 	}
 	return r.message
 }

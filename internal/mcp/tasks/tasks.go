@@ -214,7 +214,7 @@ func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 // Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
 // task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
 // to the end of the task. An API that does not tell that end cannot keep the process alive: Wait
-// returns askTimeout after the time limit of the call. c is as for Look.
+// ends at the time limit of the call plus askTimeout, at the latest. c is as for Look.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {

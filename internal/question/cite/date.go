@@ -116,8 +116,13 @@ type date struct {
 	form form
 }
 
-// datesIn returns the dates in a text, or in the path of a URL, in the order in which they appear.
-func datesIn(s string, path bool) (all []date) {
+// datesIn returns the dates in a text, in the order in which they appear.
+func datesIn(s string) []date { return datesOfForms(s, false) }
+
+// datesInPath returns the dates in the path of a URL, in the order in which they appear.
+func datesInPath(s string) []date { return datesOfForms(s, true) }
+
+func datesOfForms(s string, path bool) (all []date) {
 	if !strings.Contains(s, "19") && !strings.Contains(s, "20") {
 		return nil
 	}
@@ -393,14 +398,14 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	l := doc.lines[i]
 	before, after := l.around(k)
 	after = window(after)
-	datesAfter := datesIn(after, false)
+	datesAfter := datesIn(after)
 
 	// If no date follows the last link of the line, dates come first in this line.
 	lastLink := l.links[len(l.links)-1]
 	var afterLastLink pageDates
-	afterLastLink.add(datesIn(window(l.text[lastLink.End:]), false), today)
+	afterLastLink.add(datesIn(window(l.text[lastLink.End:])), today)
 	if afterLastLink.page() == "" {
-		found.add(datesIn(before[max(0, len(before)-maxDate):], false), today)
+		found.add(datesIn(before[max(0, len(before)-maxDate):]), today)
 	}
 	remark := len(firstRemark().FindString(after))
 	inRemark := slices.DeleteFunc(slices.Clone(datesAfter), func(d date) bool { return d.end > remark })
@@ -433,7 +438,7 @@ func (doc *Document) datesBeside(i, lowerLine int) []date {
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil
 	}
-	return datesIn(window(doc.lines[i].text), false)
+	return datesIn(window(doc.lines[i].text))
 }
 
 var (
@@ -457,7 +462,7 @@ var (
 func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	_, after := doc.lines[i].around(k)
 	after = window(after)
-	all := datesIn(after, false)
+	all := datesIn(after)
 	if len(all) == 0 {
 		return found
 	}
@@ -487,7 +492,7 @@ func dateInPath(u, today string) string {
 	path := rest[:strings.IndexAny(rest+"?", "?#")]
 	unescaped, _ := url.PathUnescape(path) // "" if an escape is not valid
 	var found pageDates
-	found.add(datesIn(window(cmp.Or(unescaped, path)), true), today)
+	found.add(datesInPath(window(cmp.Or(unescaped, path))), today)
 	return found.unnamed
 }
 

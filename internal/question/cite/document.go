@@ -278,7 +278,7 @@ func (l line) entry() (e entry) {
 		s = s[:link.Start] + "https://x" + s[link.End:]
 	}
 	withDates, withoutDates := s, s
-	for _, d := range slices.Backward(datesIn(s, false)) {
+	for _, d := range slices.Backward(datesIn(s)) {
 		if d.kind != "other" {
 			e.hasDate = true
 			withDates = withDates[:d.start] + "DATE" + withDates[d.end:]

@@ -102,7 +102,7 @@ type Taken struct {
 
 	localUntil int64 // minute until which the local buckets reserve this; 0 if they do not
 	storeUntil int64 // minute until which the store reserves this; 0 if it does not
-	stored     bool  // the store has taken the call
+	inStore    bool  // the store has taken the call
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One
@@ -114,23 +114,23 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		tool:     c.Tool,
 		reserved: b.reservation(c.Tool),
 	}
-	ask := change{
+	start := change{
 		use:     amount{calls: 1},
 		reserve: taken.reserved,
 		minute:  fromNow(min(b.Timeout, 24*time.Hour)),
 	}
 
-	changes := b.changes(taken.person, ask)
-	storeChanges, r, ran := taken.takeInStore(ask, changes)
-	taken.stored = ran && r.refused == 0
+	changes := b.changes(taken.person, start)
+	storeChanges, r, ran := taken.takeInStore(start, changes)
+	taken.inStore = ran && r.refused == 0
 	taken.storeUntil = r.minute
-	c.Unreserved = !taken.stored
+	c.Unreserved = !taken.inStore
 	switch {
 	case ran: // the store has taken or refused the call
 		changes = storeChanges
-		if taken.stored { // the local buckets take the call, too: they decide if the store fails
-			ask.force = true
-			taken.localUntil = b.local.apply(b.changes(taken.person, ask)).minute
+		if taken.inStore { // the local buckets take the call, too: they decide if the store fails
+			start.force = true
+			taken.localUntil = b.local.apply(b.changes(taken.person, start)).minute
 		}
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
@@ -144,7 +144,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
-	refused := changes[r.refused-1]
+	refused := changes[r.refused-1] // never startBucket: its name is new
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
 }
@@ -154,7 +154,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 // with a random name, makes the store remember the call. If the store does not answer, the call
 // goes on without it, and giveBack later asks that bucket whether the call was taken.
 func (t *Taken) takeInStore(
-	ask change, changes []bucketChange,
+	start change, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, ran bool) {
 	name := rand.Text()
 	if len(changes) > 0 {
@@ -165,7 +165,7 @@ func (t *Taken) takeInStore(
 		t.budget.Store.giveBack(name, t.budget.changes(t.person, change{
 			use:     amount{calls: -1},
 			reserve: t.reserved.times(-1),
-			minute:  ask.minute,
+			minute:  start.minute,
 			force:   true,
 		}))
 	}
@@ -203,7 +203,7 @@ type End struct {
 	ResponseID string
 
 	// LeftToAPI is whether this process ends while the response goes on at the API. Then Settle
-	// does not settle Response: another process does, when it reads the end.
+	// does not settle the response: another process does, when it reads the end.
 	LeftToAPI bool
 }
 
@@ -219,14 +219,14 @@ func (e End) settledResponse() string {
 // GuessedTokens and NearLimit of c. If another process has settled the response, first is false,
 // and what the call had reserved in the store counts as used there. While the store fails, first is
 // true.
-func (t *Taken) Settle(c *call.Call, e End) (first bool) {
+func (t *Taken) Settle(c *call.Call, how End) (first bool) {
 	b := t.budget
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if e.GiveBack {
+	if how.GiveBack {
 		end.use[calls] = -1
 	}
 	changes := b.changes(t.person, t.endHere(end))
@@ -236,10 +236,10 @@ func (t *Taken) Settle(c *call.Call, e End) (first bool) {
 	apply := store.apply
 	// The end of a call that is not in the store is not kept for it: while the store fails, the
 	// local buckets are enough.
-	if t.stored || e.settledResponse() != "" {
+	if t.inStore || how.settledResponse() != "" {
 		apply = store.applyOrKeep
 	}
-	storeChanges := b.changes(t.person, t.endInStore(end, e))
+	storeChanges := b.changes(t.person, t.endInStore(end, how))
 	storeReply, o := apply(storeChanges)
 	if o == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
@@ -261,13 +261,13 @@ func (t *Taken) endHere(end change) change {
 // endInStore returns the end of a call as a change of the store. If the store has not taken the
 // call, the change takes it now, too, unless another process will settle it: then the change is
 // empty.
-func (t *Taken) endInStore(end change, e End) change {
+func (t *Taken) endInStore(end change, how End) change {
 	end.minute = t.storeUntil
-	end.responseID = e.settledResponse()
+	end.responseID = how.settledResponse()
 	switch {
-	case t.stored:
+	case t.inStore:
 		return end
-	case e.LeftToAPI && e.ResponseID != "": // SettleResponse of another process takes the call
+	case how.LeftToAPI && how.ResponseID != "": // SettleResponse of another process takes the call
 		return change{}
 	}
 	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back

@@ -73,7 +73,7 @@ func (l *local) apply(changes []bucketChange) reply {
 		l.buckets[b.key] = s
 
 		thousandths := mostUsed(math.Floor(s.used / float64(b.limitUnits) * 1000))
-		used := thousandths*16 + mostUsed(i+1)
+		used := thousandths*bucketNumbers + mostUsed(i+1)
 		switch {
 		case thousandths <= 0:
 		case b.ofAll:

@@ -130,7 +130,7 @@ type change struct {
 	use        amount // negative if units are given back
 	reserve    amount // negative at the end of a call
 	minute     int64  // since 1970, until which units are reserved; negative: see fromNow
-	force      bool   // no bucket refuses, even if too little is free
+	force      bool   // no quota refuses, even if too little is free; endBucket still may
 	responseID string // id of the response that the change settles; refused if it was settled before; "": none
 }
 
@@ -169,14 +169,17 @@ type reply struct {
 	ofAllPeople mostUsed
 }
 
+// bucketNumbers is one more than the highest number of a bucket in a reply.
+const bucketNumbers = 16
+
 // mostUsed is a bucket and how much of its limit is used: 16 times the thousandths, plus the number
 // of the bucket. 0 is no bucket.
 type mostUsed int64
 
-func (u mostUsed) thousandths() int64 { return int64(u) / 16 }
+func (u mostUsed) thousandths() int64 { return int64(u) / bucketNumbers }
 
 // bucket returns the number of the bucket.
-func (u mostUsed) bucket() int64 { return int64(u) % 16 }
+func (u mostUsed) bucket() int64 { return int64(u) % bucketNumbers }
 
 // onceLimit is the limit of a bucket of onceBucket, in units. The one or two units that are used of
 // it are less than a thousandth, so that no reply names this bucket as the most used.

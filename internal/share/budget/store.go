@@ -232,8 +232,8 @@ func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 	return s.use(changes)
 }
 
-// applyOrKeep applies the end of a call, if there is a store: now or, if the store is not used now,
-// when it works again.
+// applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
+// now, when the store works again. An end that the store may have got (storeUnsure) is not kept.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	r, o = s.apply(end)
 	if o == storeNotRun && len(end) > 0 && s != nil {
@@ -389,7 +389,8 @@ func (s *Store) key(name string) string {
 	return namespace + Prefix(u) + ":3:" + name
 }
 
-// arguments returns the arguments of take.lua, the number of keys first.
+// arguments returns the arguments of take.lua, the number of keys first. The values of a bucket are
+// in the order of its ARGV.
 func (s *Store) arguments(changes []bucketChange) []any {
 	keys := []any{len(changes)}
 	var values []any

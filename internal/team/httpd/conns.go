@@ -24,8 +24,8 @@ const (
 	tokenTime = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
-	// read, and does not look for bytes that arrived in time. So conn.Read tries again, up to
-	// overdueReads times: a header takes four reads.
+	// read, and does not look for bytes that arrived in time. So conn.Read tries again once,
+	// in up to overdueReads reads after a deadline: a header takes four reads.
 	overdueReads = 5
 	overdueTime  = 100 * time.Millisecond // the deadline of each such read
 )
@@ -51,7 +51,7 @@ type conn struct {
 
 	// The goroutine that serves the connection owns these fields.
 	headerLines int // since the last response
-	overdue     int // reads after a deadline
+	overdue     int // reads that were tried again, since the present deadline was set
 }
 
 func newListener(ln net.Listener) *listener {
