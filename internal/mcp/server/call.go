@@ -84,8 +84,14 @@ func personOf(token *auth.TokenInfo) call.Person {
 // or with sessionCtx, which over HTTP ends with the request or after the drain (see MCP).
 func (s *Server) call(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest,
-) (mcp.Result, error) {
+) (res mcp.Result, err error) {
 	name := req.Params.Name
+	defer func() {
+		p := recover()
+		if p != nil {
+			res, err = s.failure(req, name, s.internalError(name, p))
+		}
+	}()
 	listed := s.clientSettings.Load().tools
 	known := slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
 	if name == answerResult && s.options.LongCalls.API != nil {
@@ -205,15 +211,19 @@ func (s *Server) endCall(
 	}
 }
 
-// recoverCall must be deferred. It logs a panic, and sets *err to an internal error.
+// recoverCall must be deferred. After a panic it sets *err to an internal error.
 func (s *Server) recoverCall(tool string, err *error) {
 	p := recover()
-	if p == nil {
-		return
+	if p != nil {
+		*err = s.internalError(tool, p)
 	}
+}
+
+// internalError logs a panic, and returns the error for the client.
+func (s *Server) internalError(tool string, panicked any) error {
 	stack := string(debug.Stack())
-	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
-	*err = call.KindInternal.Errorf("internal error")
+	s.options.Log.Error("panic in a call", "tool", tool, "panic", panicked, "stack", stack)
+	return call.KindInternal.Errorf("internal error")
 }
 
 // isWatched reports whether the client of a request asks for progress notifications.

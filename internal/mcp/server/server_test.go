@@ -167,8 +167,10 @@ func TestFailures(t *testing.T) {
 func TestObservePanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newServer(func(o *Options) { o.Observe = func(CallEnd) { panic("bug") } })
-		_, err := s.call(t.Context(), t.Context(), request("brief"))
-		wantError(t, err, "answer failed: internal error")
+		for _, query := range []string{"brief", ""} { // the latter is not valid
+			_, err := s.call(t.Context(), t.Context(), request(query))
+			wantError(t, err, "answer failed: internal error")
+		}
 		compare.Equal(t, "calls that run", s.running(), 0)
 	})
 }

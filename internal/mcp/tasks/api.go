@@ -81,8 +81,8 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 	overdue := time.Since(t.Created) >= ts.options.Timeout
 	switch {
 	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrStateUnknown wraps ErrRunning
+		defer ts.end(t, a, err) // also after a panic
 		ts.options.SettleResponse(c, origin, a, err)
-		ts.end(t, a, err)
 	case errors.Is(err, answer.ErrStateUnknown):
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
@@ -92,10 +92,10 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 		if a == nil { // else the answer came before the cancellation
 			err = answer.TimeoutError(ts.options.Timeout)
 		}
+		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
 		if isSettled {
 			ts.options.SettleResponse(c, origin, a, err)
 		}
-		ts.end(t, a, err) // even if the cancellation failed
 	}
 	return r.message
 }

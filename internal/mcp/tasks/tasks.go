@@ -57,7 +57,7 @@ type Options struct {
 	// end, with what the response has used. a and err are the results of Fetch.
 	SettleResponse func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
 
-	// Recover is deferred around Fetch, and turns a panic into an error.
+	// Recover is deferred around Fetch and SettleResponse, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
 	// EOF, if set, is closed when no more requests can come. Wait then waits for the end of a task,
@@ -124,7 +124,7 @@ type Task struct {
 
 	person    string                        // the ID of the person who made the call
 	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
-	originSet chan struct{}                 // closed when origin is set; a retry replaces origin
+	originSet chan struct{}                 // closed when origin is set; a later request replaces origin
 
 	// Fields of a call that runs in this process. The last three are nil if it cannot be detached.
 	detachable  bool

@@ -74,6 +74,12 @@ func responseError(data []byte, message string, c *call.Call) *call.Error {
 	return e
 }
 
+// isBusy reports whether the status of an error, 408 or 409, may mean that the API works on the
+// request already.
+func isBusy(e *call.Error) bool {
+	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
+}
+
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.Regexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
@@ -96,9 +102,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 	e.Kind = statusKind(e, e.Status, c)
 	addWaits(e, resp.Header, c)
 
-	// 408 and 409 may mean that the API works on the request already.
-	busy := e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
-	e.NoRetry = busy && resp.Header.Get("X-Should-Retry") == "false"
+	e.NoRetry = isBusy(e) && resp.Header.Get("X-Should-Retry") == "false"
 
 	location, err := resp.Location()
 	switch {

@@ -57,7 +57,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 			continue // the same attempt again, without a sleep: it has one parameter less
 		}
 
-		wait, final := x.decide(ctx, failure, wait)
+		pause, final := x.decide(ctx, failure, wait)
 		if final != nil {
 			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindQuota
 			if isKeyError && !final.MaybeThisCall && x.key == cl.key.Load() {
@@ -69,11 +69,9 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 			Attempt: x.attempt + 1,
 			Err:     failure,
 		})
-		waitCtx, cancel := c.WaitContext(ctx)
-		err := sleep(waitCtx, wait)
-		cancel()
+		err := sleep(ctx, pause)
 		if err != nil {
-			return nil, cl.attemptError(waitCtx, err, x.attempt)
+			return nil, cl.attemptError(ctx, err, x.attempt)
 		}
 		x.attempt++
 	}
@@ -131,7 +129,8 @@ func (x *exchange) try(
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	// Only a call with a sink (see tasks.Prepare) ends at a WaitUntil, and then reports its Ahead.
+	// tasks.Prepare sets WaitUntil only together with a sink. Such a call reports its Ahead at the
+	// end.
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
@@ -202,13 +201,13 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
 	failure, refused := errors.AsType[*call.Error](err)                       // an HTTP status other than 2xx
-	// After a 4xx nothing was begun, so the call may still end with ErrWaiting, which promises
-	// that. In all other cases it must not. The cost has another bound, 504: the API answers 500 to
-	// 503 itself, and uses no tokens then.
-	mayBeTaken := !refused || failure.Status >= http.StatusInternalServerError
-	if mayBeTaken {
+	// ErrWaiting promises that nothing was begun. That is so after a 4xx, but 408 and 409 may mean
+	// that the API works on the request already.
+	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError || isBusy(failure)
+	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}
+	// The API answers 500 to 503 itself, and uses no tokens then.
 	if refused && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}

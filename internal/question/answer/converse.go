@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
@@ -23,7 +24,9 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			if r.lastResponse == nil || call.KindOf(err) == call.KindCanceled {
+			leftToAPI := errors.Is(err, call.ErrLeftToAPI)
+			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
+			if r.lastResponse == nil || isCancelled {
 				return err
 			}
 			// The earlier response is still usable, or its lack of text is the better error.

@@ -159,11 +159,11 @@ func (r *reading) addSteps(search call.Item) {
 }
 
 // document returns the text of the answer, whole and as a document. In the document, the names of
-// at most limit sources without a URL count as links.
-func (r *reading) document(limit int) (whole string, doc *cite.Document) {
+// at most maxNames sources without a URL count as links.
+func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range r.found {
-		if c.URL != "" && !c.IsPage() && len(names) < limit {
+		if c.URL != "" && !c.IsPage() && len(names) < maxNames {
 			names = append(names, c.URL)
 		}
 	}
@@ -180,19 +180,19 @@ func (r *reading) document(limit int) (whole string, doc *cite.Document) {
 func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 	blockedHosts := cite.NewHosts(r.blocked)
 	var list []cite.Citation
-	// The index in list by PageKey. A source without URL and name, whose key is "", is never added.
-	seen := map[string]int{"": -1}
+	index := map[string]int{}                               // in list, by PageKey
 	add := func(candidates []cite.Citation) (listed bool) { // whether list contains one of them
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
-			i, known := seen[key]
-			if !known && !blockedHosts.Has(c.URL) {
-				i = len(list)
-				seen[key] = i
-				list = append(list, c)
-				known = true
+			_, known := index[key]
+			if key == "" || !known && blockedHosts.Has(c.URL) { // "": neither URL nor name
+				continue
 			}
-			listed = listed || known && i >= 0
+			if !known {
+				index[key] = len(list)
+				list = append(list, c)
+			}
+			listed = true
 		}
 		return listed
 	}
@@ -216,8 +216,8 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 		return list
 	}
 	for _, c := range slices.Concat(r.content.citations, r.citedAny, r.found) {
-		i, known := seen[cite.PageKey(c.URL)]
-		if known && i >= 0 && list[i].Title == "" {
+		i, known := index[cite.PageKey(c.URL)]
+		if known && list[i].Title == "" {
 			list[i].Title = c.Title
 		}
 	}

@@ -123,12 +123,12 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	changes := b.changes(taken.person, start)
 	storeChanges, r, ran := taken.takeInStore(start, changes)
 	taken.inStore = ran && r.refused == 0
-	taken.storeUntil = r.minute
 	c.Unreserved = !taken.inStore
 	switch {
 	case ran: // the store has taken or refused the call
 		changes = storeChanges
 		if taken.inStore { // the local buckets take the call, too: they decide if the store fails
+			taken.storeUntil = r.minute
 			start.force = true
 			taken.localUntil = b.local.apply(b.changes(taken.person, start)).minute
 		}
@@ -254,18 +254,19 @@ func (t *Taken) endHere(end change) change {
 	end.minute = t.localUntil
 	if t.localUntil == 0 {
 		end.reserve = amount{}
+		end.use[calls] = 0
 	}
 	return end
 }
 
 // endInStore returns the end of a call as a change of the store. If the store has not taken the
 // call, the change takes it now, too, unless another process will settle it: then the change is
-// empty.
+// empty, and first of Settle is true.
 func (t *Taken) endInStore(end change, how End) change {
 	end.minute = t.storeUntil
 	end.responseID = how.settledResponse()
 	switch {
-	case t.inStore:
+	case t.inStore: // with LeftToAPI, its use has a guess in place of what is reserved
 		return end
 	case how.LeftToAPI && how.ResponseID != "": // SettleResponse of another process takes the call
 		return change{}

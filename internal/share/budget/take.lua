@@ -29,6 +29,7 @@
 -- most used bucket, with the largest used part of its limit, is that part in thousandths * 16 + its
 -- number; 0 if there is none. Numbers of buckets are places in KEYS, from 1 on.
 local maxUsed = 8 -- periods: a bucket may owe seven
+local bucketNumbers = 16 -- as in quotas.go
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
@@ -98,9 +99,9 @@ for i, key in ipairs(KEYS) do -- change the buckets (state.changed)
 	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: not the bucket of one person
 	local share = math.floor(b.used / b.limit * 1000)
 	if share > 0 and id then
-		ofPerson = math.max(ofPerson, share * 16 + i)
+		ofPerson = math.max(ofPerson, share * bucketNumbers + i)
 	elseif share > 0 then
-		ofAll = math.max(ofAll, share * 16 + i)
+		ofAll = math.max(ofAll, share * bucketNumbers + i)
 	end
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)

@@ -50,18 +50,18 @@ func (r *Registry) take(id string, more holding) error {
 	return err
 }
 
-// check returns a *Busy if there are more requests than maxCalls that run and as many that wait, or
-// more bytes than maxBytes. If maxCalls is 0, there is no limit.
-func check(h holding, maxCalls, maxBytes int, reason, whose string) error {
+// check returns a *Busy if there are more than 2*maxCalls requests, of which half may run, or more
+// bytes than byteLimit. If maxCalls is 0, neither is bounded.
+func check(h holding, maxCalls, byteLimit int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:
 		return nil
 	case h.requests > 2*maxCalls:
 		return &Busy{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
-	case h.bytes > maxBytes:
+	case h.bytes > byteLimit:
 		return &Busy{"bytes", fmt.Sprintf(
-			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
+			"too many bytes: %s have at most %d MiB at a time", whose, byteLimit>>20)}
 	}
 	return nil
 }

@@ -99,7 +99,11 @@ func (l *listener) release(matches func(*conn) bool) {
 	defer l.mu.Unlock()
 	i := slices.IndexFunc(l.conns, matches)
 	if i >= 0 {
-		l.conns[i].tokenEnd = time.Time{}
+		c := l.conns[i]
+		if !c.tokenEnd.IsZero() {
+			_ = c.Conn.SetWriteDeadline(time.Now().Add(writeTime))
+		}
+		c.tokenEnd = time.Time{}
 		l.conns = slices.Delete(l.conns, i, i+1)
 		l.hasRoom.Signal()
 	}
@@ -127,13 +131,18 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets a deadline, which is never after tokenEnd: a client that does not read
-// responses must not hold its connection.
+// SetWriteDeadline sets a deadline. It is not after tokenEnd, because a client that does not read
+// responses must not hold its connection, or overdueTime from now on: the response to a request
+// that was read late is written.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	if !c.tokenEnd.IsZero() && (t.IsZero() || t.After(c.tokenEnd)) {
-		t = c.tokenEnd
+	last := c.tokenEnd
+	if soon := time.Now().Add(overdueTime); last.Before(soon) {
+		last = soon
+	}
+	if !c.tokenEnd.IsZero() && (t.IsZero() || t.After(last)) {
+		t = last
 	}
 	return c.Conn.SetWriteDeadline(t)
 }

@@ -277,9 +277,10 @@ func (s *instance) mcp() http.Handler {
 	get := func(r *http.Request) *mcp.Server { return r.Context().Value(key{}).(*mcp.Server) }
 	handler := func(plain bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-			Stateless:                  true,
-			JSONResponse:               plain,
-			DisableLocalhostProtection: true, // requireHost checks the Host header
+			Stateless:                    true,
+			JSONResponse:                 plain,
+			PropagateRequestCancellation: true, // for tasks/get; a call ends with its session
+			DisableLocalhostProtection:   true, // requireHost checks the Host header
 		})
 	}
 	plain := handler(true)
