@@ -212,21 +212,24 @@ func drip(c net.Conn, text string) {
 // A request that this server has no time to read is read after the deadline, also when others wait.
 func TestBusyServer(t *testing.T) {
 	compare.SkipShort(t, "has 700 connections")
+	large := post(ping, "X: "+strings.Repeat("x", 8000)+"\r\n")
 	for _, tt := range []struct {
-		conns int
-		busy  time.Duration
+		conns   int
+		busy    time.Duration
+		request string
 	}{
-		{1, readTime + time.Second},
-		{maxUnauthenticated + 100, 2 * tokenTime},
+		{1, readTime + time.Second, large},
+		{maxUnauthenticated + 100, 2 * tokenTime, large},
+		{maxUnauthenticated + 100, 2 * tokenTime, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"},
 	} {
-		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy), func(t *testing.T) {
+		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy, tt.request[:12]), func(t *testing.T) {
 			s := serve(t, slow, func(o *Options) { o.People.Bounds.MaxCalls = 4 * tt.conns })
 			s.busy = time.Now().Add(tt.busy)
 
 			var users sync.WaitGroup
 			for range tt.conns {
 				users.Go(func() {
-					s.request(post(ping, "X: "+strings.Repeat("x", 8000)+"\r\n"), 200)
+					s.request(tt.request, 200)
 				})
 			}
 			users.Wait()
