@@ -59,7 +59,7 @@ func (s *Service) PersonLimits(
 	}
 
 	accept := func(data []byte) error {
-		people, err := budget.ParsePeople(data)
+		people, err := budget.ParsePersonLimits(data)
 		if err == nil {
 			err = s.checkPrices(people.HaveUSD())
 		}
@@ -67,7 +67,7 @@ func (s *Service) PersonLimits(
 			return err
 		}
 
-		b.SetPeople(people)
+		b.SetPersonLimits(people)
 		s.Log.Info("read the limits of single people", "people", len(people))
 		if tokens == nil {
 			return nil

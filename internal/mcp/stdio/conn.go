@@ -108,7 +108,8 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 // of Reader.Read.
 func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
-		return c.refuse(rpc.ParseError(err.Error()))
+		c.refuse(rpc.ParseError(err.Error()))
+		return nil
 	}
 	// Messages are framed until the client sends an object or array on a line. A scalar on a line
 	// does not count.
@@ -117,7 +118,8 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	m, notMessage := c.methods.Parse(f.Body)
 	if notMessage != nil {
-		return c.refuse(notMessage)
+		c.refuse(notMessage)
+		return nil
 	}
 	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", logged(f.Body))
 
@@ -144,7 +146,8 @@ func (c *conn) receiveRequest(m *rpc.Message) jsonrpc.Message {
 	}
 	if !c.begin(r, m.ID) {
 		// An error with that id would look like the response to the request in flight.
-		return c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
+		c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
+		return nil
 	}
 	if m.Refusal != nil {
 		// In a goroutine, because Write blocks while the client reads nothing: the next message,
@@ -268,17 +271,16 @@ func (c *conn) findLocked(name string) (request, bool) {
 	return req, req.name == name && name != ""
 }
 
-// refuse answers input with an error whose id is null. It returns nil: there is no message for the
-// SDK. It blocks while the client reads nothing, so that no more input is read: otherwise the
-// errors about garbage would pile up without a bound. A failed write ends the session by itself.
-func (c *conn) refuse(err *jsonrpc.Error) jsonrpc.Message {
+// refuse answers input with an error whose id is null. It blocks while the client reads nothing, so
+// that no more input is read: otherwise the errors about garbage would pile up without a bound. A
+// failed write ends the session by itself.
+func (c *conn) refuse(err *jsonrpc.Error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	_ = c.writeLocked(outgoing{
 		ID:    json.RawMessage("null"),
 		Error: err,
 	})
-	return nil
 }
 
 // writeLocked writes one message, framed or as a line. A failed write ends the session. The caller

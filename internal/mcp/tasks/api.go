@@ -88,12 +88,12 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 	case overdue:
 		ts.cancelResponse(ctx, c, origin)
 		a, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
-		isSettled := !errors.Is(err, answer.ErrRunning)
+		hasEnded := !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = answer.TimeoutError(ts.options.Timeout)
 		}
 		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
-		if isSettled {
+		if hasEnded {
 			ts.options.SettleResponse(c, origin, a, err)
 		}
 	}

@@ -101,7 +101,7 @@ func (ts *Tasks) Close() {
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
 		if t.remote == nil {
-			t.stop(call.ErrLeftToAPI)
+			t.stop(call.ErrLeftToAPI) // package llm knows whether the API runs a response
 		}
 	}
 }

@@ -184,7 +184,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 }
 
 // post sends the request. mayCost reports whether the API may have used tokens: the request got a
-// connection, and no status below 504 rules it out. A gateway that gave up (504) does not know.
+// connection, and was not refused with a status below 504. A gateway that gave up (504) does not
+// know.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody(ctx, "openai(client): request", rawJSON{data: body})

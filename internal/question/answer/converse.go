@@ -24,6 +24,7 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
+			// After ErrLeftToAPI the earlier response is the answer, and this process settles it.
 			leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if r.lastResponse == nil || isCancelled {

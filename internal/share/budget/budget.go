@@ -60,13 +60,13 @@ type Options struct {
 // Budget counts what people use. It is safe for concurrent use.
 type Budget struct {
 	Options
-	local  *local
-	near   *near
-	people atomic.Pointer[PersonLimits]
+	local        *local
+	near         *near
+	personLimits atomic.Pointer[PersonLimits]
 }
 
-// SetPeople sets the limits of single people from now on.
-func (b *Budget) SetPeople(p PersonLimits) { b.people.Store(&p) }
+// SetPersonLimits sets the limits of single people from now on.
+func (b *Budget) SetPersonLimits(p PersonLimits) { b.personLimits.Store(&p) }
 
 // New returns a Budget.
 func New(o Options) *Budget {
@@ -79,7 +79,7 @@ func New(o Options) *Budget {
 		local:   newLocal(time.Now),
 		near:    newNear(),
 	}
-	b.SetPeople(nil)
+	b.SetPersonLimits(nil)
 	return b
 }
 

@@ -16,14 +16,14 @@ import (
 // person in Limits. 0 is no limit.
 type PersonLimits map[string]map[string]float64
 
-// ParsePeople reads lines such as
+// ParsePersonLimits reads lines such as
 //
 //	alice calls_per_hour=20 tokens_per_day=500000 usd_per_day=2.50
 //	https://login.example.com 248289761001 usd_per_day=0
 //
 // A line begins with the name of a token or, for people who sign in, with issuer and subject: these
 // people may change their names. The error does not quote a line, which may be a token.
-func ParsePeople(data []byte) (PersonLimits, error) {
+func ParsePersonLimits(data []byte) (PersonLimits, error) {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return nil, errors.New("not UTF-8 text")
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 // What a file has, or what is wrong with it. An error has nothing of a line.
-func TestParsePeople(t *testing.T) {
+func TestParsePersonLimits(t *testing.T) {
 	lines := strings.NewReplacer(" / ", "\n", "CR", "\r", "BOM", "\ufeff", "NUL", "\x00", "BYTE", "\xff")
 	for _, row := range compare.Table(t, "people-file", 2) {
 		t.Run(row[0], func(t *testing.T) {
-			people, err := ParsePeople([]byte(lines.Replace(row[0])))
+			people, err := ParsePersonLimits([]byte(lines.Replace(row[0])))
 			got := fmt.Sprint(map[string]map[string]float64(people))
 			if err != nil {
 				got = err.Error()
@@ -31,7 +31,7 @@ func TestYoungLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{})
 		running, _ := take(b, "token:alice")
-		b.SetPeople(PersonLimits{"token:alice": {"tokens_per_day": 100_000}})
+		b.SetPersonLimits(PersonLimits{"token:alice": {"tokens_per_day": 100_000}})
 		other, _ := take(b, "token:alice")
 		settle(other, 70_000)
 		settle(running, 40_000)
@@ -45,10 +45,10 @@ func TestYoungLimit(t *testing.T) {
 func TestPersonLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Limits: Limits{CallsPerHour: 3, TokensPerDayOfAll: 1_000_000}})
-		people, err := ParsePeople([]byte("alice calls_per_hour=1\nbob calls_per_hour=0 tokens_per_day=50000\n" +
+		people, err := ParsePersonLimits([]byte("alice calls_per_hour=1\nbob calls_per_hour=0 tokens_per_day=50000\n" +
 			"https://issuer.example 7 calls_per_hour=5"))
 		compare.Equal(t, "error", err, nil)
-		b.SetPeople(people)
+		b.SetPersonLimits(people)
 		passed := func(id, name string) (n int) {
 			for range 10 {
 				taken, err := takeCall(b, &call.Call{Person: call.Person{ID: id, Name: name}})
@@ -65,7 +65,7 @@ func TestPersonLimits(t *testing.T) {
 		compare.Equal(t, "who signs in", passed("https://issuer.example 7", "carol"), 5)
 		compare.Equal(t, "who calls themselves bob", passed("https://issuer.example 8", "bob"), 3)
 
-		b.SetPeople(nil)
+		b.SetPersonLimits(nil)
 		compare.Equal(t, "alice without a limit of their own", passed("token:alice", "alice"), 2)
 	})
 }

@@ -144,10 +144,10 @@ const noMinute = -1
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
-	Quota        // the zero value in a onceBucket
-	period int64 // in which the limit refills, in microseconds
-	key    string
-	name   string // name of the person; "" if the store does not get it
+	Quota            // the zero value in a onceBucket
+	period     int64 // in which the limit refills, in microseconds
+	key        string
+	personName string // name of the person; "" if the store does not get it
 
 	limitUnits                 int64 // units in a period
 	need, use, reserve, minute int64 // see take.lua
@@ -254,7 +254,7 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 		list = append(list, endBucket(c.responseID))
 	}
 	id := idOf(cmp.Or(person.ID, b.DefaultID))
-	personLimits := (*b.people.Load())[person.ID]
+	personLimits := (*b.personLimits.Load())[person.ID]
 	for _, q := range b.Limits.All() {
 		limit, replaced := personLimits[q.Setting]
 		if replaced {
@@ -279,7 +279,7 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 		}
 		if !q.ofAll {
 			bc.key += id
-			bc.name = b.storedName(person)
+			bc.personName = b.storedName(person)
 		}
 		if c.force {
 			bc.need = -1 << 50 // below the free units of any usual bucket, which may be negative

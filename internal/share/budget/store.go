@@ -396,7 +396,7 @@ func (s *Store) arguments(changes []bucketChange) []any {
 	var values []any
 	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
-		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.minute, b.name)
+		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.minute, b.personName)
 	}
 	return append(keys, values...)
 }

@@ -344,10 +344,11 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		return
 
 	case p.queuePause > 0:
-		// A long queue waits for each pause as a whole, so gap and pause stay short for it.
-		longest := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
-		p.gap = min(p.gap, longest)
-		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longest*3, maxQueuePause))
+		// A long queue waits for each pause as a whole, so the gap is at most maxGap for all of it,
+		// and the pause at most three gaps.
+		longestGap := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
+		p.gap = min(p.gap, longestGap)
+		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
 		if owner.refusals <= 2 && p.queue.Len() > 0 { // this refusal included

@@ -137,11 +137,15 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
+	if c.tokenEnd.IsZero() {
+		return c.Conn.SetWriteDeadline(t)
+	}
+
 	last := c.tokenEnd
 	if soon := time.Now().Add(overdueTime); last.Before(soon) {
 		last = soon
 	}
-	if !c.tokenEnd.IsZero() && (t.IsZero() || t.After(last)) {
+	if t.IsZero() || t.After(last) {
 		t = last
 	}
 	return c.Conn.SetWriteDeadline(t)

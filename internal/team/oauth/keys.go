@@ -70,22 +70,22 @@ type keySet struct {
 // verifySignature returns an error unless one of the keys has made the signature of a token. If a
 // key with the id of the token has not, the error is errSignature for RetryTime after the read of
 // the keys.
-func (p *keySet) verifySignature(token *jwt.JSONWebToken) error {
+func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
-	hasID := false // a key has the id of the token
-	for _, key := range p.keys {
+	knowsID := false // a key has the id of the token
+	for _, key := range k.keys {
 		idMatches := header.KeyID == "" || header.KeyID == key.KeyID
 		algorithmMatches := key.Algorithm == "" || key.Algorithm == header.Algorithm
 		if idMatches && algorithmMatches && token.Claims(key.Key) == nil {
 			return nil
 		}
-		hasID = hasID || idMatches
+		knowsID = knowsID || idMatches
 	}
 
-	if hasID && time.Since(p.read) < RetryTime {
+	if knowsID && time.Since(k.read) < RetryTime {
 		return errSignature
 	}
-	return p.unmatched
+	return k.unmatched
 }
 
 // verify returns an error unless the issuer has made the signature of a token. If the key of the
