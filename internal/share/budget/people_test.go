@@ -40,6 +40,20 @@ func TestYoungLimit(t *testing.T) {
 	})
 }
 
+// A call that began without a limit and sent nothing gives nothing back of one that has come since.
+func TestYoungLimitOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{})
+		running, _ := take(b, "token:alice")
+		b.SetPersonLimits(PersonLimits{"token:alice": {"calls_per_hour": 1}})
+		_, err := take(b, "token:alice")
+		compare.Equal(t, "error", err, "")
+		running.Settle(&call.Call{}, End{GiveBack: true})
+		_, err = take(b, "token:alice")
+		compare.Contains(t, "error", err, "used 1 of 1 calls an hour; ")
+	})
+}
+
 // The limits of a person replace those of all, and are in force from the next call on. A name that
 // is not of a token selects nothing.
 func TestPersonLimits(t *testing.T) {
