@@ -66,9 +66,9 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 
 // setOrigin sets the origin of a task when an event names its response, which then runs in the
 // background (call.Created), unless an id has no room for the excluded domains. An id that was
-// sealed before a retry or a requery keeps the earlier response: this process still answers with the last
-// response, but other processes with the end of the earlier one, under whose name the call is
-// settled.
+// sealed before a retry or a requery keeps the earlier response: this process still answers with
+// the last response, but other processes with the end of the earlier one, under whose name the call
+// is settled.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	named, ok := ev.(call.Created)
 	if !ok || named.ID == "" || len(origin.Excluded) > maxExcluded {

@@ -134,7 +134,7 @@ func TestWaitAfterEOF(t *testing.T) {
 	})
 }
 
-// A panic while the end of a response is settled ends neither the server nor loses the answer.
+// A panic while the end of a response is settled neither ends the server nor loses the answer.
 func TestSettlePanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		panics := 0

@@ -24,7 +24,8 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			// After ErrLeftToAPI the earlier response is the answer, and this process settles it.
+			// After ErrLeftToAPI the earlier response is the answer, and this process settles the
+			// call. What a later response uses, if an id was sealed with that one, stays a guess.
 			leftToAPI := errors.Is(err, call.ErrLeftToAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if r.lastResponse == nil || isCancelled {

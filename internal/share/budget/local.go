@@ -120,7 +120,9 @@ func (s state) changed(now int64, b bucketChange, minute int64) state {
 	}
 
 	least := min(s.used, 0)
-	if b.reserve == 0 { // that of SettleResponse, which may give back units that the call of another process still reserves
+	// A change that reserves nothing, as that of SettleResponse, may give back units that the call
+	// of another process still reserves.
+	if b.reserve == 0 {
 		least = 0
 		for _, reserved := range s.reserved {
 			least -= float64(reserved)
