@@ -198,7 +198,8 @@ func (s *Server) endCall(
 ) {
 	unsent := a == nil && c.Attempts == 0
 	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	sealed := s.tasks.StopSealing(t)     // from here on no id of the task can be sealed
+	sealed := s.tasks.StopSealing(t) // from here on no id of the task can be sealed
+
 	first := taken.Settle(c, budget.End{ // false: another process has settled the response
 		GiveBack:   unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
 		ResponseID: sealed,

@@ -123,27 +123,24 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", logged(f.Body))
 
-	switch {
-	case m.Method == "":
-		return nil // a response; the server sends no requests
-	case m.ID.Exists():
-		return c.receiveRequest(m)
-	case m.Method == "notifications/cancelled":
-		return c.cancel(m.Params)
-	}
-	return &jsonrpc.Request{
-		Method: m.Method,
-		Params: m.Params,
-	}
-}
-
-// receiveRequest returns a request for the SDK, or nil if it is answered here: its id is in use, or
-// the SDK would not answer it.
-func (c *conn) receiveRequest(m *rpc.Message) jsonrpc.Message {
 	r := &jsonrpc.Request{
 		Method: m.Method,
 		Params: m.Params,
 	}
+	switch {
+	case m.Method == "":
+		return nil // a response; the server sends no requests
+	case m.ID.Exists():
+		return c.receiveRequest(r, m)
+	case m.Method == "notifications/cancelled":
+		return c.cancel(m.Params)
+	}
+	return r
+}
+
+// receiveRequest returns r, the request in m, for the SDK, or nil if it is answered here: its id is
+// in use, or the SDK would not answer it.
+func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Message {
 	if !c.begin(r, m.ID) {
 		// An error with that id would look like the response to the request in flight.
 		c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))

@@ -401,9 +401,13 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	datesAfter := datesIn(after)
 
 	// If no date follows the last link of the line, dates come first in this line.
-	lastLink := l.links[len(l.links)-1]
+	datesAtEnd := datesAfter
+	if k+1 < len(l.links) {
+		lastLink := l.links[len(l.links)-1]
+		datesAtEnd = datesIn(window(l.text[lastLink.End:]))
+	}
 	var afterLastLink pageDates
-	afterLastLink.add(datesIn(window(l.text[lastLink.End:])), today)
+	afterLastLink.add(datesAtEnd, today)
 	if afterLastLink.page() == "" {
 		found.add(datesIn(before[max(0, len(before)-maxDate):]), today)
 	}

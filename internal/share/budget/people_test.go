@@ -26,32 +26,33 @@ func TestParsePersonLimits(t *testing.T) {
 	}
 }
 
-// A call that began without a limit frees nothing of one that has come since.
+// A call that began without a limit frees nothing of one that has come since, and gives nothing back.
 func TestYoungLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{})
-		running, _ := take(b, "token:alice")
-		b.SetPersonLimits(PersonLimits{"token:alice": {"tokens_per_day": 100_000}})
-		other, _ := take(b, "token:alice")
-		settle(other, 70_000)
-		settle(running, 40_000)
-		_, err := take(b, "token:alice")
-		compare.Contains(t, "error", err, "used 110000 of 100000 tokens a day; ")
-	})
-}
-
-// A call that began without a limit and sent nothing gives nothing back of one that has come since.
-func TestYoungLimitOfCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{})
-		running, _ := take(b, "token:alice")
-		b.SetPersonLimits(PersonLimits{"token:alice": {"calls_per_hour": 1}})
-		_, err := take(b, "token:alice")
-		compare.Equal(t, "error", err, "")
-		running.Settle(&call.Call{}, End{GiveBack: true})
-		_, err = take(b, "token:alice")
-		compare.Contains(t, "error", err, "used 1 of 1 calls an hour; ")
-	})
+	for _, tt := range []struct {
+		setting string
+		limit   float64
+		used    int64 // tokens of a call that begins and ends meanwhile
+		tokens  int64 // of the call without a limit
+		end     End
+		want    string
+	}{
+		{"tokens_per_day", 100_000, 70_000, 40_000, End{}, "used 110000 of 100000 tokens a day; "},
+		{"calls_per_hour", 1, 0, 0, End{GiveBack: true}, "used 1 of 1 calls an hour; "},
+	} {
+		t.Run(tt.setting, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := New(Options{})
+				running, _ := take(b, "token:alice")
+				b.SetPersonLimits(PersonLimits{"token:alice": {tt.setting: tt.limit}})
+				other, err := take(b, "token:alice")
+				compare.Equal(t, "error", err, "")
+				settle(other, tt.used)
+				running.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tt.tokens}}}, tt.end)
+				_, err = take(b, "token:alice")
+				compare.Contains(t, "error", err, tt.want)
+			})
+		})
+	}
 }
 
 // The limits of a person replace those of all, and are in force from the next call on. A name that
