@@ -314,10 +314,8 @@ func isInTime(ctx context.Context, wait time.Duration) bool {
 
 // sleep waits, or returns the error of ctx if that ends first.
 func sleep(ctx context.Context, wait time.Duration) error {
-	select {
-	case <-time.After(wait):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	waitCtx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	<-waitCtx.Done()
+	return ctx.Err()
 }
