@@ -115,9 +115,9 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		reserved: b.reservation(c.Tool),
 	}
 	start := change{
-		use:     amount{calls: 1},
-		reserve: taken.reserved,
-		minute:  fromNow(min(b.Timeout, 24*time.Hour)),
+		use:        amount{calls: 1},
+		reserve:    taken.reserved,
+		lastMinute: fromNow(min(b.Timeout, 24*time.Hour)),
 	}
 
 	changes := b.changes(taken.person, start)
@@ -128,16 +128,16 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	case ran: // the store has taken or refused the call
 		changes = storeChanges
 		if taken.inStore { // the local buckets take the call, too: they decide if the store fails
-			taken.storeUntil = r.minute
+			taken.storeUntil = r.lastMinute
 			start.force = true
-			taken.localUntil = b.local.apply(b.changes(taken.person, start)).minute
+			taken.localUntil = b.local.apply(b.changes(taken.person, start)).lastMinute
 		}
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
 		r = b.local.apply(changes)
-		taken.localUntil = r.minute
+		taken.localUntil = r.lastMinute
 	}
 
 	if r.refused == 0 {
@@ -163,10 +163,10 @@ func (t *Taken) takeInStore(
 	r, o := t.budget.Store.apply(changes)
 	if o == storeUnsure {
 		t.budget.Store.giveBack(name, t.budget.changes(t.person, change{
-			use:     amount{calls: -1},
-			reserve: t.reserved.times(-1),
-			minute:  start.minute,
-			force:   true,
+			use:        amount{calls: -1},
+			reserve:    t.reserved.times(-1),
+			force:      true,
+			lastMinute: start.lastMinute,
 		}))
 	}
 	return changes, r, o == storeRan
@@ -251,7 +251,7 @@ func (t *Taken) Settle(c *call.Call, how End) (first bool) {
 // endHere returns the end of a call as a change of the local buckets. They have reserved nothing
 // for a call that began before its person had any limit.
 func (t *Taken) endHere(end change) change {
-	end.minute = t.localUntil
+	end.lastMinute = t.localUntil
 	if t.localUntil == 0 {
 		end.reserve = amount{}
 		end.use[calls] = 0
@@ -263,7 +263,7 @@ func (t *Taken) endHere(end change) change {
 // call, the change takes it now, too, unless another process will settle it: then the change is
 // empty, and first of Settle is true.
 func (t *Taken) endInStore(end change, how End) change {
-	end.minute = t.storeUntil
+	end.lastMinute = t.storeUntil
 	end.responseID = how.settledResponse()
 	switch {
 	case t.inStore: // with LeftToAPI, its use has a guess in place of what is reserved
@@ -272,7 +272,7 @@ func (t *Taken) endInStore(end change, how End) change {
 		return change{}
 	}
 	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back
-	end.minute = noMinute
+	end.lastMinute = fromNow(0)
 	end.reserve = amount{}
 	return end
 }
@@ -293,7 +293,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 	use := b.used(c.Tool, c)
 	end := change{
 		use:        use.plus(b.reservation(c.Tool).times(-1)),
-		minute:     noMinute,
+		lastMinute: fromNow(0),
 		force:      true,
 		responseID: response,
 	}

@@ -50,10 +50,10 @@ func (l *local) apply(changes []bucketChange) reply {
 		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.wait {
 			r = reply{
-				refused: int64(i + 1),
-				wait:    wait,
-				used:    int64(math.Ceil(max(s.used, 0))),
-				minute:  int64(math.Ceil(float64(s.at) / oneMinute)),
+				refused:   int64(i + 1),
+				wait:      wait,
+				used:      int64(math.Ceil(max(s.used, 0))),
+				changedAt: int64(math.Ceil(float64(s.at) / oneMinute)),
 			}
 		}
 		states[i] = s
@@ -64,22 +64,19 @@ func (l *local) apply(changes []bucketChange) reply {
 
 	r = reply{}
 	for i, b := range changes {
-		r.minute = b.minute
-		if b.minute < 0 {
-			r.minute = int64(math.Ceil(float64(now)/oneMinute)) - b.minute
+		r.lastMinute = b.lastMinute
+		if b.lastMinute < 0 {
+			r.lastMinute = int64(math.Ceil(float64(now)/oneMinute)) - b.lastMinute
 		}
 
-		s := states[i].changed(now, b, r.minute)
+		s := states[i].changed(now, b, r.lastMinute)
 		l.buckets[b.key] = s
 
-		thousandths := mostUsed(math.Floor(s.used / float64(b.limitUnits) * 1000))
-		used := thousandths*bucketNumbers + mostUsed(i+1)
-		switch {
-		case thousandths <= 0:
-		case b.ofAll:
-			r.ofAllPeople = max(r.ofAllPeople, used)
-		default:
-			r.ofPerson = max(r.ofPerson, used)
+		used := mostUsed{int64(math.Floor(s.used / float64(b.limitUnits) * 1000)), int64(i + 1)}
+		if b.ofAll {
+			r.ofAllPeople = r.ofAllPeople.more(used)
+		} else {
+			r.ofPerson = r.ofPerson.more(used)
 		}
 	}
 	return r
@@ -94,12 +91,12 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	}
 
 	overdue := int64(0)
-	for minute, units := range s.reserved {
-		if minute*oneMinute <= now { // the process has ended before the end of its call
+	for lastMinute, units := range s.reserved {
+		if lastMinute*oneMinute <= now { // the process has ended before the end of its call
 			overdue += units
 			continue
 		}
-		next.reserved[minute] = units
+		next.reserved[lastMinute] = units
 		running += units
 	}
 
@@ -111,11 +108,11 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// changed returns the state after a change at the time now, which reserves units until a minute.
+// changed returns the state after a change at the time now, which reserves units until lastMinute.
 // It changes the map of s.
-func (s state) changed(now int64, b bucketChange, minute int64) state {
+func (s state) changed(now int64, b bucketChange, lastMinute int64) state {
 	use := b.use
-	if b.reserve < 0 && minute*oneMinute <= now { // the reserved units count as used already
+	if b.reserve < 0 && lastMinute*oneMinute <= now { // the reserved units count as used already
 		use += b.reserve
 	}
 
@@ -131,14 +128,14 @@ func (s state) changed(now int64, b bucketChange, minute int64) state {
 
 	s.at = now
 	s.used = bounded(s.used+float64(use), least, b)
-	s.reserved[minute] = max(s.reserved[minute]+b.reserve, 0)
+	s.reserved[lastMinute] = max(s.reserved[lastMinute]+b.reserve, 0)
 
 	units := s.used
 	free := now // when nothing is reserved any more
-	for minute, reserved := range s.reserved {
+	for until, reserved := range s.reserved {
 		if reserved > 0 {
 			units += float64(reserved)
-			free = max(free, minute*oneMinute)
+			free = max(free, until*oneMinute)
 		}
 	}
 	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period)/float64(b.limitUnits)))

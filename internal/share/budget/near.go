@@ -51,7 +51,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 			used = r.ofAllPeople
 		}
 		e := b.near.entries.Get(c.key)
-		if e.quota != "" && used.thousandths() < nearShare {
+		if e.quota != "" && used.thousandths < nearShare {
 			e.nearUntil = time.Time{}
 			b.near.entries.Set(c.key, e)
 		}
@@ -59,8 +59,8 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 
 	var words []string
 	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
-		if used.thousandths() >= nearShare {
-			words = append(words, b.noteNearLocked(p, changes[used.bucket()-1], used.thousandths()))
+		if used.thousandths >= nearShare {
+			words = append(words, b.noteNearLocked(p, changes[used.bucket-1], used.thousandths))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -53,9 +53,6 @@ func (q Quota) unitWords() string {
 	return words
 }
 
-// period returns the time in which a bucket refills, in microseconds.
-func (q Quota) period() int64 { return units[q.unit].period }
-
 const oneMinute = 60_000_000 // microseconds
 
 // unit is what a quota counts.
@@ -129,18 +126,15 @@ func (a amount) times(n int) amount {
 type change struct {
 	use        amount // negative if units are given back
 	reserve    amount // negative at the end of a call
-	minute     int64  // since 1970, until which units are reserved; negative: see fromNow
+	lastMinute int64  // since 1970, until which units are reserved; negative: see fromNow
 	force      bool   // no quota refuses, even if too little is free; endBucket still may
 	responseID string // id of the response that the change settles; refused if it was settled before; "": none
 }
 
-// fromNow returns the minute of a change that reserves units for a time from now on, as a number of
-// minutes below 0. take.lua adds it to its own clock.
+// fromNow returns the lastMinute of a change that reserves units for a time from now on, as a number
+// of minutes below 0. take.lua adds it to its own clock. A change that reserves nothing has
+// fromNow(0), because each reply has a minute, too (reply.answers).
 func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
-
-// noMinute is the minute of a change that reserves nothing: the next one. It is not 0, because the
-// reply of the store must have a minute (reply.answers).
-const noMinute = -1
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
@@ -149,8 +143,8 @@ type bucketChange struct {
 	key        string
 	personName string // name of the person; "" if the store does not get it
 
-	limitUnits                 int64 // units in a period
-	need, use, reserve, minute int64 // see take.lua
+	limitUnits                     int64 // units in a period
+	need, use, reserve, lastMinute int64 // see take.lua
 }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
@@ -160,26 +154,27 @@ type reply struct {
 	wait    int64 // microseconds until it refuses no more; 0 if only calls that run are in the way
 	used    int64 // used units of the bucket that refuses
 
-	// minute is the minute until which units are reserved or, if a bucket refuses, the minute in
-	// which this bucket was last changed.
-	minute int64
+	changedAt int64 // minute since 1970 in which the bucket that refuses was last changed
 
-	// If no bucket refuses, these are the most used bucket of the person and that of all people.
-	ofPerson    mostUsed
-	ofAllPeople mostUsed
+	// If no bucket refuses:
+	ofPerson    mostUsed // the most used bucket of the person
+	ofAllPeople mostUsed // that of all people
+	lastMinute  int64    // minute since 1970 until which units are reserved
 }
 
-// bucketNumbers is one more than the highest number of a bucket in a reply.
-const bucketNumbers = 16
+// mostUsed is a bucket that has a larger part of its limit used than others. The zero value is none.
+type mostUsed struct {
+	thousandths int64 // of the limit
+	bucket      int64 // the number of the bucket
+}
 
-// mostUsed is a bucket and how much of its limit is used: 16 times the thousandths, plus the number
-// of the bucket. 0 is no bucket.
-type mostUsed int64
-
-func (u mostUsed) thousandths() int64 { return int64(u) / bucketNumbers }
-
-// bucket returns the number of the bucket.
-func (u mostUsed) bucket() int64 { return int64(u) % bucketNumbers }
+// more returns the more used of two buckets.
+func (u mostUsed) more(v mostUsed) mostUsed {
+	if v.thousandths >= max(u.thousandths, 1) {
+		return v
+	}
+	return u
+}
 
 // onceLimit is the limit of a bucket of onceBucket, in units. The one or two units that are used of
 // it are less than a thousandth, so that no reply names this bucket as the most used.
@@ -202,7 +197,7 @@ func onceBucket(refill time.Duration, kind, name string) bucketChange {
 		limitUnits: onceLimit,
 		need:       onceLimit,
 		use:        1,
-		minute:     noMinute,
+		lastMinute: fromNow(0),
 	}
 }
 
@@ -262,13 +257,13 @@ func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
 		}
 		bc := bucketChange{
 			Quota:      q,
-			period:     q.period(),
+			period:     units[q.unit].period,
 			key:        q.Name + ":",
 			limitUnits: int64(min(q.Limit, maxLimit)),
 			need:       1,
 			use:        c.use[q.unit],
 			reserve:    c.reserve[q.unit],
-			minute:     c.minute,
+			lastMinute: c.lastMinute,
 		}
 
 		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {

@@ -223,12 +223,12 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	s := state{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.at, _ = strconv.ParseInt(m[2], 10, 64)
-	b := bucketChange{Quota: q, period: q.period()}
+	b := bucketChange{Quota: q, period: units[q.unit].period}
 	b.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
-		var minute, units int64
-		_, _ = fmt.Sscanf(part, "%d:%d", &minute, &units)
-		s.reserved[minute] = units
+		var lastMinute, units int64
+		_, _ = fmt.Sscanf(part, "%d:%d", &lastMinute, &units)
+		s.reserved[lastMinute] = units
 	}
 	if b.limitUnits <= 0 {
 		return e, false

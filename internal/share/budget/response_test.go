@@ -187,14 +187,14 @@ func TestGivenBack(t *testing.T) {
 			{"the process was killed", 6 * time.Minute, 1000, 0, 95_000, 0},
 		} {
 			time.Sleep(tt.after)
-			minute := int64(-10)
+			lastMinute := int64(-10)
 			if tt.reserve < 0 {
-				minute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
+				lastMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
 			}
 			used, running := at(change{
-				use:     amount{tokens: tt.use},
-				reserve: amount{tokens: tt.reserve},
-				minute:  minute,
+				use:        amount{tokens: tt.use},
+				reserve:    amount{tokens: tt.reserve},
+				lastMinute: lastMinute,
 			})
 			compare.Equal(t, tt.what+": used", used, tt.used)
 			compare.Equal(t, tt.what+": reserved", running, tt.running)

@@ -27,6 +27,8 @@ const (
 	probeTime  = time.Second            // between two probes of a store that fails
 	maxUses    = 64                     // at once, each with a connection
 	maxPending = 1000                   // changes; what further calls have reserved counts as used
+
+	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
 
 //go:embed take.lua
@@ -180,7 +182,7 @@ func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
 // probe is a change of a bucket that belongs to no person. A unit of it refills in a second.
 var probe = []bucketChange{{
-	key: "probe", period: 60 * oneMinute, limitUnits: 3600, use: 1, minute: noMinute,
+	key: "probe", period: 60 * oneMinute, limitUnits: 3600, use: 1, lastMinute: fromNow(0),
 }}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
@@ -243,7 +245,8 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 }
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
-// random name of the call. The minute of the changes is negative: so many minutes after the start.
+// random name of the call. The lastMinute of the changes is negative: so many minutes after the
+// start.
 //
 // First a claim uses the bucket of the name (startBucket). If the store has taken the call, that
 // bucket refuses the claim, and the changes follow. If not, the store refuses the call from now on,
@@ -286,10 +289,10 @@ func (s *Store) applyPending() {
 		r, o := s.apply([]bucketChange{*p.claim})
 		wasTaken := r.refused == 1 && r.used == usedByCall
 		if wasTaken {
-			takenAt := r.minute // when the bucket was last changed, by the call
+			takenAt := r.changedAt // by the call
 			changes := slices.Clone(p.changes)
 			for i := range changes { // until so many minutes after takenAt (fromNow)
-				changes[i].minute = takenAt - changes[i].minute
+				changes[i].lastMinute = takenAt - changes[i].lastMinute
 			}
 			_, o = s.apply(changes)
 		}
@@ -348,33 +351,39 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange
 	if err != nil {
 		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
 	}
-	switch {
-	case len(n) != 4:
-	case n[0] == 0:
-		r = reply{ofPerson: mostUsed(n[1]), ofAllPeople: mostUsed(n[2]), minute: n[3]}
-	default:
-		r = reply{refused: n[0], wait: n[1], used: n[2], minute: n[3]}
-	}
+	r = newReply(n)
 	if !r.answers(changes) {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 	return r, nil
 }
 
+// newReply returns the reply that the four numbers of take.lua say, or the zero value.
+func newReply(n []int64) reply {
+	mostUsed := func(n int64) mostUsed { return mostUsed{n / bucketNumbers, n % bucketNumbers} }
+	switch {
+	case len(n) != 4:
+		return reply{}
+	case n[0] == 0:
+		return reply{ofPerson: mostUsed(n[1]), ofAllPeople: mostUsed(n[2]), lastMinute: n[3]}
+	}
+	return reply{refused: n[0], wait: n[1], used: n[2], changedAt: n[3]}
+}
+
 // answers reports whether take.lua can return this reply for these changes.
 func (r reply) answers(changes []bucketChange) bool {
-	fits := func(s mostUsed) bool {
-		used := 0 < s.thousandths() && s.thousandths() <= 8000
-		return s == 0 || used && 0 < s.bucket() && s.bucket() <= int64(len(changes))
+	fits := func(u mostUsed) bool {
+		isUsed := 0 < u.thousandths && u.thousandths <= 8000
+		return u == mostUsed{} || isUsed && 0 < u.bucket && u.bucket <= int64(len(changes))
 	}
 	if r.refused == 0 {
-		return fits(r.ofPerson) && fits(r.ofAllPeople) && r.minute > 0
+		return fits(r.ofPerson) && fits(r.ofAllPeople) && r.lastMinute > 0
 	}
 	if r.refused < 0 || r.refused > int64(len(changes)) {
 		return false
 	}
 	b := changes[r.refused-1]
-	return r.minute >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limitUnits
+	return r.changedAt >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limitUnits
 }
 
 // key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
@@ -396,7 +405,7 @@ func (s *Store) arguments(changes []bucketChange) []any {
 	var values []any
 	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
-		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.minute, b.personName)
+		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.lastMinute, b.personName)
 	}
 	return append(keys, values...)
 }

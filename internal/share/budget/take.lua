@@ -14,13 +14,13 @@
 -- bucket without a key. A key without the ID of a person, such as day:, is an index: a sorted set of
 -- IDs by the time at which their buckets have refilled. ARGV has seven values for each bucket:
 --
---	period   time in which a limit refills, in microseconds
---	limit    units in a period
---	need     units that must be free, else nothing is changed
---	use      units that are used; negative if they are given back
---	reserve  units that are reserved for a call that runs; negative at its end
---	minute   until which they are reserved, since 1970; if negative, so many minutes from now
---	name     of the person, or empty
+--	period      time in which a limit refills, in microseconds
+--	limit       units in a period
+--	need        units that must be free, else nothing is changed
+--	use         units that are used; negative if they are given back
+--	reserve     units that are reserved for a call that runs; negative at its end
+--	lastMinute  until which they are reserved, since 1970; if negative, so many minutes from now
+--	name        of the person, or empty
 --
 -- It returns four numbers. If buckets refuse: the number of the bucket that refuses for the longest
 -- time; that time in microseconds, or 0 if only calls that run are in the way; the used units of
@@ -29,7 +29,7 @@
 -- most used bucket, with the largest used part of its limit, is that part in thousandths * 16 + its
 -- number; 0 if there is none. Numbers of buckets are places in KEYS, from 1 on.
 local maxUsed = 8 -- periods: a bucket may owe seven
-local bucketNumbers = 16 -- as in quotas.go
+local bucketNumbers = 16 -- as in store.go
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
@@ -43,7 +43,7 @@ for i, key in ipairs(KEYS) do
 		return value
 	end
 	local b = { used = 0, at = 0, reserved = {} }
-	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'minute' }) do
+	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'lastMinute' }) do
 		b[name] = tonumber(ARGV[7 * (i - 1) + j])
 	end
 	b.name = ARGV[7 * i]
@@ -84,17 +84,17 @@ if refused > 0 then
 	return { refused, wait, math.max(math.ceil(used), 0), math.ceil(since / 60000000) }
 end
 
-local minute, ofPerson, ofAll = 0, 0, 0
+local lastMinute, ofPerson, ofAll = 0, 0, 0
 for i, key in ipairs(KEYS) do -- change the buckets (state.changed)
 	local b = buckets[i]
-	minute = b.minute
-	if minute < 0 then
-		minute = math.ceil(now / 60000000) - minute
-	elseif b.reserve < 0 and minute * 60000000 <= now then -- these count as used already
+	lastMinute = b.lastMinute
+	if lastMinute < 0 then
+		lastMinute = math.ceil(now / 60000000) - lastMinute
+	elseif b.reserve < 0 and lastMinute * 60000000 <= now then -- these count as used already
 		b.use = b.use + b.reserve
 	end
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
-	b.reserved[minute] = math.max((b.reserved[minute] or 0) + b.reserve, 0)
+	b.reserved[lastMinute] = math.max((b.reserved[lastMinute] or 0) + b.reserve, 0)
 
 	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: not the bucket of one person
 	local share = math.floor(b.used / b.limit * 1000)
@@ -128,4 +128,4 @@ for i, key in ipairs(KEYS) do -- change the buckets (state.changed)
 		redis.pcall('EXPIRE', index, kept)
 	end
 end
-return { 0, ofPerson, ofAll, minute }
+return { 0, ofPerson, ofAll, lastMinute }
