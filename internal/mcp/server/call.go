@@ -190,7 +190,7 @@ func (s *Server) runInSlot(
 //   - This process ends, and the response goes on at the API (ErrLeftToAPI). What is reserved
 //     counts as used, because llm has counted the request in UnreportedBegun. With a store and a
 //     limit, the process that reads the end of the response corrects that, and observes the end
-//     (settleResponse).
+//     (endRemoteCall).
 //   - Another process has already read the end of the response, and has observed it. What is
 //     reserved counts as used: that process has noted the difference.
 func (s *Server) endCall(
@@ -262,11 +262,12 @@ func watch(
 	}
 }
 
-// settleResponse notes what a response has used whose call another process runs, or ran, and
-// observes its end as the end of that call, unless this was done before. c is the call of the
-// request that has read the end (tasks.Options.SettleResponse). An error without a usage is not
-// noted: the process that ran the call may know more, or else what it has reserved counts.
-func (s *Server) settleResponse(
+// endRemoteCall is called when this process has read the end of a response whose call another
+// process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and observes
+// the end of that call, unless a process has done so before. c is the call of the request that has
+// read the end. An error without a usage is not noted: the process that ran the call may know more,
+// or else what it has reserved counts.
+func (s *Server) endRemoteCall(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
 	ended := *c

@@ -129,9 +129,9 @@ func New(o Options) *Server {
 		Timeout: o.Settings.Timeout,
 		API:     o.LongCalls.API,
 
-		SettleResponse: s.settleResponse,
-		Recover:        s.recoverCall,
-		EOF:            o.LongCalls.EOF,
+		RemoteEnded: s.endRemoteCall,
+		Recover:     s.recoverCall,
+		EOF:         o.LongCalls.EOF,
 	})
 	return s
 }

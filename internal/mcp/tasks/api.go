@@ -48,7 +48,7 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 			replies <- message
 		}()
 		var err error
-		defer ts.options.Recover(callCopy.Tool, &err) // from SettleResponse
+		defer ts.options.Recover(callCopy.Tool, &err) // from RemoteEnded
 		message = ts.askInTurn(context.WithoutCancel(ctx), t, &callCopy, cancels)
 	}()
 	select {
@@ -82,7 +82,7 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 	switch {
 	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrStateUnknown wraps ErrRunning
 		defer ts.end(t, a, err) // also after a panic
-		ts.options.SettleResponse(c, origin, a, err)
+		ts.options.RemoteEnded(c, origin, a, err)
 	case errors.Is(err, answer.ErrStateUnknown):
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
@@ -94,7 +94,7 @@ func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels b
 		}
 		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
 		if hasEnded {
-			ts.options.SettleResponse(c, origin, a, err)
+			ts.options.RemoteEnded(c, origin, a, err)
 		}
 	}
 	return r.message

@@ -31,6 +31,17 @@ type Terms struct {
 	Excluded []string
 }
 
+// here is a call that runs in this process, and can be detached. Prepare and Run set its fields.
+type here struct {
+	detachAfter time.Duration // see Terms
+	onlyAtAPI   bool          // see Terms
+	original    call.Call     // a copy of the call at its start, for the GET of askIfGone
+
+	ctx   context.Context         // the context of the call; done at its end
+	stop  context.CancelCauseFunc // ends the call
+	leave func() bool             // separates the call from a request that has not ended
+}
+
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
 //   - WaitUntil: with OnlyAtAPI, a call that still waits for a slot or for the rate limit after
@@ -40,17 +51,20 @@ type Terms struct {
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = terms.Polled
-	t.detachAfter = terms.DetachAfter
-	t.onlyAtAPI = terms.OnlyAtAPI
-	t.detachable = terms.Polled || terms.DetachAfter > 0
 	if terms.OnlyAtAPI && terms.DetachAfter > 0 {
 		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
-	if !t.detachable && !terms.Watched {
+	if terms.Polled || terms.DetachAfter > 0 {
+		t.here = &here{
+			detachAfter: terms.DetachAfter,
+			onlyAtAPI:   terms.OnlyAtAPI,
+			original:    *c, // run changes c meanwhile
+		}
+	}
+	if t.here == nil && !terms.Watched {
 		return t
 	}
 
-	t.original = *c // for askIfGone: run changes c meanwhile
 	origin := answer.Origin{
 		Created:    t.Created,
 		Tool:       t.Tool,
@@ -87,20 +101,21 @@ func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 func (ts *Tasks) Run(
 	requestCtx context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
 ) {
-	if !t.detachable {
+	if t.here == nil {
 		a, err := run(requestCtx)
 		ts.end(t, a, err)
 		return
 	}
 
-	t.ctx, t.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
+	h := t.here
+	h.ctx, h.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
 	// Until leave is called, the end of the request ends the call: Server.call cancels requestCtx
 	// when it returns.
-	undo := context.AfterFunc(requestCtx, func() { t.stop(context.Cause(requestCtx)) })
-	t.leave = func() bool { return requestCtx.Err() == nil && undo() }
+	undo := context.AfterFunc(requestCtx, func() { h.stop(context.Cause(requestCtx)) })
+	h.leave = func() bool { return requestCtx.Err() == nil && undo() }
 	go func() {
-		defer t.stop(nil)
-		a, err := run(t.ctx)
+		defer h.stop(nil)
+		a, err := run(h.ctx)
 		ts.end(t, a, err)
 	}()
 }
@@ -127,18 +142,18 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 // task has an ID, by which later requests find it, and the call goes on, at most until Close. If
 // not, the task ends with its request, or has ended already: Result returns its end.
 func (ts *Tasks) Detach(t *Task) bool {
-	if !t.detachable {
+	if t.here == nil {
 		return false
 	}
 	poll := pollHere
 	var canGoOn bool
-	if t.onlyAtAPI {
+	if t.here.onlyAtAPI {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
 		canGoOn = ts.awaitDetachHere(t)
 	}
-	if !canGoOn || !t.leave() {
+	if !canGoOn || !t.here.leave() {
 		return false
 	}
 
@@ -146,7 +161,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 	defer ts.mu.Unlock()
 	// A call that has just ended needs no id: Result has its answer. In this process a polled task
 	// gets one all the same, because its client expects a task.
-	if t.onlyAtAPI && t.sealingStopped {
+	if t.here.onlyAtAPI && t.sealingStopped {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
@@ -167,7 +182,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 // ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
-		ts.Wait(t.ctx, t, nil, t.detachAfter)
+		ts.Wait(t.here.ctx, t, nil, t.here.detachAfter)
 		return !t.hasEnded()
 	}
 	if ts.options.API != nil {
@@ -186,9 +201,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitAtAPI(t)
 	}
-	detachCtx, cancel := context.WithTimeout(t.ctx, t.detachAfter)
+	detachCtx, cancel := context.WithTimeout(t.here.ctx, t.here.detachAfter)
 	defer cancel()
-	ts.Wait(detachCtx, t, nil, t.detachAfter/2)
+	ts.Wait(detachCtx, t, nil, t.here.detachAfter/2)
 
 	if t.origin.Load() == nil {
 		<-detachCtx.Done()
@@ -208,7 +223,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 func (ts *Tasks) awaitAtAPI(t *Task) bool {
 	t.awaitOrigin(nil)
 	named := t.origin.Load() != nil && !t.hasEnded()
-	return named && !ts.askIfGone(t.ctx, t) && !t.hasEnded()
+	return named && !ts.askIfGone(t.here.ctx, t) && !t.hasEnded()
 }
 
 // awaitOrigin waits until the API has named the response of a task, until the task has ended, or
@@ -216,7 +231,7 @@ func (ts *Tasks) awaitAtAPI(t *Task) bool {
 func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	select {
 	case <-t.originSet:
-	case <-t.ctx.Done():
+	case <-t.here.ctx.Done():
 	case <-timeout:
 	}
 }
@@ -226,7 +241,7 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
 func (ts *Tasks) askIfGone(ctx context.Context, t *Task) bool {
-	original := t.original
+	original := t.here.original
 	_, err := ts.fetchAnswer(ctx, &original, *t.origin.Load())
 	return errors.Is(err, answer.ErrGone)
 }

@@ -52,12 +52,12 @@ type Options struct {
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
-	// SettleResponse is called, at most once for each Task, when this process has read the end of a
+	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
 	// response whose call another process runs, or ran. c is the call of the request that read the
 	// end, with what the response has used. a and err are the results of Fetch.
-	SettleResponse func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
+	RemoteEnded func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
 
-	// Recover is deferred around Fetch and SettleResponse, and turns a panic into an error.
+	// Recover is deferred around Fetch and RemoteEnded, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
 	// EOF, if set, is closed when no more requests can come. Wait then waits for the end of a task,
@@ -101,7 +101,7 @@ func (ts *Tasks) Close() {
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
 		if t.remote == nil {
-			t.stop(call.ErrLeftToAPI) // package llm knows whether the API runs a response
+			t.here.stop(call.ErrLeftToAPI) // package llm knows whether the API runs a response
 		}
 	}
 }
@@ -126,15 +126,7 @@ type Task struct {
 	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
 	originSet chan struct{}                 // closed when origin is set; a later request replaces origin
 
-	// Fields of a call that runs in this process. The last three are nil if it cannot be detached.
-	detachable  bool
-	detachAfter time.Duration           // see Terms
-	onlyAtAPI   bool                    // see Terms
-	original    call.Call               // a copy of the call at its start, for the GET of askIfGone
-	ctx         context.Context         // the context of the call; done at its end
-	stop        context.CancelCauseFunc // ends the call
-	leave       func() bool             // separates the call from a request that has not ended
-
+	here   *here   // nil: the call runs in another process, or cannot be detached
 	remote *remote // nil: the call runs in this process
 
 	// Guarded by the mutex of Tasks.
@@ -256,7 +248,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 		return
 	}
 	ts.end(t, nil, context.Canceled)
-	t.stop(context.Canceled)
+	t.here.stop(context.Canceled)
 }
 
 // Find returns the task with an id. It returns nil if there is no such task, if it belongs to

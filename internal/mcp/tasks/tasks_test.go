@@ -145,7 +145,7 @@ func TestSettlePanic(t *testing.T) {
 					panics++
 				}
 			},
-			SettleResponse: func(*call.Call, answer.Origin, *answer.Answer, error) { panic("bug") },
+			RemoteEnded: func(*call.Call, answer.Origin, *answer.Answer, error) { panic("bug") },
 			API: &API{
 				Secrets: func() []string { return []string{newSecret} },
 				Keep:    time.Hour,
