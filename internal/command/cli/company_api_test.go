@@ -295,9 +295,7 @@ func (x *exchange) create(name string, background bool) {
 		x.attempt.posts++
 		x.attempt.key = x.r.Header.Get("Authorization")
 	})
-	select {
-	case <-time.After(x.latency):
-	case <-x.r.Context().Done():
+	if !sleepContext(x.r.Context(), x.latency) {
 		return
 	}
 	wait := x.take()
@@ -329,10 +327,9 @@ func (x *exchange) create(name string, background bool) {
 	case background:
 		x.object("in_progress")
 	default:
-		select {
-		case <-time.After(x.until(x.events() - 1)):
+		if sleepContext(x.r.Context(), x.until(x.events()-1)) {
 			x.object("completed")
-		case <-x.r.Context().Done():
+		} else {
 			x.leave()
 		}
 	}
@@ -428,11 +425,7 @@ func (x *exchange) write(from int) {
 		wait := j.until(i)
 		if wait > 0 || b.Len() > 16<<10 {
 			err := flush()
-			select {
-			case <-time.After(wait):
-			case <-x.r.Context().Done():
-			}
-			if err != nil || x.r.Context().Err() != nil {
+			if !sleepContext(x.r.Context(), wait) || err != nil {
 				x.leave()
 				return
 			}

@@ -457,14 +457,13 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// sleepContext reports whether ctx has not ended by then.
+// sleepContext reports whether ctx has not ended by then. In a bubble, a channel of a timer that is
+// due can crash the race detector; a context has none.
 func sleepContext(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-wait.Done()
+	return ctx.Err() == nil
 }
 
 // scrape adds the metrics of a replica.
