@@ -20,7 +20,7 @@ const (
 )
 
 // DecideLongCalls returns which calls go on without their requests; server.LongCalls has a table.
-// ofTransport has Shared and EOF; DecideLongCalls sets the other fields.
+// ofTransport has OnlyAtAPI and EOF; DecideLongCalls sets the other fields.
 // The error is about MCP_TASK_SECRETS.
 func (s *Service) DecideLongCalls(
 	ofTransport server.LongCalls,
@@ -44,7 +44,7 @@ func (s *Service) DecideLongCalls(
 	var api *tasks.API
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background at the API
-		if calls.Shared && within > 0 {
+		if calls.OnlyAtAPI && within > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealing()) > 0:
@@ -58,10 +58,10 @@ func (s *Service) DecideLongCalls(
 	calls.API = api
 	calls.OffersTasks = settings.Tasks
 	calls.DetachAfter = within
-	if calls.Shared {
+	if calls.OnlyAtAPI {
 		calls.OffersTasks = tasksAtAPI && api != nil
 	}
-	if calls.Shared && api == nil {
+	if calls.OnlyAtAPI && api == nil {
 		calls.DetachAfter = 0
 	}
 	return calls, warning, nil

@@ -54,8 +54,8 @@ func (s *Service) openStore(files *Files) (*budget.Store, error) {
 	return store, accept(raw)
 }
 
-// Store is the store that the environment names. Its fields tell where it is, without secrets.
-type Store struct {
+// NamedStore is the store that the environment names. Its fields tell where it is, without secrets.
+type NamedStore struct {
 	Host     string `json:"host"` // with its port, if the URL has one
 	Database string `json:"database"`
 	Prefix   string `json:"prefix,omitempty"`
@@ -65,7 +65,7 @@ type Store struct {
 
 // FindStore returns the store that the environment names, or nil if it names none. The store does
 // not log. The error is about its URL.
-func (s *Service) FindStore() (*Store, error) {
+func (s *Service) FindStore() (*NamedStore, error) {
 	raw, path, err := s.Secret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Service) FindStore() (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
+	return &NamedStore{
 		Host:     u.Host,
 		Database: cmp.Or(strings.Trim(u.Path, "/"), "0"),
 		Prefix:   budget.Prefix(u),

@@ -54,7 +54,7 @@ type Used struct {
 
 	// Unreported (llm) counts the requests that may have used tokens which no response reported.
 	// UnreportedBegun (llm) is how many of these had begun their work: a search, another tool or
-	// text had arrived, or the response was left to the API (ErrLeftToAPI). GuessedTokens (budget)
+	// text had arrived, or the response was left to the API (ErrLeaveAtAPI). GuessedTokens (budget)
 	// is how many tokens count for all of them.
 	Unreported      int
 	UnreportedBegun int
@@ -96,21 +96,21 @@ func (c *Call) Emit(ev Event) {
 }
 
 // The context of a call ends with one of these causes, among others. If the response of the call
-// runs in the background, all causes but ErrLeftToAPI cancel it at the API.
+// runs in the background, all causes but ErrLeaveAtAPI cancel it at the API.
 //
 //	context.Canceled      its client has left, or cancels it
 //	server.ErrCancelled   its client cancels it over HTTP, also before a late answer has an id
 //	answer.TimeoutError   the time limit of calls
 //	answer.ErrShutdown    the process ends
-//	ErrLeftToAPI          the process ends, and the call was detached
+//	ErrLeaveAtAPI         the process ends, and the call was detached
 
 // ErrWaiting is the error of a call that ends at its WaitUntil, because it still waits for a slot
 // or for the rate limit.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
-// ErrLeftToAPI is the cause of a context that ends without cancelling its background response at
-// the API.
-var ErrLeftToAPI = errors.New("the response goes on at the API")
+// ErrLeaveAtAPI is the cause of a context that ends without cancelling its response, if that runs in
+// the background of the API.
+var ErrLeaveAtAPI = errors.New("the response goes on at the API")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with
 // the cause ErrWaiting.

@@ -54,7 +54,7 @@ one that several people have is an error.`,
 }
 
 // store returns the store of the limits and its service, which the caller closes.
-func (f *quotaFlags) store() (*service.Service, *service.Store, error) {
+func (f *quotaFlags) store() (*service.Service, *service.NamedStore, error) {
 	s, err := f.app.start(&f.common)
 	if err != nil {
 		return nil, nil, err
@@ -105,7 +105,7 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 }
 
 // storeError returns the failure for an error of the store.
-func storeError(ctx context.Context, store *service.Store, err error) error {
+func storeError(ctx context.Context, store *service.NamedStore, err error) error {
 	return &failure{exitFailed, err.Error(), store.Hint(ctx, err)}
 }
 

@@ -186,7 +186,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	longCalls, err := f.app.decideLongCalls(s, server.LongCalls{Shared: true})
+	longCalls, err := f.app.decideLongCalls(s, server.LongCalls{OnlyAtAPI: true})
 	if err != nil {
 		return err
 	}

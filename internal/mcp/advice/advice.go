@@ -117,11 +117,11 @@ func general(err error) string {
 	case kind == call.KindNoText:
 		return "no_text " + err.Error()
 	case timedOut && queued:
-		return "late queued"
+		return "over_limit queued"
 	case timedOut && rootsUnread:
-		return "late roots"
+		return "over_limit roots"
 	case timedOut:
-		return "late"
+		return "over_limit"
 	case errors.Is(err, answer.ErrGone):
 		return "gone"
 	case !ofRequest:

@@ -56,7 +56,7 @@ func (a Advisor) detail(e *call.Error) string {
 	case e.Kind == call.KindParameter:
 		return parameterDetail(e)
 	case e.Kind == call.KindQuota && e.MaybeThisCall:
-		return "once"
+		return "maybe_this_call"
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
 	case errors.Is(e, call.ErrEncoding):

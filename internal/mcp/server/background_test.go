@@ -121,10 +121,11 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.LongCalls.Shared = true
+	o.LongCalls.OnlyAtAPI = true
 }
 
 func (a *api) overStdio(o *Options) {
+	o.Settings.Profiles = map[string]answer.Profile{detailed: {Profile: call.Profile{Background: true}}}
 	o.LongCalls.API = &tasks.API{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
@@ -335,17 +336,19 @@ func TestRestart(t *testing.T) {
 }
 
 // Over stdio a task is returned when the API has named its response, or after two seconds. Then its
-// id is that of the process.
+// id is that of the process. Without background it is returned at once.
 func TestBackgroundStdio(t *testing.T) {
 	for _, tt := range []struct {
-		query  string
-		want   time.Duration
-		sealed bool
+		name, query string
+		background  bool
+		want        time.Duration
+		sealed      bool
 	}{
-		{"named", time.Second, true},
-		{"late", 2 * time.Second, false},
+		{"named", "named", true, time.Second, true},
+		{"late", "late", true, 2 * time.Second, false},
+		{"in the foreground", "late", false, 0, false},
 	} {
-		t.Run(tt.query, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			a := &api{}
 			inSession(t, func(p *peer) {
 				began := time.Now()
@@ -363,7 +366,9 @@ func TestBackgroundStdio(t *testing.T) {
 				p.wantTask(id, `\"answer\":\"`+tt.query)
 
 				compare.Equal(p, "requests", a.fetches, 0)
-			}, a.overStdio)
+			}, a.overStdio, func(o *Options) {
+				o.Settings.Profiles = map[string]answer.Profile{detailed: {Profile: call.Profile{Background: tt.background}}}
+			})
 		})
 	}
 }

@@ -135,7 +135,7 @@ func (s *Server) call(
 		return s.result(req, name, a, err)
 	}
 
-	if s.options.LongCalls.Shared { // over HTTP, where the session ends with the request
+	if s.options.LongCalls.OnlyAtAPI { // over HTTP, where the session ends with the request
 		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task, c) })
 	}
 	if task.Polled {
@@ -187,7 +187,7 @@ func (s *Server) runInSlot(
 // for the call with what the call has used, as far as the API has reported it, and observes the
 // end. A call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
-//   - This process ends, and the response goes on at the API (ErrLeftToAPI). What is reserved
+//   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). What is reserved
 //     counts as used, because llm has counted the request in UnreportedBegun. With a store and a
 //     limit, the process that reads the end of the response corrects that, and observes the end
 //     (endRemoteCall).
@@ -197,18 +197,18 @@ func (s *Server) endCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
-	leftToAPI := errors.Is(err, call.ErrLeftToAPI)
-	sealed := s.tasks.StopSealing(t) // from here on no id of the task can be sealed
+	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
+	responseID := s.tasks.StopSealing(t) // from here on no id of the task can be sealed
 
 	first := taken.Settle(c, budget.End{ // false: another process has settled the response
-		GiveBack:   unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
-		ResponseID: sealed,
-		LeftToAPI:  leftToAPI,
+		GiveBack:    unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
+		ResponseID:  responseID,
+		ProcessEnds: processEnds,
 	})
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}
-	if first && !leftToAPI {
+	if first && !processEnds {
 		s.observe(c, time.Since(began), a, err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 //	HTTP with API   the API, once it has named the          the API, after DetachAfter; a GET looks for
 //	                response and a GET finds it             the response after half of it, or later
 //
-// A call can go on at the API only once the API has named its response. So with Shared, a call that
+// A call can go on at the API only once the API has named its response. So with OnlyAtAPI, a call that
 // still waits for a slot or for the rate limit after DetachAfter ends with the status
 // waiting (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose
 // response has no name yet, is not detached before it has one: otherwise its answer would be lost.
@@ -39,8 +39,8 @@ type LongCalls struct {
 	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTime).
 	DetachAfter time.Duration
 
-	API    *tasks.API // runs responses in the background; nil: none
-	Shared bool       // later requests may reach another process, so calls go on only at the API
+	API       *tasks.API // runs responses in the background; nil: none
+	OnlyAtAPI bool       // a later request may reach another process, so no call goes on only here
 
 	// EOF is closed when no request can follow. Late calls and answer_result then wait for the end
 	// of the call.
@@ -59,9 +59,10 @@ func (s *Server) ask(
 ) (*tasks.Task, *answer.Answer, error) {
 	t := s.tasks.Prepare(c, tasks.Terms{
 		Polled:      s.isPolled(req.Params),
+		Background:  s.options.LongCalls.API != nil && s.options.Settings.Profiles[c.Tool].Background,
 		Watched:     isWatched(req),
 		DetachAfter: s.clientSettings.Load().DetachAfter,
-		OnlyAtAPI:   s.options.LongCalls.Shared,
+		OnlyAtAPI:   s.options.LongCalls.OnlyAtAPI,
 		Excluded:    q.ExcludeDomains,
 	})
 	if !t.Polled {

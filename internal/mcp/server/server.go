@@ -268,7 +268,7 @@ func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp
 
 		res, err := next(ctx, method, req)
 		isFirst := method == "initialize" && !initialized.Swap(true)
-		if err != nil && isFirst { // refused only after server/discover
+		if err != nil && isFirst { // the SDK refuses a first one only after server/discover
 			return s.initializeResult(), nil
 		}
 		if err == nil {

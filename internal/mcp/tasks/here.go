@@ -20,6 +20,7 @@ const nameTime = 2 * time.Second
 type Terms struct {
 	Polled      bool          // the client polls the task
 	Watched     bool          // the client gets progress notifications
+	Background  bool          // the call asks the API to run its response in the background
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OnlyAtAPI says that only a call whose response the API runs in the background can go on,
@@ -31,10 +32,11 @@ type Terms struct {
 	Excluded []string
 }
 
-// here is a call that runs in this process, and can be detached. Prepare and Run set its fields.
-type here struct {
+// detachable is a call that runs in this process, and can be detached. Prepare and Run set its fields.
+type detachable struct {
 	detachAfter time.Duration // see Terms
 	onlyAtAPI   bool          // see Terms
+	background  bool          // see Terms
 	original    call.Call     // a copy of the call at its start, for the GET of askIfGone
 
 	ctx   context.Context         // the context of the call; done at its end
@@ -55,13 +57,14 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
 	if terms.Polled || terms.DetachAfter > 0 {
-		t.here = &here{
+		t.detachable = &detachable{
 			detachAfter: terms.DetachAfter,
 			onlyAtAPI:   terms.OnlyAtAPI,
+			background:  terms.Background,
 			original:    *c, // run changes c meanwhile
 		}
 	}
-	if t.here == nil && !terms.Watched {
+	if t.detachable == nil && !terms.Watched {
 		return t
 	}
 
@@ -101,21 +104,21 @@ func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 func (ts *Tasks) Run(
 	requestCtx context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
 ) {
-	if t.here == nil {
+	if t.detachable == nil {
 		a, err := run(requestCtx)
 		ts.end(t, a, err)
 		return
 	}
 
-	h := t.here
-	h.ctx, h.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
+	d := t.detachable
+	d.ctx, d.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
 	// Until leave is called, the end of the request ends the call: Server.call cancels requestCtx
 	// when it returns.
-	undo := context.AfterFunc(requestCtx, func() { h.stop(context.Cause(requestCtx)) })
-	h.leave = func() bool { return requestCtx.Err() == nil && undo() }
+	undo := context.AfterFunc(requestCtx, func() { d.stop(context.Cause(requestCtx)) })
+	d.leave = func() bool { return requestCtx.Err() == nil && undo() }
 	go func() {
-		defer h.stop(nil)
-		a, err := run(h.ctx)
+		defer d.stop(nil)
+		a, err := run(d.ctx)
 		ts.end(t, a, err)
 	}()
 }
@@ -142,26 +145,27 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 // task has an ID, by which later requests find it, and the call goes on, at most until Close. If
 // not, the task ends with its request, or has ended already: Result returns its end.
 func (ts *Tasks) Detach(t *Task) bool {
-	if t.here == nil {
+	if t.detachable == nil {
 		return false
 	}
 	poll := pollHere
 	var canGoOn bool
-	if t.here.onlyAtAPI {
+	if t.detachable.onlyAtAPI {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
 		canGoOn = ts.awaitDetachHere(t)
 	}
-	if !canGoOn || !t.here.leave() {
+	if !canGoOn || !t.detachable.leave() {
 		return false
 	}
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	// A call that has just ended needs no id: Result has its answer. In this process a polled task
-	// gets one all the same, because its client expects a task.
-	if t.here.onlyAtAPI && t.sealingStopped {
+	// If only the API could go on, a call that has just ended needs no id: Result has its answer.
+	// In this process it gets one all the same: the client of a polled task expects it, and
+	// answer_result returns at once.
+	if t.detachable.onlyAtAPI && t.sealingStopped {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
@@ -177,15 +181,15 @@ func (ts *Tasks) Detach(t *Task) bool {
 }
 
 // awaitDetachHere waits until a task can go on in this process, and reports whether it can. A polled
-// task can go on at once, even if it has ended; but with an API, awaitDetachHere waits up to
+// task can go on at once, even if it has ended; but in the background, awaitDetachHere waits up to
 // nameTime for the name of its response. Any other task can go on after DetachAfter, unless it has
 // ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
-		ts.Wait(t.here.ctx, t, nil, t.here.detachAfter)
+		ts.Wait(t.detachable.ctx, t, nil, t.detachable.detachAfter)
 		return !t.hasEnded()
 	}
-	if ts.options.API != nil {
+	if t.detachable.background {
 		t.awaitOrigin(time.After(nameTime))
 	}
 	return true
@@ -201,9 +205,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitAtAPI(t)
 	}
-	detachCtx, cancel := context.WithTimeout(t.here.ctx, t.here.detachAfter)
+	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.detachAfter)
 	defer cancel()
-	ts.Wait(detachCtx, t, nil, t.here.detachAfter/2)
+	ts.Wait(detachCtx, t, nil, t.detachable.detachAfter/2)
 
 	if t.origin.Load() == nil {
 		<-detachCtx.Done()
@@ -223,7 +227,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 func (ts *Tasks) awaitAtAPI(t *Task) bool {
 	t.awaitOrigin(nil)
 	named := t.origin.Load() != nil && !t.hasEnded()
-	return named && !ts.askIfGone(t.here.ctx, t) && !t.hasEnded()
+	return named && !ts.askIfGone(t.detachable.ctx, t) && !t.hasEnded()
 }
 
 // awaitOrigin waits until the API has named the response of a task, until the task has ended, or
@@ -231,7 +235,7 @@ func (ts *Tasks) awaitAtAPI(t *Task) bool {
 func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	select {
 	case <-t.originSet:
-	case <-t.here.ctx.Done():
+	case <-t.detachable.ctx.Done():
 	case <-timeout:
 	}
 }
@@ -241,7 +245,7 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
 func (ts *Tasks) askIfGone(ctx context.Context, t *Task) bool {
-	original := t.here.original
+	original := t.detachable.original
 	_, err := ts.fetchAnswer(ctx, &original, *t.origin.Load())
 	return errors.Is(err, answer.ErrGone)
 }

@@ -61,7 +61,8 @@ func unseal(id string, secrets []string, owner []byte) (o answer.Origin, ok bool
 			created := binary.BigEndian.Uint64(plain)
 			o.Unreserved = created&unreservedBit != 0
 			o.Created = time.UnixMilli(int64(created &^ unreservedBit)).UTC()
-			fields := strings.Split(string(plain[8:])+"\x00", "\x00")
+			fields := strings.Split(string(plain[8:]), "\x00")
+			fields = append(fields, "", "") // seal has left out empty ones at the end
 			o.Tool = fields[0]
 			o.ResponseID = fields[1]
 			o.Excluded = fields[2]

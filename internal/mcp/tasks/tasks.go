@@ -16,8 +16,8 @@
 //	  25 s  The client asks the second process, which opens the id and asks the API every 2 s.
 //	  50 s  The second process returns that the task works. The client asks again.
 //	  60 s  The first process reads the answer, and the call has ended.
-//	  60 s  Both processes return the answer to any request with the id, for 12 more minutes: 300 s
-//	        and the 8 minutes for which the API certainly has the answer, from the start on.
+//	  60 s  Both processes return the answer to any request with the id, until 13 minutes after the
+//	        start: the time limit, and the 8 minutes for which the API certainly has the answer.
 //
 // If the first process had ended after 25 s, the second one would return the answer all the same.
 //
@@ -101,7 +101,7 @@ func (ts *Tasks) Close() {
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
 		if t.remote == nil {
-			t.here.stop(call.ErrLeftToAPI) // package llm knows whether the API runs a response
+			t.detachable.stop(call.ErrLeaveAtAPI) // package llm knows whether the API runs a response
 		}
 	}
 }
@@ -126,8 +126,8 @@ type Task struct {
 	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
 	originSet chan struct{}                 // closed when origin is set; a later request replaces origin
 
-	here   *here   // nil: the call runs in another process, or cannot be detached
-	remote *remote // nil: the call runs in this process
+	detachable *detachable // nil: the call runs in another process, or cannot be detached
+	remote     *remote     // nil: the call runs in this process
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response whose id this process has sealed in ID, or ""
@@ -248,7 +248,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 		return
 	}
 	ts.end(t, nil, context.Canceled)
-	t.here.stop(context.Canceled)
+	t.detachable.stop(context.Canceled)
 }
 
 // Find returns the task with an id. It returns nil if there is no such task, if it belongs to

@@ -31,7 +31,7 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Prepare(c, Terms{Polled: true})
+			task := first.Prepare(c, Terms{Polled: true, Background: api != nil})
 			first.Run(t.Context(), task, run)
 			compare.Equal(t, "detached", first.Detach(task), true)
 
@@ -55,7 +55,7 @@ func TestOwners(t *testing.T) {
 func TestDetach(t *testing.T) {
 	for name, want := range map[string]error{
 		"with its request": context.Canceled,
-		"detached":         call.ErrLeftToAPI,
+		"detached":         call.ErrLeaveAtAPI,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

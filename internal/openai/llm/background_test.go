@@ -246,7 +246,7 @@ func TestEarlyEnd(t *testing.T) {
 		"cancelled":  context.Canceled,
 		"time limit": context.DeadlineExceeded,
 		"shutdown":   call.KindShutdown.Errorf("shutdown"),
-		"detached":   call.ErrLeftToAPI,
+		"detached":   call.ErrLeaveAtAPI,
 	}
 	eachRow(t, "early-end", func(t *testing.T, _ string, row []string) {
 		cause, steps, want, seconds, used := causes[row[0]], row[1], row[2], row[3], row[4]

@@ -18,7 +18,7 @@ func TestCauses(t *testing.T) {
 	for cause, want := range map[error]call.Kind{
 		context.Canceled:                      call.KindCanceled,
 		context.DeadlineExceeded:              call.KindTimeout,
-		call.ErrLeftToAPI:                     call.KindCanceled,
+		call.ErrLeaveAtAPI:                    call.KindCanceled,
 		call.KindShutdown.Errorf("bye %d", 1): call.KindShutdown,
 	} {
 		bubble(t, cause.Error(), func(t *testing.T) {

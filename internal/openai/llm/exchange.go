@@ -129,8 +129,8 @@ func (x *exchange) try(
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	// tasks.Prepare sets WaitUntil only together with a sink. Such a call reports its Ahead at the
-	// end.
+	// Ahead tells how far a call was that ends at its WaitUntil. Only a call with a sink may have one
+	// (tasks.Prepare).
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
@@ -166,7 +166,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer func() { // also after a panic
 		if mayCost && x.call.Usage == usageBefore {
 			x.call.Unreported++
-			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeftToAPI)
+			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
 			if acc.hasBegun() || leftToAPI {
 				x.call.UnreportedBegun++
 			}
@@ -228,7 +228,7 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			x.toRemember = nil // GETs find other responses, so background works
+			x.toRemember = nil // only background is in it (post); GETs find other responses, so it works
 		}
 		return false
 	}

@@ -19,10 +19,10 @@ type kindRow struct {
 	codes []string // regular expressions: the whole code, or the whole type, in any case
 	words []string // regular expressions: a part of the message, in any case
 
-	param    string // regular expression of the whole parameter; "": any
-	statuses []int  // HTTP statuses or their first digits, 0 for an error without one; nil: any
-	except   []int  // HTTP statuses that the row does not apply to
-	once     bool   // sets call.Error.MaybeThisCall, which words always set
+	param         string // regular expression of the whole parameter; "": any
+	statuses      []int  // HTTP statuses or their first digits, 0 for an error without one; nil: any
+	except        []int  // HTTP statuses that the row does not apply to
+	maybeThisCall bool   // sets the field of call.Error, which words always set
 }
 
 // kindTable are the codes, types and words of the API, of compatible servers and of gateways. The
@@ -55,8 +55,8 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind: &call.KindQuota,
-		once: true, // a budget may be of one person
+		kind:          &call.KindQuota,
+		maybeThisCall: true, // a budget may be of one person
 		codes: []string{
 			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
 			`CreditsError`,    // https://github.com/anomalyco/opencode/issues/37161
@@ -324,7 +324,7 @@ func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 			continue
 		}
 		if r.matchesCode(e.Code) || r.matchesCode(e.Type) {
-			e.MaybeThisCall = e.MaybeThisCall || r.once
+			e.MaybeThisCall = e.MaybeThisCall || r.maybeThisCall
 			return r.kind
 		}
 

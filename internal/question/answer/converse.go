@@ -24,9 +24,9 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			// After ErrLeftToAPI the earlier response is the answer, and this process settles the
-			// call. What a later response uses, if an id was sealed with that one, stays a guess.
-			leftToAPI := errors.Is(err, call.ErrLeftToAPI)
+			// After ErrLeaveAtAPI the earlier response is the answer, and this process settles the
+			// call, even if the id was sealed with the later response. What that one uses is a guess.
+			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if r.lastResponse == nil || isCancelled {
 				return err

@@ -165,7 +165,7 @@ func removeTrackers(s string) string {
 	const spaces = " \t\r\n"
 	codeParts := codeIn(s)
 	var b strings.Builder
-	written, wordEnd := 0, 0 // what is before these is written, and examined
+	written, examined := 0, 0 // what is before these is written, and examined
 	isAddress := false
 
 	for at := 0; ; {
@@ -176,18 +176,18 @@ func removeTrackers(s string) string {
 		from := at + next
 		at = from + len(tracker)
 
-		if from >= wordEnd {
-			word := s[wordEnd:from]
+		if from >= examined {
+			word := s[examined:from]
 			word = word[strings.LastIndexAny(word, spaces)+1:]
 			isAddress = strings.Contains(word, "http://") || strings.Contains(word, "https://") ||
 				bareAddress().MatchString(word)
-			wordEnd = at // if the word is not an address
+			examined = at // if the word is no address so far, its next tracker decides again
 			end := strings.IndexAny(s[at:], spaces)
 			if isAddress {
-				wordEnd = len(s)
+				examined = len(s)
 			}
 			if isAddress && end >= 0 {
-				wordEnd = at + end
+				examined = at + end
 			}
 		}
 		if isAddress && codeParts.endAt(from) < 0 {

@@ -202,14 +202,14 @@ type End struct {
 	// and settle it (SettleResponse), or "".
 	ResponseID string
 
-	// LeftToAPI is whether this process ends while the response goes on at the API. Then Settle
-	// does not settle the response: another process does, when it reads the end.
-	LeftToAPI bool
+	// ProcessEnds is whether the call has ended because this process ends. Then the response with
+	// ResponseID goes on at the API, and another process settles it when it reads its end.
+	ProcessEnds bool
 }
 
 // settledResponse returns the response that Settle settles, or "".
 func (e End) settledResponse() string {
-	if e.LeftToAPI {
+	if e.ProcessEnds {
 		return ""
 	}
 	return e.ResponseID
@@ -219,14 +219,14 @@ func (e End) settledResponse() string {
 // GuessedTokens and NearLimit of c. If another process has settled the response, first is false,
 // and what the call had reserved in the store counts as used there. While the store fails, first is
 // true.
-func (t *Taken) Settle(c *call.Call, how End) (first bool) {
+func (t *Taken) Settle(c *call.Call, ended End) (first bool) {
 	b := t.budget
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if how.GiveBack {
+	if ended.GiveBack {
 		end.use[calls] = -1
 	}
 	changes := b.changes(t.person, t.endHere(end))
@@ -236,10 +236,10 @@ func (t *Taken) Settle(c *call.Call, how End) (first bool) {
 	apply := store.apply
 	// The end of a call that is not in the store is not kept for it: while the store fails, the
 	// local buckets are enough.
-	if t.inStore || how.settledResponse() != "" {
+	if t.inStore || ended.settledResponse() != "" {
 		apply = store.applyOrKeep
 	}
-	storeChanges := b.changes(t.person, t.endInStore(end, how))
+	storeChanges := b.changes(t.person, t.endInStore(end, ended))
 	storeReply, o := apply(storeChanges)
 	if o == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
@@ -259,16 +259,19 @@ func (t *Taken) endHere(end change) change {
 	return end
 }
 
-// endInStore returns the end of a call as a change of the store. If the store has not taken the
-// call, the change takes it now, too, unless another process will settle it: then the change is
-// empty, and first of Settle is true.
-func (t *Taken) endInStore(end change, how End) change {
+// endInStore returns the end of a call as a change of the store:
+//
+//	the store has taken the call                 the correction; with ProcessEnds, its use is a guess
+//	it has not, and another process will settle  an empty change, so that first of Settle is true:
+//	the response                                 SettleResponse takes the call
+//	it has not                                   the change takes the call now, with what it has used
+func (t *Taken) endInStore(end change, ended End) change {
 	end.lastMinute = t.storeUntil
-	end.responseID = how.settledResponse()
+	end.responseID = ended.settledResponse()
 	switch {
-	case t.inStore: // with LeftToAPI, its use has a guess in place of what is reserved
+	case t.inStore:
 		return end
-	case how.LeftToAPI && how.ResponseID != "": // SettleResponse of another process takes the call
+	case ended.ProcessEnds && ended.ResponseID != "":
 		return change{}
 	}
 	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back

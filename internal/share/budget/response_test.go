@@ -101,7 +101,7 @@ func TestSettleResponse(t *testing.T) {
 				case "ends":
 					count(taken.Settle(reading(n), End{ResponseID: response}))
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{ResponseID: response, LeftToAPI: true})
+					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{ResponseID: response, ProcessEnds: true})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {

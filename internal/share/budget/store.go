@@ -360,12 +360,12 @@ func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange
 
 // newReply returns the reply that the four numbers of take.lua say, or the zero value.
 func newReply(n []int64) reply {
-	mostUsed := func(n int64) mostUsed { return mostUsed{n / bucketNumbers, n % bucketNumbers} }
+	unpack := func(n int64) mostUsed { return mostUsed{n / bucketNumbers, n % bucketNumbers} }
 	switch {
 	case len(n) != 4:
 		return reply{}
 	case n[0] == 0:
-		return reply{ofPerson: mostUsed(n[1]), ofAllPeople: mostUsed(n[2]), lastMinute: n[3]}
+		return reply{ofPerson: unpack(n[1]), ofAllPeople: unpack(n[2]), lastMinute: n[3]}
 	}
 	return reply{refused: n[0], wait: n[1], used: n[2], changedAt: n[3]}
 }

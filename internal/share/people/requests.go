@@ -9,9 +9,16 @@ import (
 // a quarter of it.
 const maxBytes = 64 << 20
 
+// Reasons of a Busy, for metrics and logs: a limit of the person or of all people.
+const (
+	ReasonPerson = "person"
+	ReasonServer = "server"
+	ReasonBytes  = "bytes"
+)
+
 // Busy is the error of a request that is refused now and may be sent again later.
 type Busy struct {
-	Reason string // for metrics and logs
+	Reason string // one of the constants above
 	text   string
 }
 
@@ -42,8 +49,8 @@ func (r *Registry) take(id string, more holding) error {
 	}
 
 	err := cmp.Or(
-		check(r.held[id].plus(more), r.Bounds.PerPerson(), maxBytes/4, "person", "your calls"),
-		check(r.all.plus(more), r.Bounds.MaxCalls, maxBytes, "server", "the calls of all users"))
+		check(r.held[id].plus(more), r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
+		check(r.all.plus(more), r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
 	if err == nil {
 		r.addLocked(id, more)
 	}
@@ -60,7 +67,7 @@ func check(h holding, maxCalls, byteLimit int, reason, whose string) error {
 		return &Busy{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
 	case h.bytes > byteLimit:
-		return &Busy{"bytes", fmt.Sprintf(
+		return &Busy{ReasonBytes, fmt.Sprintf(
 			"too many bytes: %s have at most %d MiB at a time", whose, byteLimit>>20)}
 	}
 	return nil

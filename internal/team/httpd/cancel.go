@@ -131,13 +131,13 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 // whether it is: otherwise people with as many calls as they may run could not cancel one. read is
 // the part of the body that was read before.
 func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byte) bool {
-	isSmall := 0 < r.ContentLength && r.ContentLength <= maxCancellation
+	isSmall := r.ContentLength <= maxCancellation // -1: it is chunked, and its length not known
 	if r.Method != http.MethodPost || !isLegacy(r) || !isSmall {
 		return false
 	}
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
-	rest, err := io.ReadAll(r.Body)
+	rest, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation))
 	m, notMessage := server.Methods.Parse(append(read, rest...))
 	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false

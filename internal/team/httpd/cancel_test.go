@@ -163,8 +163,12 @@ func TestCancelledBeyondLimits(t *testing.T) {
 			half := strings.Replace(text, "Content-Length: 1", "Content-Length: 2", 1)
 			s.request(half, 429)
 			s.metrics("requests_in_flight 16")
+			s.request(cancellation("7", session("s")), 202)
 
-			s.request(cancellation("1", session("s")), 202)
+			head, body, _ := strings.Cut(cancellation("1", session("s")), "\r\n\r\n")
+			length := fmt.Sprint("Content-Length: ", len(body))
+			head = strings.Replace(head, length, "Transfer-Encoding: chunked", 1)
+			s.request(fmt.Sprintf("%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body), 202)
 			time.Sleep(time.Second)
 			s.metrics("requests_in_flight 0")
 		})

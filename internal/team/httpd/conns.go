@@ -102,6 +102,7 @@ func (l *listener) release(matches func(*conn) bool) {
 	if i >= 0 {
 		c := l.conns[i]
 		if !c.tokenEnd.IsZero() {
+			// net/http sets the next deadline for reads itself.
 			_ = c.Conn.SetWriteDeadline(time.Now().Add(writeTime))
 		}
 		c.tokenEnd = time.Time{}

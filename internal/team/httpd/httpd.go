@@ -213,7 +213,11 @@ func (s *instance) wireMetrics() {
 func (s *instance) handler() http.Handler {
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	endpoint := sameOrigin.Handler(s.Access.requireToken(s.Access.callRefusal, s.admit(s.withCancellation(s.mcp()))))
+	endpoint := s.mcp()
+	endpoint = s.withCancellation(endpoint)
+	endpoint = s.admit(endpoint)
+	endpoint = s.Access.requireToken(s.Access.callRefusal, endpoint)
+	endpoint = sameOrigin.Handler(endpoint)
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 
@@ -279,7 +283,7 @@ func (s *instance) mcp() http.Handler {
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,
 			JSONResponse:                 plain,
-			PropagateRequestCancellation: true, // for tasks/get; a call ends with its session
+			PropagateRequestCancellation: true, // only of stateless requests; a call also ends with sessionCtx
 			DisableLocalhostProtection:   true, // requireHost checks the Host header
 		})
 	}

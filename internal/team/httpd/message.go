@@ -50,7 +50,7 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 
 	status := http.StatusBadRequest
 	switch {
-	case id != "" && r.Header.Get(versionHeader) < server.Stateless:
+	case id != "" && isLegacy(r):
 		status = http.StatusOK // before server.Stateless an error was an ordinary response
 	case refusal.Code == jsonrpc.CodeMethodNotFound:
 		status = http.StatusNotFound

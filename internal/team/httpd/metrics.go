@@ -15,6 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
 const (
@@ -251,7 +252,7 @@ func (m *Metrics) reject(n float64, r rejection) {
 
 // zeroRejections begins the series of the requests of a person that the limits reject.
 func (m *Metrics) zeroRejections(person string) {
-	for _, reason := range []string{"person", "server", "bytes"} {
+	for _, reason := range []string{people.ReasonPerson, people.ReasonServer, people.ReasonBytes} {
 		m.reject(0, rejection{http.StatusTooManyRequests, reason, person})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
@@ -142,7 +143,8 @@ func (c claims) scopes() []string {
 }
 
 // name returns the value of a claim as a name for logs and metrics, or the subject if the token
-// does not have the claim. Characters that are not printable become underscores.
+// does not have the claim, in Unicode form NFC, as in a list of denied people. Characters that are
+// not printable become underscores.
 func (c claims) name(claim string) string {
 	name, _ := c.all[claim].(string)
 	printable := strings.Map(func(r rune) rune {
@@ -151,5 +153,5 @@ func (c claims) name(claim string) string {
 		}
 		return '_'
 	}, cmp.Or(name, c.Subject))
-	return text.Truncate(printable, MaxName)
+	return text.Truncate(norm.NFC.String(printable), MaxName)
 }

@@ -141,6 +141,7 @@ func TestNames(t *testing.T) {
 		"a\r\nb\u2028c":           "a__b_c",
 		"\x1b[31m\u202e":          "_[31m_",
 		"🦊👩‍💻":                    "🦊👩_💻",
+		"Jose\u0301":              "José",
 		strings.Repeat("語", 3000): strings.Repeat("語", 63) + "…",
 	} {
 		inBubble(t, want, func(t *testing.T) {
