@@ -37,6 +37,7 @@ func newCall(req mcp.Request, tool string) *call.Call {
 		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
+		Began:  time.Now(),
 		Person: personOf(extra.TokenInfo),
 	}
 
@@ -105,7 +106,6 @@ func (s *Server) call(
 	defer cancel(nil)
 	defer context.AfterFunc(sessionCtx, func() { cancel(context.Cause(sessionCtx)) })()
 
-	began := time.Now()
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
 	if name == answerResult {
@@ -123,7 +123,7 @@ func (s *Server) call(
 		taken, err = s.options.Budget.Take(c)
 	}
 	if err != nil {
-		s.observe(c, time.Since(began), nil, err)
+		s.observe(c, time.Since(c.Began), nil, err)
 		return s.failure(req, name, err)
 	}
 
@@ -168,9 +168,8 @@ func (s *Server) logCall(name string, args gjson.Result, query string) {
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
-	began := time.Now()
 	defer s.recoverCall(c.Tool, &err) // from endCall
-	defer func() { s.endCall(t, taken, c, began, a, err) }()
+	defer func() { s.endCall(t, taken, c, a, err) }()
 	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
@@ -194,7 +193,7 @@ func (s *Server) runInSlot(
 //   - Another process has already read the end of the response, and has observed it. What is
 //     reserved counts as used: that process has noted the difference.
 func (s *Server) endCall(
-	t *tasks.Task, taken *budget.Taken, c *call.Call, began time.Time, a *answer.Answer, err error,
+	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
@@ -209,7 +208,7 @@ func (s *Server) endCall(
 		a.Meta.NearLimit = c.NearLimit
 	}
 	if first && !processEnds {
-		s.observe(c, time.Since(began), a, err)
+		s.observe(c, time.Since(c.Began), a, err)
 	}
 }
 

@@ -2,9 +2,11 @@ package budget
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,6 +64,19 @@ func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (su
 	return sum
 }
 
+// losing is a connection that loses what is written while loses is set.
+type losing struct {
+	net.Conn
+	loses *atomic.Bool
+}
+
+func (l losing) Write(p []byte) (int, error) {
+	if l.loses.Load() {
+		return len(p), nil
+	}
+	return l.Conn.Write(p)
+}
+
 // The end of a response is settled once in all replicas, however its call has ended: the store has
 // what the API tells, and of the calls of the process that was killed nothing twice.
 func TestSettleResponse(t *testing.T) {
@@ -75,8 +90,15 @@ func TestSettleResponse(t *testing.T) {
 			server.Do("FLUSHALL")
 			response := fmt.Sprint("resp_", i)
 			var replicas []*replica
+			var loses atomic.Bool
 			for range 3 {
-				replicas = append(replicas, newReplica(t, "redis://"+server.Address, ofResponses))
+				r := idleReplica(t, "redis://"+server.Address, ofResponses)
+				r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := new(net.Dialer).DialContext(ctx, network, address)
+					return losing{conn, &loses}, err
+				}
+				go r.Store.Probe(t.Context())
+				replicas = append(replicas, r)
 			}
 			c := &call.Call{Tool: "answer_detailed", Person: alice}
 			var taken *Taken
@@ -113,7 +135,10 @@ func TestSettleResponse(t *testing.T) {
 				case "fails":
 					server.Do("CONFIG", "SET", "maxmemory", "1")
 					replicas[0].Store.use(probe)
+				case "loses":
+					loses.Store(true)
 				case "works":
+					loses.Store(false)
 					server.Do("CONFIG", "SET", "maxmemory", "0")
 					for _, r := range replicas {
 						r.until(t, false)

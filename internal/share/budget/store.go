@@ -115,13 +115,14 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 // "".
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
-// renew closes a pool, and reports whether it was the current one: then a new pool replaces it.
-// Connections also end after some minutes, because the host of the URL may get a new address.
+// renew closes a pool, and reports whether it was the current one: then a new pool replaces it
+// first, so that no use gets a closed one. Connections also end after some minutes, because the host
+// of the URL may get a new address.
 func (s *Store) renew(pool *redis.Pool) bool {
-	_ = pool.Close()
+	defer pool.Close()
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext:     s.dial,
-		MaxIdle:         8,
+		MaxIdle:         maxUses,
 		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
 		MaxConnLifetime: 5 * time.Minute,
 	})
@@ -235,10 +236,13 @@ func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 }
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
-// now, when the store works again. An end that the store may have got (storeUnsure) is not kept.
+// now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
+// endBucket refuses it the second time.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
 	r, o = s.apply(end)
-	if o == storeNotRun && len(end) > 0 && s != nil {
+	isOnce := len(end) > 0 && end[0].Quota == (Quota{}) // its first change is that of endBucket
+	isKept := o == storeNotRun || o == storeUnsure && isOnce
+	if isKept && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
 	return r, o

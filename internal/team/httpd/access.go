@@ -67,9 +67,9 @@ func (a Access) CallsPerPerson(maxCalls, perPerson int) func() int {
 
 // requireHost guards against DNS rebinding: a web page of a foreign site can make a browser send
 // requests here, but only with the name of its site in the Host header.
-func (a Access) requireHost(next http.Handler) http.Handler {
+func requireHost(accepts func(host string) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.acceptsHost(r.Host) {
+		if !accepts(r.Host) {
 			reason := "the Host header is not allowed"
 			host := text.Label(HostName(r.Host))
 			if host != "" {
@@ -82,6 +82,15 @@ func (a Access) requireHost(next http.Handler) http.Handler {
 
 		next.ServeHTTP(w, r)
 	})
+}
+
+// metricsHosts returns what tells whether a Host header is accepted on the listener for metrics: one
+// of Hosts, or one that a listener without Hosts and tokens accepts.
+func (a Access) metricsHosts(ln net.Listener) func(header string) bool {
+	own := Access{Loopback: IsLoopback(ln)}
+	return func(header string) bool {
+		return slices.Contains(a.Hosts, HostName(header)) || own.acceptsHost(header)
+	}
 }
 
 // acceptsHost reports whether a Host header is accepted; see Access.Hosts for the rules.

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -155,13 +156,24 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
+// public are pipes that do not listen on a loopback address.
+type public struct{ *pipes }
+
+func (public) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 9090} }
+
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := &service{pipes: newPipes(), t: t}
-		s := serve(t, slow, func(o *Options) { o.MetricsListener = own })
+		s := serve(t, slow, func(o *Options) {
+			o.MetricsListener = public{own.pipes}
+			o.Access.Hosts = []string{"mcp.example"}
+		})
 
 		own.request(by("", scrape), 200)
+		own.request(to("mcp.example", scrape), 200)
+		own.request(to("server-1:9090", scrape), 200)
+		s.request(to("server-1:9090", message), 403)
 		own.request(to("evil.example", scrape), 403)
 		own.request(get("/mcp"), 404)
 		s.request(scrape, 404)

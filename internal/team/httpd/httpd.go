@@ -132,10 +132,10 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	srv := serve(s.listener, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
-		access := Access{Loopback: IsLoopback(o.MetricsListener), Hosts: s.Access.Hosts}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(newListener(o.MetricsListener), access.requireHost(mux)).Close()
+		guarded := requireHost(s.Access.metricsHosts(o.MetricsListener), mux)
+		defer serve(newListener(o.MetricsListener), guarded).Close()
 	}
 	for _, run := range o.Loops {
 		wg.Go(func() { run(callsCtx) })
@@ -240,7 +240,7 @@ func (s *instance) handler() http.Handler {
 	}
 
 	mux := http.NewServeMux()
-	mux.Handle("/", s.Access.requireHost(guarded)) // not for load balancers, which use any name
+	mux.Handle("/", requireHost(s.Access.acceptsHost, guarded)) // not for load balancers, which use any name
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
