@@ -13,11 +13,14 @@ import (
 
 // advisor returns an Advisor with what advice about errors may name: settings and their origins,
 // but no secrets.
-func (o Options) advisor(cfg *config.Config) advice.Advisor {
+func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 	getenv := o.Getenv
-	key := getenv(cfg.KeyEnv)
-	if cfg.KeyFile != "" {
-		key = cfg.APIKey
+	keyFlaw := func() string {
+		key := getenv(cfg.KeyEnv)
+		if cfg.KeyFile != "" { // which may change
+			key = *keys.present.Load()
+		}
+		return KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")) // a missing key has no flaw
 	}
 	server := ""
 	if cfg.KeyErr != nil && cfg.KeyStored() {
@@ -37,7 +40,7 @@ func (o Options) advisor(cfg *config.Config) advice.Advisor {
 		KeyServer: server,
 		Login:     loginCommand(cfg, getenv),
 		HidesKey:  cfg.HidesStoredKey,
-		KeyFlaw:   KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // a missing key has no flaw
+		KeyFlaw:   keyFlaw,
 		Headers:   cfg.HeaderVariables,
 		Proxy:     proxyVariable(cfg.OpenAI.BaseURL, getenv),
 		GOOS:      runtime.GOOS,

@@ -84,14 +84,16 @@ func (s *Service) taskAPI(secrets func() []string) *tasks.API {
 	}
 }
 
-// keyring holds the API keys that seal the ids of tasks if MCP_TASK_SECRETS is not set: the present
-// key and, after a change of its file, the previous key. Keys shorter than minSealingKey are not in
-// it.
-type keyring struct{ keys atomic.Pointer[[]string] }
+// keyring holds the present API key, and the keys that seal the ids of tasks if MCP_TASK_SECRETS is
+// not set: the present key and, after a change of its file, the previous key.
+type keyring struct {
+	present atomic.Pointer[string]
+	sealing atomic.Pointer[[]string] // none is shorter than minSealingKey
+}
 
 func newKeyring(key string) *keyring {
 	k := &keyring{}
-	k.keys.Store(&[]string{})
+	k.sealing.Store(&[]string{})
 	k.add(key)
 	return k
 }
@@ -99,18 +101,20 @@ func newKeyring(key string) *keyring {
 // add makes a key the present key.
 func (k *keyring) add(key string) {
 	key = strings.TrimSpace(key)
+	k.present.Store(&key)
 	old := k.list()
 	isPresent := len(old) > 0 && old[0] == key // the file was broken in between
 	if len(key) < minSealingKey || isPresent {
 		return
 	}
 	keys := append([]string{key}, old[:min(1, len(old))]...)
-	k.keys.Store(&keys)
+	k.sealing.Store(&keys)
 }
 
-// list returns the present key first. It is empty if there was no key that is long enough.
+// list returns the keys that seal ids, the present key first. It is empty if there was no key that is
+// long enough.
 func (k *keyring) list() []string {
-	return *k.keys.Load()
+	return *k.sealing.Load()
 }
 
 // taskSecrets returns the secrets in MCP_TASK_SECRETS or its file. The redactor learns them.

@@ -3,6 +3,7 @@ package service
 import (
 	"testing"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -26,4 +27,19 @@ func TestKeyring(t *testing.T) {
 			compare.Equal(t, "keys", k.list(), tt.want)
 		})
 	}
+}
+
+// The flaw of a key is that of the present one in its file.
+func TestKeyFlaw(t *testing.T) {
+	cfg, _, err := config.Load(config.Flags{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.KeyFile = "key"
+	keys := newKeyring("YOUR_KEY")
+	advisor := Options{Getenv: func(string) string { return "" }}.advisor(cfg, keys)
+
+	compare.Equal(t, "flaw", advisor.KeyFlaw(), "it is the placeholder of the README")
+	keys.add("sk-the-second-key-of-a-file\n")
+	compare.Equal(t, "flaw of another key", advisor.KeyFlaw(), "")
 }

@@ -40,15 +40,15 @@ import (
 
 // Options configure a Service.
 type Options struct {
-	Config      *config.Config
-	Warnings    []string         // warnings from loading Config
-	Offline     bool             // answer from the built-in fake API
-	RefusalTime time.Duration    // how long a refusal of the key is remembered
-	OnePerson   bool             // see answer.Options
-	LogFormat   string           // see logging.Options
-	Stderr      io.Writer        // gets the log
-	Redactor    *redact.Redactor // learns the secrets of the configuration
-	Getenv      func(name string) string
+	Config       *config.Config
+	Warnings     []string         // warnings from loading Config
+	Offline      bool             // answer from the built-in fake API
+	RefusalPause time.Duration    // see llm.Options
+	OnePerson    bool             // see answer.Options
+	LogFormat    string           // see logging.Options
+	Stderr       io.Writer        // gets the log
+	Redactor     *redact.Redactor // learns the secrets of the configuration
+	Getenv       func(name string) string
 
 	// Dial connects to the API and to the store. If it is nil, package net connects.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -106,12 +106,13 @@ func New(o Options) (*Service, error) {
 	newClient := o.clientMaker(cfg, log)
 	client := newClient(cfg.APIKey, cfg.Request.MaxRetries)
 	byTool := profiles(cfg)
+	keys := newKeyring(cfg.APIKey)
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
 		Config:   o.Config, // for --show-config, so not the copy for --offline
 		Warnings: o.warnings(cfg, logErr, warning),
-		Advisor:  o.advisor(cfg),
+		Advisor:  o.advisor(cfg, keys),
 		Profiles: byTool,
 		Log:      log,
 		LogErr:   logErr,
@@ -126,7 +127,7 @@ func New(o Options) (*Service, error) {
 		},
 		dial:    o.Dial,
 		baseURL: cfg.OpenAI.BaseURL,
-		keys:    newKeyring(cfg.APIKey),
+		keys:    keys,
 		closers: []func(){closeAPI, closeLog},
 	}, nil
 }
@@ -137,16 +138,16 @@ func (o Options) clientMaker(
 ) func(key string, retries int) *llm.Client {
 	return func(key string, retries int) *llm.Client {
 		return llm.New(llm.Options{
-			API:         llm.API(cfg.OpenAI.API),
-			APIKey:      key,
-			Headers:     cfg.SentHeaders,
-			Store:       cfg.Responses.Store,
-			MaxRetries:  retries,
-			RefusalTime: o.RefusalTime,
-			HTTPClient:  llm.NewHTTPClient(o.Dial),
-			UserAgent:   version.Name + "/" + version.String(),
-			Logger:      log,
-			Redactor:    o.Redactor,
+			API:          llm.API(cfg.OpenAI.API),
+			APIKey:       key,
+			Headers:      cfg.SentHeaders,
+			Store:        cfg.Responses.Store,
+			MaxRetries:   retries,
+			RefusalPause: o.RefusalPause,
+			HTTPClient:   llm.NewHTTPClient(o.Dial),
+			UserAgent:    version.Name + "/" + version.String(),
+			Logger:       log,
+			Redactor:     o.Redactor,
 		})
 	}
 }

@@ -111,7 +111,7 @@ func (c *Call) Emit(ev Event) {
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
 // ErrLeaveAtAPI is the cause of a context that ends without cancelling its response, if that runs in
-// the background of the API.
+// the background of the API. The error of the call is of KindCanceled.
 var ErrLeaveAtAPI = errors.New("the response goes on at the API")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with

@@ -198,16 +198,16 @@ func (a *app) connect(
 	f *commonFlags, cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
 	s, err := service.New(service.Options{
-		Config:      cfg,
-		Warnings:    warnings,
-		Offline:     f.offline,
-		RefusalTime: f.refusalTime,
-		OnePerson:   f.onePerson,
-		LogFormat:   a.logFormat(),
-		Stderr:      a.stderr,
-		Redactor:    a.redactor,
-		Getenv:      a.variable,
-		Dial:        a.dial,
+		Config:       cfg,
+		Warnings:     warnings,
+		Offline:      f.offline,
+		RefusalPause: f.refusalPause,
+		OnePerson:    f.onePerson,
+		LogFormat:    a.logFormat(),
+		Stderr:       a.stderr,
+		Redactor:     a.redactor,
+		Getenv:       a.variable,
+		Dial:         a.dial,
 	})
 	if err == nil && f.offline {
 		a.note("offline: answers are samples from the built-in fake API")

@@ -26,8 +26,8 @@ type commonFlags struct {
 	keyless bool // without a key start uses the offline API, for smoke
 	silent  bool // start prints no warnings: only the JSON of --show-config contains them
 
-	refusalTime time.Duration // how long a refusal of the key is remembered
-	onePerson   bool          // all calls come from one person, who has no ID
+	refusalPause time.Duration // how long calls fail without a request after refusals of the key; 0: never
+	onePerson    bool          // all calls come from one person, who has no ID
 }
 
 // addConfig adds the flag --config to a command.

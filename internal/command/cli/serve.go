@@ -67,7 +67,7 @@ type serveFlags struct {
 	metrics      string // "": /metrics is on the address of http
 	path         string
 	maxCalls     int
-	perPerson    int           // 0: see httpd.Access.CallsPerPerson
+	perPerson    int           // 0: see httpd.Access.PersonBound
 	limits       budget.Limits // a limit below 0 is that of the configuration
 	limitsFile   string        // file with limits of single people; "": none
 	notice       time.Duration
@@ -90,7 +90,7 @@ const (
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
 		app:       a,
-		common:    commonFlags{refusalTime: 5 * time.Second}, // agents in a loop must not reach the API
+		common:    commonFlags{refusalPause: 5 * time.Second}, // agents in a loop must not reach the API
 		logFormat: logging.Text,
 
 		withoutStore: allow,
@@ -124,8 +124,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
 	addChoice(c, &f.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
-	flags.Func("allowed-host", "accept this Host header, `HOST`, on a loopback "+
-		"address beside loopback names; may be given more than once",
+	flags.Func("allowed-host", "accept this Host header, `HOST`: on a loopback address beside "+
+		"loopback names, on another one no further; may be given more than once",
 		f.allowHost)
 	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
 		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
@@ -197,7 +197,7 @@ func (f *serveFlags) serve(
 
 	registry := people.New(people.Bounds{
 		MaxCalls:  f.maxCalls,
-		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
+		PerPerson: access.PersonBound(f.maxCalls, f.perPerson),
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}

@@ -197,6 +197,33 @@ func TestMetricsWarning(t *testing.T) {
 	}
 }
 
+// The flags in the files for Compose, Kubernetes and systemd start a server.
+func TestRecipes(t *testing.T) {
+	for file, pattern := range map[string]string{
+		"compose.yaml":                         `(?m)^    - (serve|--\S+)`,
+		"kubernetes/deployment.yaml":           `args: \[(.+)\]`,
+		"systemd/openai-responses-mcp.service": `ExecStart=\S+ (.+)`,
+	} {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("../../../config", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := ""
+			for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+				line += match[1] + " "
+			}
+			line = regexp.MustCompile(`[\d.]*:(8080|9090)`).ReplaceAllString(line, "127.0.0.1:0")
+			line = strings.NewReplacer(",", " ", `"`, "", "${DOMAIN:?set", "mcp.example.com").Replace(line)
+
+			env := []string{"MCP_HTTP_TOKENS=alice:0123456789abcdef"}
+			code, _, stderr := run(ended(t), env, nil, strings.Fields(line+"--notice=0s")...)
+			checkExit(t, code, 0)
+			compare.Contains(t, "stderr of "+line, stderr, "stopped")
+		})
+	}
+}
+
 // A call begins the series of its person: those of calls that are cancelled are 0.
 func TestServedMetrics(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())

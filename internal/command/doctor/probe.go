@@ -183,8 +183,8 @@ func (p *probe) key(offline bool) Check {
 	case p.keyIsRefused():
 		problem, hint := advisor.Advise("", p.fault)
 		return fail(state+", but "+problem, hint)
-	case advisor.KeyFlaw != "":
-		return warn(state+", but "+advisor.KeyFlaw, advisor.SetKeyHint("the key alone"))
+	case advisor.KeyFlaw() != "":
+		return warn(state+", but "+advisor.KeyFlaw(), advisor.SetKeyHint("the key alone"))
 	}
 	return pass(state)
 }

@@ -51,6 +51,7 @@ func TestProbe(t *testing.T) {
 					Key:     "K",
 					Proxy:   "HTTPS_PROXY",
 					BaseURL: advice.Setting{Value: "https://api.example/v1", From: "Y"},
+					KeyFlaw: func() string { return "" },
 				},
 				Profiles: map[string]answer.Profile{"answer": {Profile: call.Profile{Model: "x"}}},
 				Getenv:   func(string) string { return "" },

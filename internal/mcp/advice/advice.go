@@ -40,7 +40,7 @@ type Advisor struct {
 	Login     string             // command that stores a key; "": none
 	KeyServer string             // the other server that the stored key is for; "": none
 	HidesKey  bool               // the value of Key hides the key that login has stored
-	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
+	KeyFlaw   func() string      // what looks wrong about the present key: "it has quotes"; may be nil
 	Headers   []string           // environment variables in openai.headers, other than Key
 	Models    map[string]Setting // by tool
 	Streams   bool               // requests ask for a stream

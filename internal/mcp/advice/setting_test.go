@@ -55,13 +55,14 @@ func TestSettings(t *testing.T) {
 	writeRoots(t)
 	untrusted := certificate(x509.UnknownAuthorityError{})
 
+	quotes := func() string { return "it has quotes around it" }
 	for _, tt := range []struct {
 		advisor Advisor
 		err     error
 		want    string
 	}{
 		{
-			Advisor{Key: "K", KeyFlaw: "it has quotes around it", Headers: []string{"TOKEN"}},
+			Advisor{Key: "K", KeyFlaw: quotes, Headers: []string{"TOKEN"}},
 			noKey,
 			"set K to the key alone: it has quotes around it, and check TOKEN (openai.headers)",
 		},

@@ -191,7 +191,8 @@ func (s *Server) runInSlot(
 //     limit, the process that reads the end of the response corrects that, and observes the end
 //     (endRemoteCall).
 //   - Another process has already read the end of the response, and has observed it. What is
-//     reserved counts as used: that process has noted the difference.
+//     reserved counts as used: that process has noted the difference, also below 0 (state.used in
+//     budget).
 func (s *Server) endCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {

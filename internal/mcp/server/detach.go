@@ -22,7 +22,8 @@ import (
 //	                the response, or after 2 s
 //	HTTP            no call                                 no call
 //	HTTP with API   the API, once it has named the          the API, after DetachAfter; a GET looks for
-//	                response and a GET finds it             the response after half of it, or later
+//	                response, unless a GET says that        the response after half of it, or later
+//	                it is gone
 //
 // A call can go on at the API only once the API has named its response. So with OnlyAtAPI, a call that
 // still waits for a slot or for the rate limit after DetachAfter ends with the status
@@ -40,7 +41,7 @@ type LongCalls struct {
 	DetachAfter time.Duration
 
 	API       *tasks.API // runs responses in the background; nil: none
-	OnlyAtAPI bool       // a later request may reach another process, so no call goes on only here
+	OnlyAtAPI bool       // later requests may reach other processes, so each call must go on at the API
 
 	// EOF is closed when no request can follow. Late calls and answer_result then wait for the end
 	// of the call.

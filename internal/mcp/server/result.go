@@ -155,7 +155,8 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 		message = tool + ": invalid arguments: " + reason
 		data["reason"] = reason
 	} else {
-		reason = text.Truncate(clean(s.options.Explain(tool, err)), 400)
+		const maxReason = 400 // characters; Explain bounds the errors of the API itself
+		reason = text.Truncate(clean(s.options.Explain(tool, err)), maxReason)
 		message = "answer failed: " + reason
 	}
 

@@ -17,9 +17,9 @@ const (
 
 // remote is what the API has replied about a task whose call another process runs, or ran.
 type remote struct {
-	// turn holds a value while a request uses the fields below, and asks the API. Unlike with a
-	// sync.Mutex, a request can stop waiting for its turn.
-	turn    chan struct{}
+	// asking holds a value while a request uses the fields below, and asks the API. Unlike with a
+	// sync.Mutex, a request can stop waiting for it.
+	asking  chan struct{}
 	lastAsk time.Time // when the API was last asked
 	message string    // about the task at lastAsk; "": the response runs
 }
@@ -34,7 +34,7 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 		done = nil
 	}
 	select {
-	case t.remote.turn <- struct{}{}:
+	case t.remote.asking <- struct{}{}:
 	case <-done:
 		return ""
 	}
@@ -44,12 +44,12 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 	go func() {
 		message := ""
 		defer func() {
-			<-t.remote.turn
+			<-t.remote.asking
 			replies <- message
 		}()
 		var err error
 		defer ts.options.Recover(callCopy.Tool, &err) // from RemoteEnded
-		message = ts.askInTurn(context.WithoutCancel(ctx), t, &callCopy, cancels)
+		message = ts.askAlone(context.WithoutCancel(ctx), t, &callCopy, cancels)
 	}()
 	select {
 	case message := <-replies:
@@ -59,11 +59,11 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 	}
 }
 
-// askInTurn does the work of askAPI. Its caller has the turn.
+// askAlone does the work of askAPI, while no other request asks about the task.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.
-func (ts *Tasks) askInTurn(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+func (ts *Tasks) askAlone(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	r := t.remote
 	isFresh := time.Since(r.lastAsk) < shareTime && !cancels
 	if isFresh || t.hasEnded() {

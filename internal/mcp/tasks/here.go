@@ -162,8 +162,8 @@ func (ts *Tasks) Detach(t *Task) bool {
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	// If only the API could go on, a call that has just ended needs no id: Result has its answer.
-	// In this process it gets one all the same: the client of a polled task expects it, and
+	// Where a call can go on only at the API, one that has just ended needs no id: Result has its
+	// answer. Elsewhere it gets one all the same: the client of a polled task expects it, and
 	// answer_result returns at once.
 	if t.detachable.onlyAtAPI && t.sealingStopped {
 		return false
@@ -196,7 +196,7 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 }
 
 // awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can: a polled
-// task once the API has its response, any other after DetachAfter.
+// task once the API has named its response, any other after DetachAfter.
 //
 // A GET asks whether the API has the response, after half of DetachAfter, so that it may take the
 // other half. Without a name by then, the GET follows as soon as there is one, at DetachAfter at the
@@ -223,7 +223,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 }
 
 // awaitAtAPI waits until the API has named the response of a task, and reports whether the task
-// works and the API has the response.
+// works and no GET says that the response is gone.
 func (ts *Tasks) awaitAtAPI(t *Task) bool {
 	t.awaitOrigin(nil)
 	named := t.origin.Load() != nil && !t.hasEnded()

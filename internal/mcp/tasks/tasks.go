@@ -278,7 +278,7 @@ func (ts *Tasks) open(id, person string) *Task {
 	}
 	t := newTask(origin.Tool, person, origin.Created)
 	t.origin.Store(&origin)
-	t.remote = &remote{turn: make(chan struct{}, 1)}
+	t.remote = &remote{asking: make(chan struct{}, 1)}
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

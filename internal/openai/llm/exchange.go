@@ -129,8 +129,8 @@ func (x *exchange) try(
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	// Ahead tells how far a call was that ends at its WaitUntil. Only a call with a sink may have one
-	// (tasks.Prepare).
+	// Ahead tells how far a call was that ends at its WaitUntil. Every call that has a WaitUntil has
+	// a sink (tasks.Prepare).
 	if x.call.Sink != nil {
 		report = func(ahead int) {
 			x.call.Ahead = ahead
@@ -228,7 +228,9 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			x.toRemember = nil // only background is in it (post); GETs find other responses, so it works
+			// GETs find other responses, so background works here. toRemember has only background, as
+			// the method post empties it after each 2xx.
+			x.toRemember = nil
 		}
 		return false
 	}

@@ -54,9 +54,9 @@ type Options struct {
 	HTTPClient *http.Client // nil: NewHTTPClient(nil)
 	MaxRetries int          // attempts after the first one
 
-	// RefusalTime is how long calls fail without a request after the API has refused the key or its
+	// RefusalPause is how long calls fail without a request after the API has refused the key or its
 	// quota several times in a row. 0: each call asks the API.
-	RefusalTime time.Duration
+	RefusalPause time.Duration
 
 	Store    bool             // lets the API keep the response
 	Logger   *slog.Logger     // nil: discard
@@ -105,7 +105,7 @@ func New(o Options) *Client {
 		header:  header,
 		bearer:  bearer,
 
-		memory:   newMemory(o.RefusalTime),
+		memory:   newMemory(o.RefusalPause),
 		warnings: logging.Limiter{Period: time.Minute},
 	}
 	cl.SetKey(o.APIKey)

@@ -23,7 +23,7 @@ const (
 // memory is what a Client remembers between calls, besides its pacers. docs/architecture.md
 // lists all that the program remembers (What outlives a call).
 type memory struct {
-	pause time.Duration // how long calls fail after a refusal of the key; 0: they never do
+	refusalPause time.Duration // how long calls fail after a refusal of the key; 0: they never do
 
 	mu         sync.Mutex                   // guards the fields below
 	refusals   expire.Map[string, *refusal] // by the ID of the person
@@ -35,8 +35,8 @@ type memory struct {
 }
 
 // newMemory returns a memory without entries.
-func newMemory(pause time.Duration) *memory {
-	m := &memory{pause: pause}
+func newMemory(refusalPause time.Duration) *memory {
+	m := &memory{refusalPause: refusalPause}
 	m.refusals.Expired = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalMemory }
 	m.parameters.Expired = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
 	m.lastFound.Expired = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
@@ -68,7 +68,7 @@ func (m *memory) noteRefusal(person string, failure *call.Error) {
 	r.sinceAnyAccepted++
 
 	for _, each := range append(m.countingLocked(person), r) {
-		each.nextProbe = time.Now().Add(m.pause)
+		each.nextProbe = time.Now().Add(m.refusalPause)
 		each.probing = false
 	}
 }
@@ -108,7 +108,7 @@ func (m *memory) admit(person string) *call.Error {
 	defer m.mu.Unlock()
 	counting := m.countingLocked(person)
 	for _, r := range counting {
-		if m.pause > 0 && time.Now().Before(r.nextProbe) {
+		if m.refusalPause > 0 && time.Now().Before(r.nextProbe) {
 			failure := *r.failure
 			failure.Attempts = 0
 			return &failure

@@ -23,7 +23,7 @@ var (
 // newShared returns a client of an API that people share, which accepts all requests.
 func newShared() (*Client, *scripted) {
 	cl, api := newClient(0, succeed)
-	cl.memory.pause = 5 * time.Second
+	cl.memory.refusalPause = 5 * time.Second
 	return cl, api
 }
 
@@ -181,7 +181,7 @@ func TestRefusalsEnd(t *testing.T) {
 func TestRefusalsOff(t *testing.T) {
 	bubble(t, "off", func(t *testing.T) {
 		cl, api := newShared()
-		cl.memory.pause = 0
+		cl.memory.refusalPause = 0
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
 		for range 10 {

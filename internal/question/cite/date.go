@@ -426,7 +426,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	if blank && doc.lines[below+1].entry().isDate {
 		below++
 	}
-	found.add(doc.datesBeside(below, below), today)
+	found.add(doc.datesBeside(below, below), today) // the line of the dates is the lower one
 	if found.page() == "" {
 		found.add(doc.datesBeside(i-1, i), today) // the line of the link is the lower one
 	}
@@ -434,11 +434,11 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 }
 
 // datesBeside returns the dates of line i, which is above or below the line of a link. It returns
-// none if line i has a link itself or is in another entry: if lowerLine, the lower of both lines,
+// none if line i has a link itself or is in another entry: if lower, the lower one of both lines,
 // starts one.
-func (doc *Document) datesBeside(i, lowerLine int) []date {
-	inside := lowerLine > doc.begin && lowerLine < doc.end
-	sameEntry := inside && !doc.startsEntry(lowerLine)
+func (doc *Document) datesBeside(i, lower int) []date {
+	inside := lower > doc.begin && lower < doc.end
+	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil
 	}

@@ -160,8 +160,8 @@ func (t *Taken) takeInStore(
 	if len(changes) > 0 {
 		changes = append([]bucketChange{startBucket(name)}, changes...)
 	}
-	r, o := t.budget.Store.apply(changes)
-	if o == storeUnsure {
+	r, result := t.budget.Store.apply(changes)
+	if result == storeUnsure {
 		t.budget.Store.giveBack(name, t.budget.changes(t.person, change{
 			use:        amount{calls: -1},
 			reserve:    t.reserved.times(-1),
@@ -169,7 +169,7 @@ func (t *Taken) takeInStore(
 			lastMinute: start.lastMinute,
 		}))
 	}
-	return changes, r, o == storeRan
+	return changes, r, result == storeRan
 }
 
 // refusal returns the error of a call that a bucket refuses.
@@ -240,8 +240,8 @@ func (t *Taken) Settle(c *call.Call, ended End) (first bool) {
 		apply = store.applyOrKeep
 	}
 	storeChanges := b.changes(t.person, t.endInStore(end, ended))
-	storeReply, o := apply(storeChanges)
-	if o == storeRan { // its buckets have the calls of all processes
+	storeReply, result := apply(storeChanges)
+	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
@@ -274,7 +274,7 @@ func (t *Taken) endInStore(end change, ended End) change {
 	case ended.ProcessEnds && ended.ResponseID != "":
 		return change{}
 	}
-	end.use[calls]++ // 1 for a call that counts; 0 for one that is given back
+	end.use[calls]++ // from a correction to the call: 1, or 0 if it is given back
 	end.lastMinute = fromNow(0)
 	end.reserve = amount{}
 	return end
@@ -305,13 +305,13 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 		end.use[calls] = 1
 	}
 	storeChanges := b.changes(c.Person, end)
-	r, o := store.applyOrKeep(storeChanges)
-	if o != storeRan || r.refused != 0 {
+	r, result := store.applyOrKeep(storeChanges)
+	if result != storeRan || r.refused != 0 {
 		return false
 	}
 	b.noteNear(c.Person, storeChanges, r)
 
-	end.use = use // the local buckets have reserved nothing for the call
+	end.use = use // here nothing was reserved, and the call counts in the process that began it
 	end.responseID = ""
 	b.local.apply(b.changes(c.Person, end))
 	return true

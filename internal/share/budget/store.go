@@ -169,13 +169,13 @@ func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Co
 	return conn, nil
 }
 
-// outcome is whether the store has run the script.
-type outcome int
+// storeResult is whether the store has run the script.
+type storeResult int
 
 const (
-	storeNotRun outcome = iota // no: it was not asked, returned an error, or could not be reached
-	storeRan                   // yes; a bucket may still have refused the changes
-	storeUnsure                // unknown: it was asked, and there is no valid reply
+	storeNotRun storeResult = iota // no: it was not asked, returned an error, or could not be reached
+	storeRan                       // yes; a bucket may still have refused the changes
+	storeUnsure                    // unknown: it was asked, and there is no valid reply
 )
 
 // IsFailing reports whether there is a store, and it fails.
@@ -192,8 +192,8 @@ var probe = []bucketChange{{
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
 		if s.unprobed.Load() || s.IsFailing() {
-			_, o := s.use(probe)
-			if o == storeRan {
+			_, result := s.use(probe)
+			if result == storeRan {
 				s.noteWorking(ctx)
 			}
 		}
@@ -223,7 +223,7 @@ func (s *Store) noteWorking(ctx context.Context) {
 
 // apply changes buckets of the store (use). It does nothing if there is no store, the store fails,
 // or there are no changes. It waits while maxUses uses run.
-func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
+func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 	if s == nil || s.IsFailing() || len(changes) == 0 {
 		return reply{}, storeNotRun
 	}
@@ -238,14 +238,14 @@ func (s *Store) apply(changes []bucketChange) (r reply, o outcome) {
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
 // endBucket refuses it the second time.
-func (s *Store) applyOrKeep(end []bucketChange) (r reply, o outcome) {
-	r, o = s.apply(end)
+func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
+	r, result = s.apply(end)
 	isOnce := len(end) > 0 && end[0].Quota == (Quota{}) // its first change is that of endBucket
-	isKept := o == storeNotRun || o == storeUnsure && isOnce
+	isKept := result == storeNotRun || result == storeUnsure && isOnce
 	if isKept && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
-	return r, o
+	return r, result
 }
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
@@ -278,7 +278,7 @@ func (s *Store) keep(p pendingChange) {
 //
 //	it ran                      the store had not taken the call, and now refuses it: done
 //	refused, used by the call   the store has taken the call: the changes give it back
-//	refused, used by a claim    claimed before: done
+//	refused, used by a claim    claimed by an earlier try whose reply was lost: done
 func (s *Store) applyPending() {
 	s.mu.Lock()
 	list := s.pending
@@ -290,7 +290,7 @@ func (s *Store) applyPending() {
 			continue
 		}
 
-		r, o := s.apply([]bucketChange{*p.claim})
+		r, result := s.apply([]bucketChange{*p.claim})
 		wasTaken := r.refused == 1 && r.used == usedByCall
 		if wasTaken {
 			takenAt := r.changedAt // by the call
@@ -298,9 +298,9 @@ func (s *Store) applyPending() {
 			for i := range changes { // until so many minutes after takenAt (fromNow)
 				changes[i].lastMinute = takenAt - changes[i].lastMinute
 			}
-			_, o = s.apply(changes)
+			_, result = s.apply(changes)
 		}
-		if o != storeRan {
+		if result != storeRan {
 			s.keep(p)
 		}
 	}
@@ -309,7 +309,7 @@ func (s *Store) applyPending() {
 // use runs take.lua. After an error the store fails, and all connections are closed: the server
 // behind them may have become read-only. If SetURL has changed the URL in the meantime, the error
 // is not about the present store, which does not fail.
-func (s *Store) use(changes []bucketChange) (reply, outcome) {
+func (s *Store) use(changes []bucketChange) (reply, storeResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTime)
 	defer cancel()
 	fails := false

@@ -250,10 +250,10 @@ func TestReplies(t *testing.T) {
 
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
-					_, o := r.Store.apply(buckets)
+					_, result := r.Store.apply(buckets)
 					runtime.ReadMemStats(&after)
 					client.Close()
-					got := []string{storeNotRun: "unused", storeRan: "done", storeUnsure: "unsure"}[o]
+					got := []string{storeNotRun: "unused", storeRan: "done", storeUnsure: "unsure"}[result]
 					compare.Equal(t, "outcome", got, row[0])
 					lines := r.log.count("err=") - r.log.count("err=<nil>")
 					compare.Equal(t, "a line with an error", lines > 0, r.Store.IsFailing())

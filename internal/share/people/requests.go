@@ -9,7 +9,7 @@ import (
 // a quarter of it.
 const maxBytes = 64 << 20
 
-// Reasons of a Busy, for metrics and logs: a limit of the person or of all people.
+// Reasons of a Busy, for metrics and logs: a bound of the person or of all people.
 const (
 	ReasonPerson = "person"
 	ReasonServer = "server"
@@ -29,7 +29,7 @@ func (b *Busy) Error() string {
 // ErrClosed is the error of requests after Close.
 var ErrClosed = &Busy{"shutting down", "shutting down"}
 
-// TakeRequest counts a request of the person with an ID, if the limits of the person and of all
+// TakeRequest counts a request of the person with an ID, if the bounds of the person and of all
 // people allow it. The error is a *Busy.
 func (r *Registry) TakeRequest(id string) error {
 	return r.take(id, holding{requests: 1})
@@ -40,7 +40,7 @@ func (r *Registry) TakeBytes(id string, n int) error {
 	return r.take(id, holding{bytes: n})
 }
 
-// take adds to what a person holds, unless that is more than a limit allows.
+// take adds to what a person holds, unless that is more than a bound allows.
 func (r *Registry) take(id string, more holding) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,17 +58,17 @@ func (r *Registry) take(id string, more holding) error {
 }
 
 // check returns a *Busy if there are more than 2*maxCalls requests, of which half may run, or more
-// bytes than byteLimit. If maxCalls is 0, neither is bounded.
-func check(h holding, maxCalls, byteLimit int, reason, whose string) error {
+// bytes than byteBound. If maxCalls is 0, neither is bounded.
+func check(h holding, maxCalls, byteBound int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:
 		return nil
 	case h.requests > 2*maxCalls:
 		return &Busy{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
-	case h.bytes > byteLimit:
+	case h.bytes > byteBound:
 		return &Busy{ReasonBytes, fmt.Sprintf(
-			"too many bytes: %s have at most %d MiB at a time", whose, byteLimit>>20)}
+			"too many bytes: %s have at most %d MiB at a time", whose, byteBound>>20)}
 	}
 	return nil
 }

@@ -8,7 +8,7 @@
 //	access.go    checks of the Host header and the bearer token, and the challenge to sign in
 //	conns.go     unauthenticated connections
 //	tokens.go    tokens that the operator hands out, which may change
-//	limit.go     how many requests and bytes there are at a time
+//	admit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	cancel.go    calls that end because of another request
 //	metrics.go   /metrics
@@ -58,7 +58,7 @@ type Options struct {
 	Notice time.Duration
 	Drain  time.Duration // longest wait for calls in flight after the notice
 
-	// People is the registry of Server. Its limits of calls bound requests, too: twice as many
+	// People is the registry of Server. Its bounds of calls bound requests, too: twice as many
 	// requests are accepted, since as many calls may wait as run. Any further request gets 429.
 	People  *people.Registry
 	Budget  *budget.Budget // the budget of Server, for the metrics

@@ -188,7 +188,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		LogLimiter: &logging.Limiter{},
 	}
 	o.People.Bounds.PerPerson = func() int {
-		return o.Access.CallsPerPerson(o.People.Bounds.MaxCalls, 0)()
+		return o.Access.PersonBound(o.People.Bounds.MaxCalls, 0)()
 	}
 	tokensOf("alice:" + secret + " bob:" + bob + " metrics:" + reader)(&o)
 	for _, change := range set {

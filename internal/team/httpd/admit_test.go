@@ -337,7 +337,7 @@ func standard(*Options) {}
 func perUser(n int) func(*Options) {
 	return func(o *Options) {
 		limits := &o.People.Bounds
-		limits.PerPerson = o.Access.CallsPerPerson(limits.MaxCalls, n)
+		limits.PerPerson = o.Access.PersonBound(limits.MaxCalls, n)
 	}
 }
 
