@@ -124,8 +124,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
 	addChoice(c, &f.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
-	flags.Func("allowed-host", "accept this Host header, `HOST`: on a loopback address beside "+
-		"loopback names, on another one no further; may be given more than once",
+	flags.Func("allowed-host", "accept this Host header, `HOST`; a loopback address also accepts "+
+		"loopback names, another one nothing else; may be given more than once",
 		f.allowHost)
 	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
 		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
