@@ -20,8 +20,8 @@ const (
 )
 
 // DecideLongCalls returns which calls go on without their requests; server.LongCalls has a table.
-// ofTransport has OnlyAtAPI and EOF; DecideLongCalls sets the other fields.
-// The error is about MCP_TASK_SECRETS.
+// ofTransport has OnlyAtAPI and EOF; DecideLongCalls sets the other fields. The error is about
+// MCP_TASK_SECRETS.
 func (s *Service) DecideLongCalls(
 	ofTransport server.LongCalls,
 ) (calls server.LongCalls, warning string, err error) {

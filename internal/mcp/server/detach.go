@@ -25,10 +25,10 @@ import (
 //	                response, unless a GET says that        the response after half of it, or later
 //	                it is gone
 //
-// A call can go on at the API only once the API has named its response. So with OnlyAtAPI, a call that
-// still waits for a slot or for the rate limit after DetachAfter ends with the status
-// waiting (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose
-// response has no name yet, is not detached before it has one: otherwise its answer would be lost.
+// A call can go on at the API only once the API has named its response. So with OnlyAtAPI, a call
+// that still waits for a slot or for the rate limit after DetachAfter ends with the status waiting
+// (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose response has
+// no name yet, is not detached before it has one: otherwise its answer would be lost.
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
 // ids. Where the table says "no call", service.Service.DecideLongCalls sets OffersTasks to false

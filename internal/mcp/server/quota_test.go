@@ -27,8 +27,8 @@ func callsPerHour(n int) *budget.Budget {
 	return budget.New(budget.Options{Limits: budget.Limits{CallsPerHour: n}})
 }
 
-// The error says when the next call is possible. Invalid arguments and calls that the API
-// was not asked for take nothing, failed calls do.
+// The error says when the next call is possible. Invalid arguments and calls that the API was not
+// asked for take nothing, failed calls do.
 func TestLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, calls := newServer(func(o *Options) { o.Budget = callsPerHour(3) })

@@ -1,8 +1,8 @@
-// Package stdio is the transport between an MCP client and the SDK: an
-// [mcp.Transport] over a pair of byte streams (spec §2, transports.md).
+// Package stdio is the transport between an MCP client and the SDK: an [mcp.Transport] over a pair
+// of byte streams (spec §2, transports.md).
 //
-// The SDK's own transport reads lines only, rounds large ids, ends the session
-// at input that it cannot parse, and cancels calls at the end of the input.
+// The SDK's own transport reads lines only, rounds large ids, ends the session at input that it
+// cannot parse, and cancels calls at the end of the input.
 //
 //	stdio.go   Transport
 //	frames.go  bytes to messages: lines and Content-Length

@@ -1,5 +1,5 @@
-// Package llm calls the OpenAI Responses API through openai-go: it sends a
-// request, retries temporary failures, and turns the events of a stream into blocks.
+// Package llm calls the OpenAI Responses API through openai-go: it sends a request, retries
+// temporary failures, and turns the events of a stream into blocks.
 //
 // The files, in the order of a call:
 //

@@ -26,9 +26,9 @@ const (
 	eventStream  = "text/event-stream"
 )
 
-// requestOptions returns the options with which openai-go makes a request of a call. They
-// set resp to the HTTP response and leave its body unread, because a server may answer any request
-// with an object or with a stream.
+// requestOptions returns the options with which openai-go makes a request of a call. They set resp
+// to the HTTP response and leave its body unread, because a server may answer any request with an
+// object or with a stream.
 func (cl *Client) requestOptions(c *call.Call, resp **http.Response) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithResponseBodyInto(resp),

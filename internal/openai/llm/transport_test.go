@@ -25,8 +25,8 @@ func overPipe() (cl *Client, server net.Conn) {
 	return newClientOf(testURL, tr, 0, io.Discard), server
 }
 
-// A connection without a byte for 45 seconds is given up if a ping is not answered,
-// long before the time limit of the call.
+// A connection without a byte for 45 seconds is given up if a ping is not answered, long before the
+// time limit of the call.
 func TestSilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cl, server := overPipe()

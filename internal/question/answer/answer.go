@@ -1,5 +1,5 @@
-// Package answer turns a question into a request to the Responses API, and the
-// response into an answer with its sources (spec §3.2 to §3.5 and §6).
+// Package answer turns a question into a request to the Responses API, and the response into an
+// answer with its sources (spec §3.2 to §3.5 and §6).
 //
 //	answer.go     the Answerer, its options and the Answer
 //	question.go   the arguments of the tools -> question
@@ -74,8 +74,8 @@ func New(o Options) *Answerer {
 	return &Answerer{options: o}
 }
 
-// Answer is the result of a tool call. Its JSON is the text of the MCP result,
-// with exactly the fields of spec §3.2.
+// Answer is the result of a tool call. Its JSON is the text of the MCP result, with exactly the
+// fields of spec §3.2.
 type Answer struct {
 	Text       string          `json:"answer"`
 	UsedSearch bool            `json:"used_search"` // spec §3.3

@@ -18,8 +18,8 @@ import (
 // styles are the values of Question.Style that the policy explains.
 var styles = []string{"summary", "bullets", "citations-only"}
 
-// Search holds the options of the web search tool. Without any of them the tool
-// is exactly {"type":"web_search"}, as in spec §6.
+// Search holds the options of the web search tool. Without any of them the tool is exactly
+// {"type":"web_search"}, as in spec §6.
 type Search struct {
 	EnforceDomains bool           // search the domains of the question only
 	BlockedDomains []string       // never searched or cited, subdomains included

@@ -8,8 +8,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// Web pages write parts of an answer, so reading it must take linear time. The
-// longest recorded answers stay far below these bounds.
+// Web pages write parts of an answer, so reading it must take linear time. The longest recorded
+// answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
 	maxLinks = 1000    // links of a text that are known

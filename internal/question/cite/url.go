@@ -22,9 +22,9 @@ var needsEscape = text.Regexp("[ \"<>\\\\^`{|}]")
 // links.
 var chatTracker = text.Regexp(`\butm_source=chatgpt\.com(&|#|$)`)
 
-// PageURL returns an http or https URL without user, password and tracking
-// (utm_source=openai or chatgpt.com, a text fragment), or "" for anything else. A backslash in
-// the path is a slash, as in browsers.
+// PageURL returns an http or https URL without user, password and tracking (utm_source=openai or
+// chatgpt.com, a text fragment), or "" for anything else. A backslash in the path is a slash, as in
+// browsers.
 func PageURL(raw string) string {
 	u := text.OneLine(raw)
 	scheme, host, rest := cutHost(u)
@@ -108,8 +108,8 @@ func browserHost(host string) string {
 	return strings.TrimRight(ascii, ".")
 }
 
-// HostOf returns the host of a page as a browser maps it, without port and final
-// dots, or "" if u is not an http or https URL with a host.
+// HostOf returns the host of a page as a browser maps it, without port and final dots, or "" if u
+// is not an http or https URL with a host.
 func HostOf(u string) string {
 	_, host, _ := cutHost(u)
 	return browserHost(host)

@@ -46,8 +46,8 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 }
 
 // clockAhead returns how far the clock of the store is ahead of that of this machine, to a second
-// and half the time of the use. A script asks for the time, because replyConn does not
-// accept the array that TIME returns.
+// and half the time of the use. A script asks for the time, because replyConn does not accept the
+// array that TIME returns.
 func clockAhead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 	began := time.Now()
 	const script = "return tonumber(redis.call('TIME')[1])"
