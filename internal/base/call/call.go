@@ -46,7 +46,7 @@ type Call struct {
 }
 
 // Used is what a call has used so far, even if it fails. Each comment begins with the package that
-// writes the field.
+// writes the field; for a call of another process, whose response this process reads, it is server.
 type Used struct {
 	Attempts  int           // llm: requests that were sent
 	Time      time.Duration // llm: the sum over these requests, each until the end of its response
@@ -73,7 +73,7 @@ type Used struct {
 
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none
 	NearLimit  string // budget: how much is used of a quota that is nearly used up; "": none is
-	Unreserved bool   // budget: no store has reserved anything for the call
+	NotInStore bool   // budget: as far as is known, no store has reserved anything for the call
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.
@@ -110,8 +110,8 @@ func (c *Call) Emit(ev Event) {
 // or for the rate limit.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
-// ErrLeaveAtAPI is the cause of a context that ends without cancelling its response, if that runs in
-// the background of the API. The error of the call is of KindCanceled.
+// ErrLeaveAtAPI is the cause of a context that ends without cancelling its response, if that runs
+// in the background of the API. Once the call has a slot, its error is of KindCanceled.
 var ErrLeaveAtAPI = errors.New("the response goes on at the API")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with

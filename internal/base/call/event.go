@@ -1,6 +1,6 @@
 package call
 
-// Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Created,
+// Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Named,
 // Reconnecting, Waiting, Usage or Done. The blocks of a call are numbered from 0 over all its
 // requests, retries included. The command ask prints events with tags as JSON.
 type Event any
@@ -49,9 +49,9 @@ type Retrying struct {
 	Err     *Error // why the last attempt failed
 }
 
-// Created says that a response runs in the background of the API under this id. Each attempt that
+// Named says that a response runs in the background of the API under this id. Each attempt that
 // the API accepts has a response of its own.
-type Created struct{ ID string }
+type Named struct{ ID string }
 
 // Reconnecting announces that the response goes on although its connection broke.
 type Reconnecting struct{}

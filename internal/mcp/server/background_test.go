@@ -46,13 +46,13 @@ func (a *api) ask(
 	a.created = time.Now()
 	switch q.Query {
 	case "nameless":
-		c.Emit(call.Created{})
-		c.Emit(call.Created{}) // of a retry
+		c.Emit(call.Named{})
+		c.Emit(call.Named{}) // of a retry
 	case "retried":
-		c.Emit(call.Created{ID: "resp_0"})
+		c.Emit(call.Named{ID: "resp_0"})
 		fallthrough
 	default:
-		c.Emit(call.Created{ID: "resp_1"})
+		c.Emit(call.Named{ID: "resp_1"})
 	}
 	if q.Query == "soon" {
 		return research(ctx, c, answer.Question{Query: "brief"})

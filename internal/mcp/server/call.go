@@ -191,24 +191,24 @@ func (s *Server) runInSlot(
 //     limit, the process that reads the end of the response corrects that, and observes the end
 //     (endRemoteCall).
 //   - Another process has already read the end of the response, and has observed it. What is
-//     reserved counts as used: that process has noted the difference, also below 0 (state.used in
-//     budget).
+//     reserved counts as used: that process has noted the difference, below 0 if need be.
 func (s *Server) endCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
+	end := budget.End{
+		GiveBack:      unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
+		EndedResponse: s.tasks.StopSealing(t),                    // from here on no id can be sealed
+	}
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
-	responseID := s.tasks.StopSealing(t) // from here on no id of the task can be sealed
-
-	first := taken.Settle(c, budget.End{ // false: another process has settled the response
-		GiveBack:    unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
-		ResponseID:  responseID,
-		ProcessEnds: processEnds,
-	})
+	if processEnds {
+		end.EndedResponse, end.LeftResponse = "", end.EndedResponse
+	}
+	isFirst := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}
-	if first && !processEnds {
+	if isFirst && !processEnds {
 		s.observe(c, time.Since(c.Began), a, err)
 	}
 }
@@ -272,7 +272,7 @@ func (s *Server) endRemoteCall(
 ) {
 	ended := *c
 	ended.Attempts = 1 // for the log
-	ended.Unreserved = origin.Unreserved
+	ended.NotInStore = origin.NotInStore
 	took := time.Since(origin.Created)
 	if a != nil {
 		took = a.Meta.Elapsed

@@ -175,7 +175,7 @@ var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 // MCP returns a server of the SDK with the tools. When sessionCtx is done, its calls that are not
 // detached end with the cause of sessionCtx: over HTTP that is the end of the request. Over stdio
 // the SDK ends the calls with their connection, before sessionCtx. All servers that MCP returns
-// share the limit of calls and the tasks.
+// share the bound of calls and the tasks.
 func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(sessionCtx, slog.LevelDebug) {

@@ -149,7 +149,8 @@ func (r *Reader) discard(n int) {
 
 // readValue reads one JSON value of at most limit bytes. If inLine is set, the value ends with its
 // line at the latest. If the value is not JSON, the next Read continues length bytes after its
-// start, or after its line if length is unknownLength.
+// start, or after its line if length is unknownLength. A decoder reads through a peekReader, so the
+// bytes of the value are still in the buffer, except for in.discarded.
 func (r *Reader) readValue(limit, length int, inLine bool) ([]byte, error) {
 	in := &peekReader{
 		in:     r.in,

@@ -47,7 +47,7 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 			<-t.remote.asking
 			replies <- message
 		}()
-		var err error
+		var err error                                 // dropped: askAlone ends the task
 		defer ts.options.Recover(callCopy.Tool, &err) // from RemoteEnded
 		message = ts.askAlone(context.WithoutCancel(ctx), t, &callCopy, cancels)
 	}()

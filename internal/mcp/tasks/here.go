@@ -61,7 +61,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 			detachAfter: terms.DetachAfter,
 			onlyAtAPI:   terms.OnlyAtAPI,
 			background:  terms.Background,
-			original:    *c, // run changes c meanwhile
+			original:    *c, // without a sink, so that the GET of askIfGone adds nothing to the call
 		}
 	}
 	if t.detachable == nil && !terms.Watched {
@@ -72,7 +72,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 		Created:    t.Created,
 		Tool:       t.Tool,
 		Excluded:   strings.Join(terms.Excluded, " "),
-		Unreserved: c.Unreserved,
+		NotInStore: c.NotInStore,
 	}
 	c.Sink = func(ev call.Event) {
 		t.setOrigin(ev, origin)
@@ -82,12 +82,12 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 }
 
 // setOrigin sets the origin of a task when an event names its response, which then runs in the
-// background (call.Created), unless an id has no room for the excluded domains. An id that was
+// background (call.Named), unless an id has no room for the excluded domains. An id that was
 // sealed before a retry or a requery keeps the earlier response: this process still answers with
 // the last response, but other processes with the end of the earlier one, under whose name the call
 // is settled.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
-	named, ok := ev.(call.Created)
+	named, ok := ev.(call.Named)
 	if !ok || named.ID == "" || len(origin.Excluded) > maxExcluded {
 		return
 	}
@@ -203,7 +203,7 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 // earliest.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
-		return ts.awaitAtAPI(t)
+		return ts.awaitName(t)
 	}
 	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.detachAfter)
 	defer cancel()
@@ -213,7 +213,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 		<-detachCtx.Done()
 		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
 		// call needs a name, or its answer would be lost.
-		return ts.awaitAtAPI(t)
+		return ts.awaitName(t)
 	}
 	if t.hasEnded() || ts.askIfGone(detachCtx, t) {
 		return false // if the API does not have the response, the request waits for its end
@@ -222,9 +222,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	return !t.hasEnded()
 }
 
-// awaitAtAPI waits until the API has named the response of a task, and reports whether the task
+// awaitName waits until the API has named the response of a task, and reports whether the task
 // works and no GET says that the response is gone.
-func (ts *Tasks) awaitAtAPI(t *Task) bool {
+func (ts *Tasks) awaitName(t *Task) bool {
 	t.awaitOrigin(nil)
 	named := t.origin.Load() != nil && !t.hasEnded()
 	return named && !ts.askIfGone(t.detachable.ctx, t) && !t.hasEnded()

@@ -19,9 +19,9 @@ const purpose = "openai-responses-mcp task id"
 // maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
 const maxExcluded = 1000
 
-// unreservedBit says in an id that the call is Unreserved. It is a bit of the time in milliseconds,
+// notInStoreBit says in an id that the call is NotInStore. It is a bit of the time in milliseconds,
 // which does not need it.
-const unreservedBit = 1 << 63
+const notInStoreBit = 1 << 63
 
 var encoding = base64.RawURLEncoding
 
@@ -37,8 +37,8 @@ func ownerOf(person, baseURL string) []byte {
 // ids. Only unseal with the same secret and the same owner can read it.
 func seal(o answer.Origin, secret string, owner []byte) string {
 	created := uint64(o.Created.UnixMilli())
-	if o.Unreserved {
-		created |= unreservedBit
+	if o.NotInStore {
+		created |= notInStoreBit
 	}
 	plain := binary.BigEndian.AppendUint64(nil, created)
 	fields := strings.TrimSuffix(o.Tool+"\x00"+o.ResponseID+"\x00"+o.Excluded, "\x00")
@@ -59,8 +59,8 @@ func unseal(id string, secrets []string, owner []byte) (o answer.Origin, ok bool
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner)
 		if err == nil {
 			created := binary.BigEndian.Uint64(plain)
-			o.Unreserved = created&unreservedBit != 0
-			o.Created = time.UnixMilli(int64(created &^ unreservedBit)).UTC()
+			o.NotInStore = created&notInStoreBit != 0
+			o.Created = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
 			fields := strings.Split(string(plain[8:]), "\x00")
 			fields = append(fields, "", "") // seal has left out empty ones at the end
 			o.Tool = fields[0]

@@ -124,7 +124,7 @@ type Task struct {
 
 	person    string                        // the ID of the person who made the call
 	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
-	originSet chan struct{}                 // closed when origin is set; a later request replaces origin
+	originSet chan struct{}                 // closed when origin is set; a retry or a requery replaces origin
 
 	detachable *detachable // nil: the call runs in another process, or cannot be detached
 	remote     *remote     // nil: the call runs in this process

@@ -25,9 +25,9 @@ func TestOwners(t *testing.T) {
 			o := Options{Timeout: time.Hour, API: api}
 			first, second := New(o), New(o)
 			defer first.Close()
-			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{Unreserved: true}}
+			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{NotInStore: true}}
 			run := func(ctx context.Context) (*answer.Answer, error) {
-				c.Sink(call.Created{ID: "resp_1"})
+				c.Sink(call.Named{ID: "resp_1"})
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -43,7 +43,7 @@ func TestOwners(t *testing.T) {
 				if found {
 					origin := *second.Find(task.ID, who).origin.Load()
 					compare.Equal(t, "its origin", origin, *task.origin.Load())
-					compare.Equal(t, "unreserved", origin.Unreserved, true)
+					compare.Equal(t, "unreserved", origin.NotInStore, true)
 				}
 			}
 		})
@@ -98,7 +98,7 @@ func TestAskEnds(t *testing.T) {
 		c := &call.Call{}
 		task := s.Prepare(c, Terms{Polled: true, OnlyAtAPI: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
-			c.Sink(call.Created{ID: "resp_1"})
+			c.Sink(call.Named{ID: "resp_1"})
 			time.Sleep(time.Second)
 			return &answer.Answer{}, nil
 		})

@@ -224,7 +224,7 @@ func (a *accumulator) runsAtAPI() bool {
 func (a *accumulator) setID(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID
-		a.call.Emit(call.Created{ID: r.ID})
+		a.call.Emit(call.Named{ID: r.ID})
 	}
 }
 

@@ -148,7 +148,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		a.addDelta(b, missing)
 	}
 	if ok && missing != "" {
-		b.half = 0
+		b.half = 0 // missing has the whole character
 	}
 	a.addDelta(b, b.join(ev))
 }

@@ -137,7 +137,8 @@ func (a *accumulator) completeOutput(output []call.Item) {
 			next++
 			sameType := cmp.Or(a.items[next].Type, item.Type) == item.Type
 			free := !named[next] && sameType
-			if next > a.lastItem || free {
+			isNew := next > a.lastItem // this item was not streamed
+			if isNew || free {
 				number = next
 			}
 		}

@@ -31,7 +31,7 @@ type Origin struct {
 	ResponseID string    // the ID of the response
 	Excluded   string    // domains that the question excludes, separated by blanks
 
-	Unreserved bool // call.Used.Unreserved of its call
+	NotInStore bool // call.Used.NotInStore of its call
 }
 
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,

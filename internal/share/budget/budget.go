@@ -120,17 +120,17 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		lastMinute: fromNow(min(b.Timeout, 24*time.Hour)),
 	}
 
-	changes := b.changes(taken.person, start)
+	changes := b.perBucket(taken.person, start)
 	storeChanges, r, ran := taken.takeInStore(start, changes)
 	taken.inStore = ran && r.refused == 0
-	c.Unreserved = !taken.inStore
+	c.NotInStore = !taken.inStore
 	switch {
 	case ran: // the store has taken or refused the call
 		changes = storeChanges
 		if taken.inStore { // the local buckets take the call, too: they decide if the store fails
 			taken.storeUntil = r.lastMinute
 			start.force = true
-			taken.localUntil = b.local.apply(b.changes(taken.person, start)).lastMinute
+			taken.localUntil = b.local.apply(b.perBucket(taken.person, start)).lastMinute
 		}
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
@@ -162,7 +162,7 @@ func (t *Taken) takeInStore(
 	}
 	r, result := t.budget.Store.apply(changes)
 	if result == storeUnsure {
-		t.budget.Store.giveBack(name, t.budget.changes(t.person, change{
+		t.budget.Store.giveBack(name, t.budget.perBucket(t.person, change{
 			use:        amount{calls: -1},
 			reserve:    t.reserved.times(-1),
 			force:      true,
@@ -198,48 +198,40 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 type End struct {
 	GiveBack bool // the call does not count for the quota of calls
 
-	// ResponseID is the id of the call's response at the API if other processes may read its end
-	// and settle it (SettleResponse), or "".
-	ResponseID string
+	// EndedResponse is the id of the call's response at the API, or "". It is set if other processes
+	// may read its end, too: the first one settles it.
+	EndedResponse string
 
-	// ProcessEnds is whether the call has ended because this process ends. Then the response with
-	// ResponseID goes on at the API, and another process settles it when it reads its end.
-	ProcessEnds bool
-}
-
-// settledResponse returns the response that Settle settles, or "".
-func (e End) settledResponse() string {
-	if e.ProcessEnds {
-		return ""
-	}
-	return e.ResponseID
+	// LeftResponse is the id of the call's response if that goes on at the API when this process
+	// ends, or "". Another process settles it when it reads its end (SettleResponse).
+	LeftResponse string
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
-// GuessedTokens and NearLimit of c. If another process has settled the response, first is false,
-// and what the call had reserved in the store counts as used there. While the store fails, first is
+// GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is
+// false, and what the call had reserved in the store counts as used there. While the store fails, isFirst is
 // true.
-func (t *Taken) Settle(c *call.Call, ended End) (first bool) {
+func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	b := t.budget
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if ended.GiveBack {
+	if how.GiveBack {
 		end.use[calls] = -1
 	}
-	changes := b.changes(t.person, t.endHere(end))
+	changes := b.perBucket(t.person, t.endHere(end))
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
 	apply := store.apply
 	// The end of a call that is not in the store is not kept for it: while the store fails, the
 	// local buckets are enough.
-	if t.inStore || ended.settledResponse() != "" {
+	if t.inStore || how.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}
-	storeChanges := b.changes(t.person, t.endInStore(end, ended))
+	storeChanges := b.perBucket(t.person, t.endInStore(end, how))
 	storeReply, result := apply(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
@@ -261,17 +253,17 @@ func (t *Taken) endHere(end change) change {
 
 // endInStore returns the end of a call as a change of the store:
 //
-//	the store has taken the call                 the correction; with ProcessEnds, its use is a guess
-//	it has not, and another process will settle  an empty change, so that first of Settle is true:
-//	the response                                 SettleResponse takes the call
-//	it has not                                   the change takes the call now, with what it has used
-func (t *Taken) endInStore(end change, ended End) change {
+//	the store has taken the call      the correction; if the response is left, its use is a guess
+//	it has not, the response is left  an empty change: SettleResponse takes the call, which must not
+//	                                  be taken twice
+//	it has not                        the change takes the call now, with what it has used
+func (t *Taken) endInStore(end change, how End) change {
 	end.lastMinute = t.storeUntil
-	end.responseID = ended.settledResponse()
+	end.responseID = how.EndedResponse
 	switch {
 	case t.inStore:
 		return end
-	case ended.ProcessEnds && ended.ResponseID != "":
+	case how.LeftResponse != "":
 		return change{}
 	}
 	end.use[calls]++ // from a correction to the call: 1, or 0 if it is given back
@@ -282,13 +274,13 @@ func (t *Taken) endInStore(end change, ended End) change {
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has its
 // person, its tool and what the API reports; SettleResponse sets GuessedTokens. What the other
-// process has reserved is corrected, unless c is Unreserved: then the call itself is taken, too.
+// process has reserved is corrected, unless c is NotInStore: then the call itself is taken, too.
 //
-// The store remembers the response for two days. If a process has settled it before, first is false
-// and nothing is noted. While the store fails, first is false, too, and the end is noted later.
-// Without a store, and for a person without a limit, first is always false and nothing is noted:
-// the process that began the call may have noted its end.
-func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
+// The store remembers the response for two days. If a process has settled it before, isFirst is
+// false and nothing is noted. While the store fails, isFirst is false, too, and the end is noted
+// later. Without a store, and for a person without a limit, isFirst is always false and nothing is
+// noted: the process that began the call may have noted its end.
+func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {
 		return false
@@ -300,11 +292,11 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 		force:      true,
 		responseID: response,
 	}
-	if c.Unreserved {
+	if c.NotInStore {
 		end.use = use
 		end.use[calls] = 1
 	}
-	storeChanges := b.changes(c.Person, end)
+	storeChanges := b.perBucket(c.Person, end)
 	r, result := store.applyOrKeep(storeChanges)
 	if result != storeRan || r.refused != 0 {
 		return false
@@ -313,14 +305,14 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (first bool) {
 
 	end.use = use // here nothing was reserved, and the call counts in the process that began it
 	end.responseID = ""
-	b.local.apply(b.changes(c.Person, end))
+	b.local.apply(b.perBucket(c.Person, end))
 	return true
 }
 
 // storeOf returns the store. It is nil if there is none, or if the person has no limit.
 func (b *Budget) storeOf(p call.Person) *Store {
 	all := change{use: oneOfEach()}
-	if len(b.changes(p, all)) == 0 {
+	if len(b.perBucket(p, all)) == 0 {
 		return nil
 	}
 	return b.Store

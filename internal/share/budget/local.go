@@ -69,7 +69,7 @@ func (l *local) apply(changes []bucketChange) reply {
 			r.lastMinute = int64(math.Ceil(float64(now)/oneMinute)) - b.lastMinute
 		}
 
-		s := states[i].changed(now, b, r.lastMinute)
+		s := states[i].after(now, b, r.lastMinute)
 		l.buckets[b.key] = s
 
 		used := mostUsed{int64(math.Floor(s.used / float64(b.limitUnits) * 1000)), int64(i + 1)}
@@ -108,9 +108,9 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// changed returns the state after a change at the time now, which reserves units until lastMinute.
+// after returns the state after a change at the time now, which reserves units until lastMinute.
 // It changes the map of s.
-func (s state) changed(now int64, b bucketChange, lastMinute int64) state {
+func (s state) after(now int64, b bucketChange, lastMinute int64) state {
 	use := b.use
 	if b.reserve < 0 && lastMinute*oneMinute <= now { // the reserved units count as used already
 		use += b.reserve
@@ -131,14 +131,15 @@ func (s state) changed(now int64, b bucketChange, lastMinute int64) state {
 	s.reserved[lastMinute] = max(s.reserved[lastMinute]+b.reserve, 0)
 
 	units := s.used
-	free := now // when nothing is reserved any more
+	unreservedAt := now // when nothing is reserved any more
 	for until, reserved := range s.reserved {
 		if reserved > 0 {
 			units += float64(reserved)
-			free = max(free, until*oneMinute)
+			unreservedAt = max(unreservedAt, until*oneMinute)
 		}
 	}
-	s.unusedAt = free + int64(math.Ceil(bounded(units, 0, b)*float64(b.period)/float64(b.limitUnits)))
+	refill := bounded(units, 0, b) * float64(b.period) / float64(b.limitUnits)
+	s.unusedAt = unreservedAt + int64(math.Ceil(refill))
 	return s
 }
 

@@ -187,9 +187,8 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceBucket returns the first change of a bucket of no quota, in which a unit refills in a time.
-// It needs a bucket of which nothing is used, so the bucket refuses a second one until this has
-// refilled. The r in its key is no hexadecimal digit, so that take.lua keeps no index of it.
+// onceBucket returns a change of a bucket of no quota that succeeds once: it needs all units free and
+// uses one, so that the bucket refuses any further one until that unit has refilled. The r in its key is no hexadecimal digit, so that take.lua keeps no index of it.
 func onceBucket(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
 		period:     onceLimit * refill.Microseconds(),
@@ -234,7 +233,7 @@ func idOf(name string) string {
 // QuotaNames returns the values that RefusedBy may have for calls of a person: the names of the
 // quotas with a limit, and with RefuseWithoutStore that of a failing store.
 func (b *Budget) QuotaNames(p call.Person) (names []string) {
-	for _, c := range b.changes(p, change{use: oneOfEach()}) {
+	for _, c := range b.perBucket(p, change{use: oneOfEach()}) {
 		names = append(names, c.Name)
 	}
 	if b.RefuseWithoutStore && names != nil {
@@ -243,8 +242,8 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 	return names
 }
 
-// changes returns what a change does to each bucket that it affects.
-func (b *Budget) changes(person call.Person, c change) (list []bucketChange) {
+// perBucket returns what a change does to each bucket that it affects.
+func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 	if c.responseID != "" {
 		list = append(list, endBucket(c.responseID))
 	}

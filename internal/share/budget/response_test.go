@@ -49,7 +49,7 @@ func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (su
 	t.Helper()
 	var use amount
 	use[of] = 1
-	key := b.changes(alice, change{use: use})[0].key
+	key := b.perBucket(alice, change{use: use})[0].key
 	value, err := redis.String(server.Do("GET", b.Store.key(key)))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
 		t.Fatal(err)
@@ -121,16 +121,16 @@ func TestSettleResponse(t *testing.T) {
 					_, err := takeCall(New(ofResponses), c)
 					compare.Equal(t, "error", err, "")
 				case "ends":
-					count(taken.Settle(reading(n), End{ResponseID: response}))
+					count(taken.Settle(reading(n), End{EndedResponse: response}))
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{ResponseID: response, ProcessEnds: true})
+					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{LeftResponse: response})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {
 						r = replicas[2]
 					}
 					end := reading(n)
-					end.Unreserved = c.Unreserved
+					end.NotInStore = c.NotInStore
 					count(r.SettleResponse(end, response))
 				case "fails":
 					server.Do("CONFIG", "SET", "maxmemory", "1")
@@ -157,7 +157,7 @@ func TestSettleResponse(t *testing.T) {
 			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, tokens), tt.Tokens/1000)
 			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, usd), 2*tt.Tokens/1000)
 			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
-			bob := replicas[1].changes(call.Person{ID: "token:bob"}, change{use: amount{tokens: 1}})[0].key
+			bob := replicas[1].perBucket(call.Person{ID: "token:bob"}, change{use: amount{tokens: 1}})[0].key
 			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.key(bob)))
 			compare.Equal(t, "keys of another person", n, 0)
 		})
@@ -176,7 +176,7 @@ func TestSettleResponseAlone(t *testing.T) {
 			before, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "another process", b.SettleResponse(reading(1000), "resp_1"), false)
 			taken, _ := takeCall(b, &call.Call{Person: alice})
-			own := taken.Settle(&call.Call{}, End{ResponseID: "resp_1"})
+			own := taken.Settle(&call.Call{}, End{EndedResponse: "resp_1"})
 			compare.Equal(t, "its own", own, true)
 			after, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "keys", after-before, 0)
@@ -192,7 +192,7 @@ func TestGivenBack(t *testing.T) {
 		at := func(c change) (used, running int64) {
 			b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
 			c.force = true
-			list := b.changes(alice, c)
+			list := b.perBucket(alice, c)
 			l.apply(list)
 			s, running := l.buckets[list[0].key].advance(time.Now().UnixMicro(), list[0])
 			return int64(s.used), running

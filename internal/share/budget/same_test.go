@@ -45,7 +45,7 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 	if r.IntN(4) == 0 {
 		c.responseID = fmt.Sprint("resp_", r.IntN(10))
 	}
-	list = b.changes(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
+	list = b.perBucket(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }
@@ -112,7 +112,7 @@ func TestWrongValues(t *testing.T) {
 			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, s.key(b.changes(alice, change{use: amount{calls: 1}})[0].key), value)
+			server.Do(tt.Command, s.key(b.perBucket(alice, change{use: amount{calls: 1}})[0].key), value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

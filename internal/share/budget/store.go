@@ -58,9 +58,9 @@ type Store struct {
 	failing  atomic.Bool
 	unprobed atomic.Bool // no probe has succeeded since SetURL
 
-	// uses holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if the
+	// places holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if the
 	// pool is closed during a wait.
-	uses chan struct{}
+	places chan struct{}
 
 	whileFailing string // words for the log: which limits hold while it fails
 
@@ -81,10 +81,10 @@ func NewStore(
 	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
 ) *Store {
 	s := &Store{
-		Dial:  new(net.Dialer).DialContext,
-		roots: roots,
-		log:   log,
-		uses:  make(chan struct{}, maxUses),
+		Dial:   new(net.Dialer).DialContext,
+		roots:  roots,
+		log:    log,
+		places: make(chan struct{}, maxUses),
 
 		whileFailing: "they are those of this replica",
 	}
@@ -227,8 +227,8 @@ func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 	if s == nil || s.IsFailing() || len(changes) == 0 {
 		return reply{}, storeNotRun
 	}
-	s.uses <- struct{}{} // each use ends in useTime
-	defer func() { <-s.uses }()
+	s.places <- struct{}{} // each use ends in useTime
+	defer func() { <-s.places }()
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}, storeNotRun
 	}

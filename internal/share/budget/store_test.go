@@ -235,7 +235,7 @@ func replyAll(conn net.Conn, said []byte, size int) {
 
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
-	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).changes(alice, change{use: amount{calls: 1}})
+	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).perBucket(alice, change{use: amount{calls: 1}})
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {
 			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestStored(t *testing.T) {
 	settle(c, 900_000)
 	r.NoNames = true
 	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
-	c.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: 10}}}, End{ResponseID: "resp_1"})
+	c.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: 10}}}, End{EndedResponse: "resp_1"})
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {

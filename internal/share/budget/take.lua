@@ -11,8 +11,9 @@
 --
 -- Used units refill evenly. Units that are still reserved after their minute count as used. The used
 -- units may be below 0 if a call gives back units before they count as used. Nothing is used of a
--- bucket without a key. A key without the ID of a person, such as day:, is an index: a sorted set of
--- IDs by the time at which their buckets have refilled. ARGV has seven values for each bucket:
+-- bucket without a key. Beside the buckets of single people a quota has an index under the key without
+-- an ID, such as day:, a sorted set of IDs by the time at which their buckets have refilled. The key
+-- all: of a quota of all people is its bucket. ARGV has seven values for each bucket:
 --
 --	period      time in which a limit refills, in microseconds
 --	limit       units in a period

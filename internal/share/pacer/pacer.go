@@ -87,8 +87,8 @@ type Ticket struct {
 	isQueued  bool          // the last request came from the queue
 	callPause time.Duration // after the last refusal that named no wait
 
-	sent    time.Duration // when the last request went out
-	verdict *time.Timer   // accepts the last request later; nil if the request is decided
+	sent      time.Duration // when the last request went out
+	undecided *time.Timer   // accepts the last request later; nil if the request is decided
 }
 
 // New returns a Pacer without a limit.
@@ -253,7 +253,7 @@ func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
 	t.sent = sent
-	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
+	t.undecided = time.AfterFunc(limit, func() { t.accept(sent) })
 }
 
 // Accepted notes that the API answered the request with a 2xx.
@@ -266,7 +266,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	p.beginEvent()
 	defer p.endEvent()
 
-	if t.verdict == nil || t.sent != sent {
+	if t.undecided == nil || t.sent != sent {
 		return
 	}
 	t.decideLocked()
@@ -284,9 +284,9 @@ func (t *Ticket) accept(sent time.Duration) {
 
 // decideLocked notes that the last request of t is decided.
 func (t *Ticket) decideLocked() {
-	if t.verdict != nil {
-		t.verdict.Stop()
-		t.verdict = nil
+	if t.undecided != nil {
+		t.undecided.Stop()
+		t.undecided = nil
 	}
 }
 
@@ -387,7 +387,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	lookAgain := now + limitMemory // at the latest, so that beginEvent forgets the limits
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
-		if owner.personPause > 0 && owner.latest.verdict != nil {
+		if owner.personPause > 0 && owner.latest.undecided != nil {
 			continue // the last request is undecided: one at a time
 		}
 

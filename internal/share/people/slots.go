@@ -18,10 +18,8 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), e
 	select {
 	case <-r.enter(p):
 	case <-ctx.Done():
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		ahead := r.queue.Ahead(p)
-		if r.queue.Leave(p) { // else the call has just got its slot
+		ahead, left := r.leave(p)
+		if left { // else the call has just got its slot
 			c.Ahead = ahead
 			return nil, context.Cause(ctx)
 		}
@@ -33,6 +31,14 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), e
 		r.addLocked(p.Person, holding{calls: -1})
 		r.serveLocked()
 	}, nil
+}
+
+// leave takes a waiting call out of the queue, and returns how many calls were ahead of it. left is
+// false if the call has just got its slot.
+func (r *Registry) leave(p *queue.Place) (ahead int, left bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queue.Ahead(p), r.queue.Leave(p)
 }
 
 // enter puts a call into the queue. The channel is closed when the call gets its slot.

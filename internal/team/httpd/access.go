@@ -47,8 +47,8 @@ func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
-// PersonBound returns a function for the bound of the calls that one person runs at a time. It is called at each request, because the tokens may change. The limit is perPerson or, if that is
-// 0, a quarter of maxCalls, the limit of all people together. It is 0, no limit per person, if
+// PersonBound returns a function for the bound of the calls that one person runs at a time. It is called at each request, because the tokens may change. The bound is perPerson or, if that is
+// 0, a quarter of maxCalls, the bound of all people together. It is 0, no bound per person, if
 // perPerson is 0 and there is only one person: requests need no token, or all tokens but those
 // named MetricsToken have the same name.
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {

@@ -18,7 +18,7 @@ const (
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 )
 
-// admit refuses requests beyond the limits and, in the drain, all requests: they might last longer
+// admit refuses requests beyond the bounds and, in the drain, all requests: they might last longer
 // than the drain. It reads the body of any other request, and checks that it is a message for this
 // server.
 func (s *instance) admit(next http.Handler) http.Handler {
@@ -48,7 +48,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 
 		if err != nil {
 			busy := errors.As(err, new(*people.Busy))
-			if !busy || !s.cancelBeyondLimits(res, r, data) {
+			if !busy || !s.cancelBeyondBounds(res, r, data) {
 				res.refuseBody(err)
 			}
 			return
@@ -84,7 +84,7 @@ func (b *body) take(n int) error {
 	return err
 }
 
-// refuseBody answers a request that is beyond the limits, or whose body could not be read.
+// refuseBody answers a request that is beyond the bounds, or whose body could not be read.
 func (r *response) refuseBody(err error) {
 	busy, ok := errors.AsType[*people.Busy](err)
 	if ok {

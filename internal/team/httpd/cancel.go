@@ -20,7 +20,7 @@ const (
 	sessionHeader = "Mcp-Session-Id"
 	cancelMethod  = "notifications/cancelled"
 
-	// maxCancellation bounds the body of a cancellation that is read beyond the limits of requests,
+	// maxCancellation bounds the body of a cancellation that is read beyond the bounds of requests,
 	// in bytes.
 	maxCancellation = 4 << 10
 )
@@ -127,10 +127,10 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 		"calls", len(calls))
 }
 
-// cancelBeyondLimits accepts a request beyond the limits if it is a cancellation, and reports
+// cancelBeyondBounds accepts a request beyond the bounds if it is a cancellation, and reports
 // whether it is: otherwise people with as many calls as they may run could not cancel one. read is
 // the part of the body that was read before.
-func (s *instance) cancelBeyondLimits(res *response, r *http.Request, read []byte) bool {
+func (s *instance) cancelBeyondBounds(res *response, r *http.Request, read []byte) bool {
 	isSmall := r.ContentLength <= maxCancellation // -1: it is chunked, and its length not known
 	if r.Method != http.MethodPost || !isLegacy(r) || !isSmall {
 		return false

@@ -140,7 +140,7 @@ func TestCancelledTwice(t *testing.T) {
 }
 
 // A person who has as many calls or bytes as possible can still cancel one, but nothing else.
-func TestCancelledBeyondLimits(t *testing.T) {
+func TestCancelledBeyondBounds(t *testing.T) {
 	for name, most := range map[string]int{"calls": 8, "bytes": 80} {
 		inBubble(t, name, func(t *testing.T) {
 			s := serve(t, ask{"42", time.Minute}, func(o *Options) {
