@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 )
@@ -78,23 +79,25 @@ func command(getenv func(string) string) string {
 }
 
 // keyFlaws are regular expressions for what no key contains, each with what is wrong.
-var keyFlaws = [][2]string{
-	{`^$`, "it is empty"},
-	{`^YOUR_`, "it is the placeholder of the README"},
-	{`[\r\n]`, "it has several lines"},
-	{`^[$%{]`, "it is a reference to a variable, such as ${NAME}"},
-	{`\s`, "it has blanks, perhaps those of Bearer"},
-	{"[\"'`]", "it has quotes"},
-	{`\*|\.\.\.`, "it is shown in part"},
-	{`[^!-~]`, "it has control characters, or characters that are not ASCII"},
+var keyFlaws = []struct {
+	matches func() *regexp.Regexp
+	flaw    string
+}{
+	{text.Regexp(`^$`), "it is empty"},
+	{text.Regexp(`^YOUR_`), "it is the placeholder of the README"},
+	{text.Regexp(`[\r\n]`), "it has several lines"},
+	{text.Regexp(`^[$%{]`), "it is a reference to a variable, such as ${NAME}"},
+	{text.Regexp(`\s`), "it has blanks, perhaps those of Bearer"},
+	{text.Regexp("[\"'`]"), "it has quotes"},
+	{text.Regexp(`\*|\.\.\.`), "it is shown in part"},
+	{text.Regexp(`[^!-~]`), "it has control characters, or characters that are not ASCII"},
 }
 
 // KeyFlaw returns why key cannot be an API key, or "" if it can.
 func KeyFlaw(key string) string {
 	for _, f := range keyFlaws {
-		matches, _ := regexp.MatchString(f[0], key)
-		if matches {
-			return f[1]
+		if f.matches().MatchString(key) {
+			return f.flaw
 		}
 	}
 	return ""

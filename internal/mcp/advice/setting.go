@@ -80,8 +80,10 @@ func (a Advisor) keyPlaceHint() string {
 // newKeyHint returns the hint for a key that the API has refused.
 func (a Advisor) newKeyHint() string {
 	hint := "the key is wrong, cut off or revoked: " + a.SetKeyHint(a.KeySource("a current key"))
-	if a.KeyFlaw != nil && a.KeyFlaw() != "" {
-		hint = a.SetKeyHint("the key alone") + ": " + a.KeyFlaw()
+	if a.KeyFlaw != nil {
+		if flaw := a.KeyFlaw(); flaw != "" {
+			hint = a.SetKeyHint("the key alone") + ": " + flaw
+		}
 	}
 	if a.HidesKey {
 		hint += ", or unset " + a.Key + ", which hides the key that login has stored"

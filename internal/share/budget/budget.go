@@ -278,7 +278,7 @@ func (t *Taken) endInStore(end change, how End) change {
 //
 // The store remembers the response for two days. If a process has settled it before, isFirst is
 // false and nothing is noted. While the store fails, isFirst is false, too, and the end is noted
-// later. Without a store, and for a person without a limit, isFirst is always false and nothing is
+// later; if the store may have got the end, isFirst is true, as for Settle. Without a store, and for a person without a limit, isFirst is always false and nothing is
 // noted: the process that began the call may have noted its end.
 func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	store := b.storeOf(c.Person)
@@ -298,10 +298,12 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	}
 	storeChanges := b.perBucket(c.Person, end)
 	r, result := store.applyOrKeep(storeChanges)
-	if result != storeRan || r.refused != 0 {
+	if result == storeNotRun || r.refused != 0 {
 		return false
 	}
-	b.noteNear(c.Person, storeChanges, r)
+	if result == storeRan {
+		b.noteNear(c.Person, storeChanges, r)
+	}
 
 	end.use = use // here nothing was reserved, and the call counts in the process that began it
 	end.responseID = ""

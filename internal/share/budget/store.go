@@ -106,7 +106,9 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 			"a prefix is a letter and up to 63 letters, digits, - or _")
 	}
 	s.url.Store(u)
-	s.renew(s.pool.Load())
+	old := s.pool.Load()
+	s.renew(old)
+	_ = old.Close()
 	s.unprobed.Store(true)
 	return u, nil
 }
@@ -115,11 +117,10 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 // "".
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
-// renew closes a pool, and reports whether it was the current one: then a new pool replaces it
-// first, so that no use gets a closed one. Connections also end after some minutes, because the host
-// of the URL may get a new address.
+// renew puts a new pool in the place of a pool, and reports whether that was the current one. The
+// caller closes it. Connections also end after some minutes, because the host of the URL may get a
+// new address.
 func (s *Store) renew(pool *redis.Pool) bool {
-	defer pool.Close()
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext:     s.dial,
 		MaxIdle:         maxUses,
@@ -331,6 +332,7 @@ func (s *Store) use(changes []bucketChange) (reply, storeResult) {
 
 	_, refuses := errors.AsType[redis.Error](err)
 	fails = s.renew(pool) && s.failing.CompareAndSwap(false, true)
+	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if fails {
 		log := s.log.With("err", err)
 		hint := s.hint(ctx, err)

@@ -131,13 +131,13 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 // whether it is: otherwise people with as many calls as they may run could not cancel one. read is
 // the part of the body that was read before.
 func (s *instance) cancelBeyondBounds(res *response, r *http.Request, read []byte) bool {
-	isSmall := r.ContentLength <= maxCancellation // -1: it is chunked, and its length not known
-	if r.Method != http.MethodPost || !isLegacy(r) || !isSmall {
+	length := max(r.ContentLength, int64(len(read))) // ContentLength is -1 if the body is chunked
+	if r.Method != http.MethodPost || !isLegacy(r) || length > maxCancellation {
 		return false
 	}
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
-	rest, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation))
+	rest, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation-int64(len(read))))
 	m, notMessage := server.Methods.Parse(append(read, rest...))
 	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false

@@ -139,6 +139,14 @@ func TestCancelledTwice(t *testing.T) {
 	}
 }
 
+// chunked returns a request with its body in one chunk.
+func chunked(request string) string {
+	head, body, _ := strings.Cut(request, "\r\n\r\n")
+	length := fmt.Sprint("Content-Length: ", len(body))
+	head = strings.Replace(head, length, "Transfer-Encoding: chunked", 1)
+	return fmt.Sprintf("%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body)
+}
+
 // A person who has as many calls or bytes as possible can still cancel one, but nothing else.
 func TestCancelledBeyondBounds(t *testing.T) {
 	for name, most := range map[string]int{"calls": 8, "bytes": 80} {
@@ -165,10 +173,8 @@ func TestCancelledBeyondBounds(t *testing.T) {
 			s.metrics("requests_in_flight 16")
 			s.request(cancellation("7", session("s")), 202)
 
-			head, body, _ := strings.Cut(cancellation("1", session("s")), "\r\n\r\n")
-			length := fmt.Sprint("Content-Length: ", len(body))
-			head = strings.Replace(head, length, "Transfer-Encoding: chunked", 1)
-			s.request(fmt.Sprintf("%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body), 202)
+			s.request(chunked(cancellation(strings.Repeat(" ", maxCancellation)+"7", session("s"))), 429)
+			s.request(chunked(cancellation("1", session("s"))), 202)
 			time.Sleep(time.Second)
 			s.metrics("requests_in_flight 0")
 		})
