@@ -70,7 +70,7 @@ func (ts *Tasks) askAlone(ctx context.Context, t *Task, c *call.Call, cancels bo
 		return r.message
 	}
 
-	origin := *t.origin.Load()
+	origin := *t.origin.get()
 	if cancels {
 		ts.cancelResponse(ctx, c, origin)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -82,21 +83,54 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 }
 
 // setOrigin sets the origin of a task when an event names its response, which then runs in the
-// background (call.Named), unless an id has no room for the excluded domains. An id that was
-// sealed before a retry or a requery keeps the earlier response: this process still answers with
-// the last response, but other processes with the end of the earlier one, under whose name the call
-// is settled.
+// background (call.Named), unless an id has no room for the excluded domains. A retry takes the
+// origin away, because that response has failed or is lost. An id that was sealed before a retry or
+// a requery keeps the earlier response: this process still answers with the last response, but
+// other processes with the end of the earlier one, under whose name the call is settled.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
-	named, ok := ev.(call.Named)
-	if !ok || named.ID == "" || len(origin.Excluded) > maxExcluded {
-		return
+	switch ev := ev.(type) {
+	case call.Retrying:
+		t.origin.set(nil)
+	case call.Named:
+		origin.ResponseID = ev.ID
+		if ev.ID != "" && len(origin.Excluded) <= maxExcluded {
+			t.origin.set(&origin)
+		}
 	}
+}
 
-	origin.ResponseID = named.ID
-	previous := t.origin.Swap(&origin)
-	if previous == nil {
-		close(t.originSet)
+// latestOrigin is the origin of the response that the API has named last. It is safe for concurrent
+// use.
+type latestOrigin struct {
+	mu     sync.Mutex     // guards the fields below
+	origin *answer.Origin // nil: the API has not named the response of this attempt
+	isSet  chan struct{}  // closed while origin is not nil
+}
+
+// get returns nil while there is no origin.
+func (l *latestOrigin) get() *answer.Origin {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.origin
+}
+
+func (l *latestOrigin) set(o *answer.Origin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case o != nil && l.origin == nil:
+		close(l.isSet)
+	case o == nil && l.origin != nil:
+		l.isSet = make(chan struct{})
 	}
+	l.origin = o
+}
+
+// wait returns a channel that is closed when there is an origin.
+func (l *latestOrigin) wait() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isSet
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless Detach has returned
@@ -170,7 +204,10 @@ func (ts *Tasks) Detach(t *Task) bool {
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepHere
-	origin := t.origin.Load()
+	origin := t.origin.get()
+	if t.detachable.onlyAtAPI && origin == nil { // a retry has just begun
+		return false
+	}
 	if api := ts.options.API; api != nil && origin != nil && !t.sealingStopped {
 		id = seal(*origin, api.Secrets()[0], ownerOf(t.person, api.BaseURL))
 		keep = api.Keep
@@ -209,16 +246,16 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachable.detachAfter/2)
 
-	if t.origin.Load() == nil {
-		<-detachCtx.Done()
-		// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other
-		// call needs a name, or its answer would be lost.
-		return ts.awaitName(t)
-	}
-	if t.hasEnded() || ts.askIfGone(detachCtx, t) {
+	asked := t.origin.get()
+	if t.hasEnded() || asked != nil && ts.askIfGone(detachCtx, t, *asked) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
+	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
+	// needs a name, or its answer would be lost.
+	if asked == nil || t.origin.get() == nil {
+		return ts.awaitName(t)
+	}
 	return !t.hasEnded()
 }
 
@@ -226,26 +263,31 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 // works and no GET says that the response is gone.
 func (ts *Tasks) awaitName(t *Task) bool {
 	t.awaitOrigin(nil)
-	named := t.origin.Load() != nil && !t.hasEnded()
-	return named && !ts.askIfGone(t.detachable.ctx, t) && !t.hasEnded()
+	origin := t.origin.get()
+	works := origin != nil && !t.hasEnded()
+	return works && !ts.askIfGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
 }
 
 // awaitOrigin waits until the API has named the response of a task, until the task has ended, or
 // until timeout; nil: no timeout.
 func (t *Task) awaitOrigin(timeout <-chan time.Time) {
-	select {
-	case <-t.originSet:
-	case <-t.detachable.ctx.Done():
-	case <-timeout:
+	for t.origin.get() == nil {
+		select {
+		case <-t.origin.wait():
+		case <-t.detachable.ctx.Done():
+			return
+		case <-timeout:
+			return
+		}
 	}
 }
 
-// askIfGone asks the API for the response of a task, and reports whether the API replies that it
+// askIfGone asks the API for the response with an origin, and reports whether the API replies that it
 // does not have it, with a 404 and an error object: some servers say that a response runs in the
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
-func (ts *Tasks) askIfGone(ctx context.Context, t *Task) bool {
+func (ts *Tasks) askIfGone(ctx context.Context, t *Task, origin answer.Origin) bool {
 	original := t.detachable.original
-	_, err := ts.fetchAnswer(ctx, &original, *t.origin.Load())
+	_, err := ts.fetchAnswer(ctx, &original, origin)
 	return errors.Is(err, answer.ErrGone)
 }

@@ -33,7 +33,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -122,9 +121,8 @@ type Task struct {
 	// reach another process, or another process runs the call; else pollHere.
 	PollInterval time.Duration
 
-	person    string                        // the ID of the person who made the call
-	origin    atomic.Pointer[answer.Origin] // nil: the API has not named the response yet
-	originSet chan struct{}                 // closed when origin is set; a retry or a requery replaces origin
+	person string // the ID of the person who made the call
+	origin latestOrigin
 
 	detachable *detachable // nil: the call runs in another process, or cannot be detached
 	remote     *remote     // nil: the call runs in this process
@@ -160,12 +158,12 @@ func (s State) Works() bool {
 // newTask returns a task that works.
 func newTask(tool, person string, created time.Time) *Task {
 	return &Task{
-		Tool:      tool,
-		Created:   created,
-		Progress:  NewProgress(),
-		person:    person,
-		originSet: make(chan struct{}),
-		done:      make(chan struct{}),
+		Tool:     tool,
+		Created:  created,
+		Progress: NewProgress(),
+		person:   person,
+		origin:   latestOrigin{isSet: make(chan struct{})},
+		done:     make(chan struct{}),
 	}
 }
 
@@ -277,7 +275,7 @@ func (ts *Tasks) open(id, person string) *Task {
 		return nil
 	}
 	t := newTask(origin.Tool, person, origin.Created)
-	t.origin.Store(&origin)
+	t.origin.set(&origin)
 	t.remote = &remote{asking: make(chan struct{}, 1)}
 
 	ts.mu.Lock()

@@ -41,8 +41,8 @@ func TestOwners(t *testing.T) {
 				found = second.Find(task.ID, who) != nil
 				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
 				if found {
-					origin := *second.Find(task.ID, who).origin.Load()
-					compare.Equal(t, "its origin", origin, *task.origin.Load())
+					origin := *second.Find(task.ID, who).origin.get()
+					compare.Equal(t, "its origin", origin, *task.origin.get())
 					compare.Equal(t, "unreserved", origin.NotInStore, true)
 				}
 			}
