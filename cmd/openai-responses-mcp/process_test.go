@@ -226,8 +226,8 @@ func TestServeSignals(t *testing.T) {
 	}
 }
 
-// The log warns of a low limit of open files and of a setting without effect, and has the cause of a failed connection and the
-// address that a trusted proxy names.
+// The log warns of a low limit of open files and of a setting without effect, and has the cause of
+// a failed connection and the address that a trusted proxy names.
 func TestServeWarnings(t *testing.T) {
 	t.Parallel()
 	args := strings.Fields(overHTTP + late + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)

@@ -111,8 +111,8 @@ func (k *keyring) add(key string) {
 	k.sealing.Store(&keys)
 }
 
-// list returns the keys that seal ids, the present key first. It is empty if there was no key that is
-// long enough.
+// list returns the keys that seal ids, the present key first. It is empty if there was no key that
+// is long enough.
 func (k *keyring) list() []string {
 	return *k.sealing.Load()
 }

@@ -67,8 +67,8 @@ type Used struct {
 	Input    []json.RawMessage // llm: of the last request; an error may repeat its words
 	RootsErr error             // llm: the RootsError of the last request, which openai-go drops
 
-	// Ahead is how many calls are before this one: llm sets it while the call waits for the rate
-	// limit, people when the wait for a slot ends without one.
+	// Ahead is how many calls were before this one when it gave up waiting: for the rate limit
+	// (llm) or for a slot (people).
 	Ahead int
 
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none

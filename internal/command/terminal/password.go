@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNoPassword is the error if nothing was entered, such as after Ctrl-C, which is no signal in raw
-// mode.
+// ErrNoPassword is the error if nothing was entered, such as after Ctrl-C, which is no signal in
+// raw mode.
 var ErrNoPassword = errors.New("nothing was entered")
 
 // Password asks for a line in a terminal, which echoes nothing from now until restore is called. r

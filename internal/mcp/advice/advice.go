@@ -87,7 +87,7 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	e = cmp.Or(e, &call.Error{})
 
 	suffix := ""
-	name := general(err)
+	name := wordsName(err)
 	if name == "" {
 		name = e.Kind.Label() + " " + a.detail(e)
 		suffix = attemptsSuffix(e)
@@ -101,9 +101,10 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	return text.Expand(w.Problem, values) + suffix, text.Expand(w.Hint, values), message
 }
 
-// general returns the name in words.yaml for an error whose words do not depend on its kind, or "".
-// A shutdown or a time limit comes before the error of the request, because it ended the question.
-func general(err error) string {
+// wordsName returns the name in words.yaml for an error whose words do not depend on its kind, or
+// "". A shutdown or a time limit comes before the error of the request, because it ended the
+// question.
+func wordsName(err error) string {
 	kind := call.KindOf(err)
 	_, timedOut := errors.AsType[answer.TimeoutError](err)
 	_, queued := errors.AsType[call.QueuedError](err)
@@ -115,7 +116,7 @@ func general(err error) string {
 	case kind == call.KindShutdown:
 		return "shutdown"
 	case kind == call.KindNoText:
-		return "no_text " + err.Error()
+		return "no_text " + err.Error() // such as "no_text incomplete: max_output_tokens"
 	case timedOut && queued:
 		return "over_limit queued"
 	case timedOut && rootsUnread:

@@ -18,7 +18,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	kind := call.KindOf(err)
 	name := kind.Label()
 	if kind == call.KindNoText || errors.As(err, new(call.RootsError)) { // words that say why
-		name = general(err)
+		name = wordsName(err)
 	}
 	w := find(name)
 	hint := w.Caller

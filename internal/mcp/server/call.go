@@ -196,13 +196,14 @@ func (s *Server) endCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	unsent := a == nil && c.Attempts == 0
-	end := budget.End{
-		GiveBack:      unsent || errors.Is(err, call.ErrWaiting), // ErrWaiting may follow a 429
-		EndedResponse: s.tasks.StopSealing(t),                    // from here on no id can be sealed
-	}
+	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
+	end := budget.End{GiveBack: unsent || isWaiting}
+	response := s.tasks.StopSealing(t) // the one in the id of the task, or ""
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
 	if processEnds {
-		end.EndedResponse, end.LeftResponse = "", end.EndedResponse
+		end.LeftResponse = response
+	} else {
+		end.EndedResponse = response
 	}
 	isFirst := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {
@@ -263,10 +264,10 @@ func watch(
 }
 
 // endRemoteCall is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and observes
-// the end of that call, unless a process has done so before. c is the call of the request that has
-// read the end. An error without a usage is not noted: the process that ran the call may know more,
-// or else what it has reserved counts.
+// process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and
+// observes the end of that call, unless a process has done so before. c is the call of the request
+// that has read the end. An error without a usage is not noted: the process that ran the call may
+// know more, or else what it has reserved counts.
 func (s *Server) endRemoteCall(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {

@@ -90,7 +90,7 @@ func createdResult(t *tasks.Task) *taskResult {
 // newTaskResult returns a task that works, as its client sees it.
 func newTaskResult(t *tasks.Task) *taskResult {
 	return &taskResult{
-		Type:         "complete",
+		Type:         "complete", // the request, not the task
 		ID:           t.ID,
 		Status:       statusWorking,
 		Created:      t.Created,

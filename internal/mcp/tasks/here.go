@@ -33,12 +33,12 @@ type Terms struct {
 	Excluded []string
 }
 
-// detachable is a call that runs in this process, and can be detached. Prepare and Run set its fields.
+// detachable is a call that runs in this process, and can be detached. Prepare and Run set its
+// fields.
 type detachable struct {
-	detachAfter time.Duration // see Terms
-	onlyAtAPI   bool          // see Terms
-	background  bool          // see Terms
-	original    call.Call     // a copy of the call at its start, for the GET of askIfGone
+	Terms // without Excluded, which the origin has
+
+	original call.Call // a copy of the call at its start, for the GET of askIfGone
 
 	ctx   context.Context         // the context of the call; done at its end
 	stop  context.CancelCauseFunc // ends the call
@@ -57,24 +57,23 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	if terms.OnlyAtAPI && terms.DetachAfter > 0 {
 		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
-	if terms.Polled || terms.DetachAfter > 0 {
-		t.detachable = &detachable{
-			detachAfter: terms.DetachAfter,
-			onlyAtAPI:   terms.OnlyAtAPI,
-			background:  terms.Background,
-			original:    *c, // without a sink, so that the GET of askIfGone adds nothing to the call
-		}
-	}
-	if t.detachable == nil && !terms.Watched {
-		return t
-	}
-
 	origin := answer.Origin{
 		Created:    t.Created,
 		Tool:       t.Tool,
 		Excluded:   strings.Join(terms.Excluded, " "),
 		NotInStore: c.NotInStore,
 	}
+	terms.Excluded = nil
+	if terms.Polled || terms.DetachAfter > 0 {
+		t.detachable = &detachable{
+			Terms:    terms,
+			original: *c, // without a sink, so that the GET of askIfGone adds nothing to the call
+		}
+	}
+	if t.detachable == nil && !terms.Watched {
+		return t
+	}
+
 	c.Sink = func(ev call.Event) {
 		t.setOrigin(ev, origin)
 		t.Progress.Add(ev)
@@ -184,7 +183,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 	}
 	poll := pollHere
 	var canGoOn bool
-	if t.detachable.onlyAtAPI {
+	if t.detachable.OnlyAtAPI {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
@@ -199,13 +198,13 @@ func (ts *Tasks) Detach(t *Task) bool {
 	// Where a call can go on only at the API, one that has just ended needs no id: Result has its
 	// answer. Elsewhere it gets one all the same: the client of a polled task expects it, and
 	// answer_result returns at once.
-	if t.detachable.onlyAtAPI && t.sealingStopped {
+	if t.detachable.OnlyAtAPI && t.sealingStopped {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepHere
 	origin := t.origin.get()
-	if t.detachable.onlyAtAPI && origin == nil { // a retry has just begun
+	if t.detachable.OnlyAtAPI && origin == nil { // a retry has just begun
 		return false
 	}
 	if api := ts.options.API; api != nil && origin != nil && !t.sealingStopped {
@@ -217,16 +216,16 @@ func (ts *Tasks) Detach(t *Task) bool {
 	return true
 }
 
-// awaitDetachHere waits until a task can go on in this process, and reports whether it can. A polled
-// task can go on at once, even if it has ended; but in the background, awaitDetachHere waits up to
-// nameTime for the name of its response. Any other task can go on after DetachAfter, unless it has
-// ended.
+// awaitDetachHere waits until a task can go on in this process, and reports whether it can. A
+// polled task can go on at once, even if it has ended; but in the background, awaitDetachHere waits
+// up to nameTime for the name of its response. Any other task can go on after DetachAfter, unless
+// it has ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
-		ts.Wait(t.detachable.ctx, t, nil, t.detachable.detachAfter)
+		ts.Wait(t.detachable.ctx, t, nil, t.detachable.DetachAfter)
 		return !t.hasEnded()
 	}
-	if t.detachable.background {
+	if t.detachable.Background {
 		t.awaitOrigin(time.After(nameTime))
 	}
 	return true
@@ -236,15 +235,15 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 // task once the API has named its response, any other after DetachAfter.
 //
 // A GET asks whether the API has the response, after half of DetachAfter, so that it may take the
-// other half. Without a name by then, the GET follows as soon as there is one, at DetachAfter at the
-// earliest.
+// other half. Without a name by then, the GET follows as soon as there is one, at DetachAfter at
+// the earliest.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitName(t)
 	}
-	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.detachAfter)
+	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.DetachAfter)
 	defer cancel()
-	ts.Wait(detachCtx, t, nil, t.detachable.detachAfter/2)
+	ts.Wait(detachCtx, t, nil, t.detachable.DetachAfter/2)
 
 	asked := t.origin.get()
 	if t.hasEnded() || asked != nil && ts.askIfGone(detachCtx, t, *asked) {
@@ -282,8 +281,8 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	}
 }
 
-// askIfGone asks the API for the response with an origin, and reports whether the API replies that it
-// does not have it, with a 404 and an error object: some servers say that a response runs in the
+// askIfGone asks the API for the response with an origin, and reports whether the API replies that
+// it does not have it, with a 404 and an error object: some servers say that a response runs in the
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
 func (ts *Tasks) askIfGone(ctx context.Context, t *Task, origin answer.Origin) bool {

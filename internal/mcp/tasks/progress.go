@@ -72,7 +72,7 @@ func (p *Progress) next(seen *int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := max(*seen, p.attemptStart)
-	if i == len(p.steps) {
+	if i >= len(p.steps) { // they are fewer after forgetSteps
 		return p.current
 	}
 	*seen = i + 1
@@ -84,6 +84,13 @@ func (p *Progress) Current() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.current
+}
+
+// forgetSteps forgets the searches and pages of a call that has ended: its answer may be kept long.
+func (p *Progress) forgetSteps() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.steps = nil
 }
 
 // Add updates the progress with an event of the call.

@@ -309,6 +309,7 @@ func (ts *Tasks) end(t *Task, a *answer.Answer, err error) {
 		Err:     err,
 	}
 	t.size = size(a)
+	t.Progress.forgetSteps()
 	close(t.done)
 	if t.ID != "" {
 		ts.forgetLocked()

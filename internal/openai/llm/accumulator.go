@@ -219,7 +219,7 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.final == nil
 }
 
-// setID records the id of the response and sends a Created event, once, if the response runs in the
+// setID records the id of the response and emits call.Named, once, if the response runs in the
 // background: the request asked for it, and the API confirms it.
 func (a *accumulator) setID(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {

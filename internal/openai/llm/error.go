@@ -177,7 +177,7 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 		setString(&bare, doc, "error")
 		fields = doc
 		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
-		if !isError && depth < maxNested {
+		if !isError && depth < maxNested { // the outermost body is an error in any case
 			return false
 		}
 	}

@@ -129,19 +129,17 @@ func (x *exchange) try(
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	// Ahead tells how far a call was that ends at its WaitUntil. Every call that has a WaitUntil has
-	// a sink (tasks.Prepare).
 	if x.call.Sink != nil {
-		report = func(ahead int) {
-			x.call.Ahead = ahead
-			x.call.Emit(call.Waiting{Ahead: ahead})
-		}
+		report = func(ahead int) { x.call.Emit(call.Waiting{Ahead: ahead}) }
 	}
 	isLast := x.attempt > 1 && x.attempt > x.client.options.MaxRetries // the last retry
 
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLast, report)
 	x.call.Waited += time.Since(queued)
+	if ahead, ok := errors.AsType[call.QueuedError](err); ok {
+		x.call.Ahead = int(ahead)
+	}
 	return err
 }
 
@@ -208,7 +206,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}
-	// The API answers 500 to 503 itself, and uses no tokens then.
+	// A refusal uses no tokens: the API answers 500 to 503 itself, and a 4xx, 408 and 409 included,
+	// counts as none.
 	if refused && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}
@@ -228,8 +227,8 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.remove("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			// GETs find other responses, so background works here. toRemember has only background, as
-			// the method post empties it after each 2xx.
+			// GETs find other responses, so background works here. toRemember has only background,
+			// as the method post empties it after each 2xx.
 			x.toRemember = nil
 		}
 		return false

@@ -263,8 +263,8 @@ type rule struct {
 	code, message, parameter *regexp.Regexp
 }
 
-// rules are the rows of kindTable in their order. They are compiled at the first error, as most processes have
-// none.
+// rules are the rows of kindTable in their order. They are compiled at the first error, as most
+// processes have none.
 var rules = sync.OnceValue(compile)
 
 func compile() (all []*rule) {

@@ -54,8 +54,8 @@ type Options struct {
 	HTTPClient *http.Client // nil: NewHTTPClient(nil)
 	MaxRetries int          // attempts after the first one
 
-	// RefusalPause is how long calls fail without a request after the API has refused the key or its
-	// quota several times in a row. 0: each call asks the API.
+	// RefusalPause is how long calls fail without a request after the API has refused the key or
+	// its quota several times in a row. 0: each call asks the API.
 	RefusalPause time.Duration
 
 	Store    bool             // lets the API keep the response

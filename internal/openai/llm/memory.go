@@ -47,11 +47,11 @@ func newMemory(refusalPause time.Duration) *memory {
 // it counts, calls fail with it until nextProbe. It counts for the person from minRefusals in a row
 // on. If minRefusals came from each of two people, they count for all people.
 type refusal struct {
-	failure             *call.Error // the last one
-	sincePersonAccepted int         // refusals since the API accepted a request of the person
-	sinceAnyAccepted    int         // refusals since the API accepted a request of any person
-	nextProbe           time.Time   // when a call may ask the API again
-	probing             bool        // a probe has begun since the last refusal
+	failure          *call.Error // the last one
+	countSincePerson int         // refusals since the API accepted a request of the person
+	countSinceAny    int         // refusals since the API accepted a request of any person
+	nextProbe        time.Time   // when a call may ask the API again
+	probing          bool        // a probe has begun since the last refusal
 }
 
 // noteRefusal records a refusal of the key, and lets all refusals that count pause again.
@@ -64,8 +64,8 @@ func (m *memory) noteRefusal(person string, failure *call.Error) {
 		m.refusals.Set(person, r)
 	}
 	r.failure = failure
-	r.sincePersonAccepted++
-	r.sinceAnyAccepted++
+	r.countSincePerson++
+	r.countSinceAny++
 
 	for _, each := range append(m.countingLocked(person), r) {
 		each.nextProbe = time.Now().Add(m.refusalPause)
@@ -85,7 +85,7 @@ func (m *memory) forgetRefusals() {
 func (m *memory) countingLocked(person string) []*refusal {
 	var counting []*refusal
 	for _, r := range m.refusals.All() {
-		if r.sinceAnyAccepted >= minRefusals {
+		if r.countSinceAny >= minRefusals {
 			counting = append(counting, r)
 		}
 	}
@@ -94,7 +94,7 @@ func (m *memory) countingLocked(person string) []*refusal {
 	}
 
 	ofPerson := m.refusals.Get(person)
-	if ofPerson != nil && ofPerson.sincePersonAccepted >= minRefusals {
+	if ofPerson != nil && ofPerson.countSincePerson >= minRefusals {
 		counting = append(counting, ofPerson)
 	}
 	return counting
@@ -150,7 +150,7 @@ func (m *memory) noteAccepted(person, model string, request params, removed []re
 	defer m.mu.Unlock()
 	m.refusals.Delete(person)
 	for _, r := range m.refusals.All() {
-		r.sinceAnyAccepted = 0
+		r.countSinceAny = 0
 	}
 
 	for p := range m.parameters.All() {

@@ -81,8 +81,8 @@ func (j rawJSON) json() []byte {
 	return j.data
 }
 
-// checkResponse returns why r is not an answer, or nil. If the server has left out the status, checkResponse sets
-// it.
+// checkResponse returns why r is not an answer, or nil. If the server has left out the status,
+// checkResponse sets it.
 func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	if elementsOf(r.Output...) > maxElements {
 		return call.TooLarge(tooMany)

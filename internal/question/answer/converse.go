@@ -24,9 +24,9 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			// After ErrLeaveAtAPI the earlier response is the answer. The call is settled under the
-			// response in its id, which may be the earlier or the later one. What the later one uses
-			// is a guess (UnreportedBegun).
+			// After ErrLeaveAtAPI the earlier response is the answer, so the call has ended like
+			// any other. It is settled under the response in its id, which may be the earlier or
+			// the later one. What the later one uses is a guess (UnreportedBegun).
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if r.lastResponse == nil || isCancelled {

@@ -232,9 +232,9 @@ var markdownImage = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
 // lastURL matches the URL at the end of a text.
 var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
-// LinkedPages returns the pages with a public host name that a text links to, those in its list first.
-// Links in code do not count. If the text is cut short, neither does a URL at its end, which may be
-// longer.
+// LinkedPages returns the pages with a public host name that a text links to, those in its list
+// first. Links in code do not count. If the text is cut short, neither does a URL at its end, which
+// may be longer.
 func LinkedPages(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
 	if cut {

@@ -198,8 +198,8 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 type End struct {
 	GiveBack bool // the call does not count for the quota of calls
 
-	// EndedResponse is the id of the call's response at the API, or "". It is set if other processes
-	// may read its end, too: the first one settles it.
+	// EndedResponse is the id of the call's response at the API, or "". It is set if other
+	// processes may read its end, too: the first one settles it.
 	EndedResponse string
 
 	// LeftResponse is the id of the call's response if that goes on at the API when this process
@@ -208,9 +208,9 @@ type End struct {
 }
 
 // Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
-// GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is
-// false, and what the call had reserved in the store counts as used there. While the store fails, isFirst is
-// true.
+// GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
+// and what the call had reserved in the store counts as used there. While the store fails, isFirst
+// is true.
 func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	b := t.budget
 	end := change{
@@ -227,7 +227,7 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	store := b.storeOf(t.person)
 	apply := store.apply
 	// The end of a call that is not in the store is not kept for it: while the store fails, the
-	// local buckets are enough.
+	// local buckets are enough. With EndedResponse it is, so that no other process takes the call.
 	if t.inStore || how.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}
@@ -278,8 +278,9 @@ func (t *Taken) endInStore(end change, how End) change {
 //
 // The store remembers the response for two days. If a process has settled it before, isFirst is
 // false and nothing is noted. While the store fails, isFirst is false, too, and the end is noted
-// later; if the store may have got the end, isFirst is true, as for Settle. Without a store, and for a person without a limit, isFirst is always false and nothing is
-// noted: the process that began the call may have noted its end.
+// later; if the store may have got the end, isFirst is true, as for Settle. Without a store, and
+// for a person without a limit, isFirst is always false and nothing is noted: the process that
+// began the call may have noted its end.
 func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {

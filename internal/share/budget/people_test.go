@@ -26,7 +26,8 @@ func TestParsePersonLimits(t *testing.T) {
 	}
 }
 
-// A call that began without a limit frees nothing of one that has come since, and gives nothing back.
+// A call that began without a limit frees nothing of one that has come since, and gives nothing
+// back.
 func TestYoungLimit(t *testing.T) {
 	for _, tt := range []struct {
 		setting string

@@ -131,8 +131,8 @@ type change struct {
 	responseID string // id of the response that the change settles; refused if it was settled before; "": none
 }
 
-// fromNow returns the lastMinute of a change that reserves units for a time from now on, as a number
-// of minutes below 0. take.lua adds it to its own clock. A change that reserves nothing has
+// fromNow returns the lastMinute of a change that reserves units for a time from now on, as a
+// number of minutes below 0. take.lua adds it to its own clock. A change that reserves nothing has
 // fromNow(0), because each reply has a minute, too (reply.answers).
 func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
@@ -162,7 +162,8 @@ type reply struct {
 	lastMinute  int64    // minute since 1970 until which units are reserved
 }
 
-// mostUsed is a bucket that has a larger part of its limit used than others. The zero value is none.
+// mostUsed is a bucket that has a larger part of its limit used than others. The zero value is
+// none.
 type mostUsed struct {
 	thousandths int64 // of the limit
 	bucket      int64 // the number of the bucket
@@ -187,8 +188,9 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceBucket returns a change of a bucket of no quota that succeeds once: it needs all units free and
-// uses one, so that the bucket refuses any further one until that unit has refilled. The r in its key is no hexadecimal digit, so that take.lua keeps no index of it.
+// onceBucket returns a change of a bucket of no quota that succeeds once: it needs all units free
+// and uses one, so that the bucket refuses any further one until that unit has refilled. The r in
+// its key is no hexadecimal digit, so that take.lua keeps no index of it.
 func onceBucket(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
 		period:     onceLimit * refill.Microseconds(),

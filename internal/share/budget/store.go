@@ -58,8 +58,8 @@ type Store struct {
 	failing  atomic.Bool
 	unprobed atomic.Bool // no probe has succeeded since SetURL
 
-	// places holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if the
-	// pool is closed during a wait.
+	// places holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if
+	// the pool is closed during a wait.
 	places chan struct{}
 
 	whileFailing string // words for the log: which limits hold while it fails

@@ -344,8 +344,8 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		return
 
 	case p.queuePause > 0:
-		// A pause delays all waiting calls. So their gaps together are at most maxGap, and the pause
-		// is at most three gaps.
+		// A pause delays all waiting calls. So their gaps together are at most maxGap, and the
+		// pause is at most three gaps.
 		longestGap := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, longestGap)
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))

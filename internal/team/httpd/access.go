@@ -47,10 +47,11 @@ func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
-// PersonBound returns a function for the bound of the calls that one person runs at a time. It is called at each request, because the tokens may change. The bound is perPerson or, if that is
-// 0, a quarter of maxCalls, the bound of all people together. It is 0, no bound per person, if
-// perPerson is 0 and there is only one person: requests need no token, or all tokens but those
-// named MetricsToken have the same name.
+// PersonBound returns a function for the bound of the calls that one person runs at a time. It is
+// called at each request, because the tokens may change. The bound is perPerson or, if that is 0, a
+// quarter of maxCalls, the bound of all people together. It is 0, no bound per person, if perPerson
+// is 0 and there is only one person: requests need no token, or all tokens but those named
+// MetricsToken have the same name.
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 	return func() int {
 		names := len(a.Tokens.Names())
@@ -83,8 +84,8 @@ func requireHost(accepts func(host string) bool, next http.Handler) http.Handler
 	})
 }
 
-// metricsHosts returns what tells whether a Host header is accepted on the listener for metrics: one
-// of Hosts, or one that a listener without Hosts and tokens accepts.
+// metricsHosts returns what tells whether a Host header is accepted on the listener for metrics:
+// one of Hosts, or one that a listener without Hosts and tokens accepts.
 func (a Access) metricsHosts(ln net.Listener) func(header string) bool {
 	own := Access{Loopback: IsLoopback(ln)}
 	return func(header string) bool {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
@@ -87,7 +88,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.storeTime = m.declare("store_seconds", "histogram", "Time of the uses of the store.")
 
 	// These series begin with zeros, so that the first event is an increase.
-	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
+	m.reject(0, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
 	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.zeroRejections("")
 	m.zeroRejections("other")
