@@ -12,8 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// nameTime is how long Detach waits for the API to name the response of a polled task that runs
-// in this process. With the name the id can be sealed, and is useful after the end of this process.
+// nameTime is how long Detach waits for the API to name a response if the task can be detached
+// without: a polled task that runs in this process, which then has no sealed id, and a task during
+// a retry, whose id then has the earlier response.
 const nameTime = 2 * time.Second
 
 // Terms say what the client of a call takes, and when and where the call can go on without its
@@ -82,14 +83,14 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 }
 
 // setOrigin sets the origin of a task when an event names its response, which then runs in the
-// background (call.Named), unless an id has no room for the excluded domains. A retry takes the
-// origin away, because that response has failed or is lost. An id that was sealed before a retry or
-// a requery keeps the earlier response: this process still answers with the last response, but
+// background (call.Named), unless an id has no room for the excluded domains. During a retry the
+// origin is that of the earlier response. An id that is sealed then, or was sealed before a retry
+// or a requery, keeps the earlier response: this process still answers with the last response, but
 // other processes with the end of the earlier one, under whose name the call is settled.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	switch ev := ev.(type) {
 	case call.Retrying:
-		t.origin.set(nil)
+		t.origin.retry()
 	case call.Named:
 		origin.ResponseID = ev.ID
 		if ev.ID != "" && len(origin.Excluded) <= maxExcluded {
@@ -101,12 +102,12 @@ func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 // latestOrigin is the origin of the response that the API has named last. It is safe for concurrent
 // use.
 type latestOrigin struct {
-	mu     sync.Mutex     // guards the fields below
-	origin *answer.Origin // nil: the API has not named the response of this attempt
-	isSet  chan struct{}  // closed while origin is not nil
+	mu        sync.Mutex     // guards the fields below
+	origin    *answer.Origin // nil: the API has named no response yet
+	isCurrent bool           // the API has named the response of this attempt
+	current   chan struct{}  // closed while isCurrent is set
 }
 
-// get returns nil while there is no origin.
 func (l *latestOrigin) get() *answer.Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,20 +117,34 @@ func (l *latestOrigin) get() *answer.Origin {
 func (l *latestOrigin) set(o *answer.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case o != nil && l.origin == nil:
-		close(l.isSet)
-	case o == nil && l.origin != nil:
-		l.isSet = make(chan struct{})
-	}
 	l.origin = o
+	if !l.isCurrent {
+		close(l.current)
+	}
+	l.isCurrent = true
 }
 
-// wait returns a channel that is closed when there is an origin.
+func (l *latestOrigin) hasCurrent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isCurrent
+}
+
+// retry notes that another attempt begins.
+func (l *latestOrigin) retry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isCurrent {
+		l.current = make(chan struct{})
+	}
+	l.isCurrent = false
+}
+
+// wait returns a channel that is closed when the API has named the response of this attempt.
 func (l *latestOrigin) wait() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.isSet
+	return l.current
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless Detach has returned
@@ -204,9 +219,6 @@ func (ts *Tasks) Detach(t *Task) bool {
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepHere
 	origin := t.origin.get()
-	if t.detachable.OnlyAtAPI && origin == nil { // a retry has just begun
-		return false
-	}
 	if api := ts.options.API; api != nil && origin != nil && !t.sealingStopped {
 		id = seal(*origin, api.Secrets()[0], ownerOf(t.person, api.BaseURL))
 		keep = api.Keep
@@ -252,32 +264,32 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// needs a name, or its answer would be lost.
-	if asked == nil || t.origin.get() == nil {
+	if asked == nil || !t.origin.hasCurrent() {
 		return ts.awaitName(t)
 	}
 	return !t.hasEnded()
 }
 
-// awaitName waits until the API has named the response of a task, and reports whether the task
-// works and no GET says that the response is gone.
+// awaitName waits until the API has named the response of a task, during a retry for nameTime at
+// most, and reports whether the task works and no GET says that the response is gone.
 func (ts *Tasks) awaitName(t *Task) bool {
-	t.awaitOrigin(nil)
+	var timeout <-chan time.Time
+	if t.origin.get() != nil {
+		timeout = time.After(nameTime)
+	}
+	t.awaitOrigin(timeout)
 	origin := t.origin.get()
 	works := origin != nil && !t.hasEnded()
 	return works && !ts.askIfGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
 }
 
-// awaitOrigin waits until the API has named the response of a task, until the task has ended, or
-// until timeout; nil: no timeout.
+// awaitOrigin waits until the API has named the response of the present attempt, until the task has
+// ended, or until timeout; nil: no timeout.
 func (t *Task) awaitOrigin(timeout <-chan time.Time) {
-	for t.origin.get() == nil {
-		select {
-		case <-t.origin.wait():
-		case <-t.detachable.ctx.Done():
-			return
-		case <-timeout:
-			return
-		}
+	select {
+	case <-t.origin.wait():
+	case <-t.detachable.ctx.Done():
+	case <-timeout:
 	}
 }
 

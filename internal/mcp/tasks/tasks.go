@@ -162,7 +162,7 @@ func newTask(tool, person string, created time.Time) *Task {
 		Created:  created,
 		Progress: NewProgress(),
 		person:   person,
-		origin:   latestOrigin{isSet: make(chan struct{})},
+		origin:   latestOrigin{current: make(chan struct{})},
 		done:     make(chan struct{}),
 	}
 }
