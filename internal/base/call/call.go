@@ -23,7 +23,7 @@ import (
 // request, a command from its arguments; all functions that work for the call get it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
-	Person Person // the ID is "" over stdio and for anonymous callers, who are one person
+	Person Person // the ID is "" over stdio and for anonymous callers: one person for limits and turns
 	Tool   string // the name of the tool, and of its profile
 	App    string // name and version of the client program; "": not known
 

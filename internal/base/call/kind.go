@@ -141,7 +141,8 @@ func Kinds() []Kind {
 }
 
 // KindOf returns the kind of an error: what ErrorKind returns of the first error in its chain that
-// has such a method, KindTimeout or KindCanceled for the error of a context, else KindInternal.
+// has such a method, KindTimeout or KindCanceled for the error of a context, else KindInternal,
+// also for nil.
 func KindOf(err error) Kind {
 	withKind, ok := errors.AsType[interface {
 		error

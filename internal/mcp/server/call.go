@@ -195,7 +195,7 @@ func (s *Server) runInSlot(
 func (s *Server) endCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
-	unsent := a == nil && c.Attempts == 0
+	unsent := c.Attempts == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	end := budget.End{GiveBack: unsent || isWaiting}
 	response := s.tasks.StopSealing(t) // the one in the id of the task, or ""

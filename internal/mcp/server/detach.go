@@ -43,8 +43,8 @@ type LongCalls struct {
 	API       *tasks.API // runs responses in the background; nil: none
 	OnlyAtAPI bool       // later requests may reach other processes, so each call must go on at the API
 
-	// EOF is closed when no request can follow. Late calls and answer_result then wait for the end
-	// of the call.
+	// EOF is closed when no request can follow. Late answers and answer_result then wait for the
+	// end of the call.
 	EOF <-chan struct{}
 }
 

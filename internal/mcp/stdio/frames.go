@@ -14,7 +14,7 @@ import (
 
 const (
 	maxMessage    = 64 << 20 // bytes of one message
-	maxLine       = 64 << 10 // bytes of a header, or of a line that is not an object
+	maxLine       = 64 << 10 // bytes of a header, of a line that is not an object, and of the buffer
 	maxLengthLine = 64       // bytes of the longest Content-Length header that resync finds
 )
 

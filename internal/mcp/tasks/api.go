@@ -25,17 +25,23 @@ type remote struct {
 }
 
 // askAPI asks the API about a task, ends the task if its response has ended, and returns a message
-// about a task that works. With cancels it first cancels the response; otherwise it may return what
-// an earlier request got less than shareTime ago. If ctx ends first and cancels is false, askAPI
-// returns "" at once. A request to the API that has begun goes on, for askTimeout at most.
-func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
-	done := ctx.Done()
-	if cancels { // the response is cancelled even if the client leaves
-		done = nil
-	}
+// about a task that works. It may return what an earlier request got less than shareTime ago. If
+// ctx ends first, askAPI returns "" at once. A request to the API that has begun goes on, for
+// askTimeout at most.
+func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call) string {
+	return ts.ask(ctx, t, c, false)
+}
+
+// cancelAtAPI cancels the response of a task even if the client leaves, and then asks as askAPI.
+func (ts *Tasks) cancelAtAPI(ctx context.Context, t *Task, c *call.Call) {
+	ts.ask(context.WithoutCancel(ctx), t, c, true)
+}
+
+// ask is askAPI; with cancels it first cancels the response.
+func (ts *Tasks) ask(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
 	select {
 	case t.remote.asking <- struct{}{}:
-	case <-done:
+	case <-ctx.Done():
 		return ""
 	}
 
@@ -47,19 +53,19 @@ func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call, cancels bool
 			<-t.remote.asking
 			replies <- message
 		}()
-		var err error                                 // dropped: askAlone ends the task
-		defer ts.options.Recover(callCopy.Tool, &err) // from RemoteEnded
+		var err error // dropped: askAlone ends the task
+		defer ts.options.Recover(callCopy.Tool, &err)
 		message = ts.askAlone(context.WithoutCancel(ctx), t, &callCopy, cancels)
 	}()
 	select {
 	case message := <-replies:
 		return message
-	case <-done:
+	case <-ctx.Done():
 		return ""
 	}
 }
 
-// askAlone does the work of askAPI, while no other request asks about the task.
+// askAlone does the work of ask, while no other request asks about the task.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.

@@ -190,7 +190,7 @@ func (t *Task) isExpired() bool {
 func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
 	if t.remote != nil {
-		message = ts.askAPI(ctx, t, c, false)
+		message = ts.askAPI(ctx, t, c)
 	}
 	if t.hasEnded() {
 		return t.final
@@ -242,7 +242,7 @@ func (ts *Tasks) Wait(
 // response at the API; c is the call of the request that cancels.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if t.remote != nil {
-		ts.askAPI(ctx, t, c, true)
+		ts.cancelAtAPI(ctx, t, c)
 		return
 	}
 	ts.end(t, nil, context.Canceled)

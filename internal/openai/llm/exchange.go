@@ -104,7 +104,7 @@ func (x *exchange) try(
 		return nil, x.client.attemptError(waitCtx, err, x.attempt-1), 0
 	}
 	if ctx.Err() != nil { // ctx ended as the turn came
-		x.ticket.Undecided()
+		x.ticket.NoVerdict()
 		return nil, x.client.attemptError(ctx, ctx.Err(), x.attempt-1), 0
 	}
 
@@ -121,7 +121,7 @@ func (x *exchange) try(
 		}
 		return nil, failure, x.ticket.Refused(retryAfter)
 	}
-	x.ticket.Undecided()
+	x.ticket.NoVerdict()
 	return nil, failure, 0
 }
 

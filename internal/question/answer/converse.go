@@ -24,15 +24,14 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			// After ErrLeaveAtAPI the earlier response is the answer, so the call has ended like
-			// any other. It is settled under the response in its id, which may be the earlier or
-			// the later one. What the later one uses is a guess (UnreportedBegun).
+			// With an earlier response the call has an answer, also after ErrLeaveAtAPI: it then
+			// ends like any other.
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if r.lastResponse == nil || isCancelled {
 				return err
 			}
-			// The earlier response is still usable, or its lack of text is the better error.
+			// If the earlier response has no text, that is the better error.
 			a.options.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
 			return nil
 		}

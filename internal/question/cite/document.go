@@ -167,7 +167,7 @@ func (doc *Document) readList() {
 		case starts:
 			onlyEntries = onlyEntries && !lacksSource
 			lacksSource = !e.hasSource
-		case e.hasSource:
+		case e.hasSource: // an entry without a bullet, or the source of the entry above
 			lacksSource = false
 		default:
 			onlyEntries = onlyEntries && belongs

@@ -101,8 +101,7 @@ type Taken struct {
 	reserved amount
 
 	localUntil int64 // minute until which the local buckets reserve this; 0 if they do not
-	storeUntil int64 // minute until which the store reserves this; 0 if it does not
-	inStore    bool  // the store has taken the call
+	storeUntil int64 // minute until which the store reserves this; 0 if it has not taken the call
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One
@@ -122,12 +121,12 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	changes := b.perBucket(taken.person, start)
 	storeChanges, r, ran := taken.takeInStore(start, changes)
-	taken.inStore = ran && r.refused == 0
-	c.NotInStore = !taken.inStore
+	inStore := ran && r.refused == 0
+	c.NotInStore = !inStore
 	switch {
 	case ran: // the store has taken or refused the call
 		changes = storeChanges
-		if taken.inStore { // the local buckets take the call, too: they decide if the store fails
+		if inStore { // the local buckets take the call, too: they decide if the store fails
 			taken.storeUntil = r.lastMinute
 			start.force = true
 			taken.localUntil = b.local.apply(b.perBucket(taken.person, start)).lastMinute
@@ -227,8 +226,9 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	store := b.storeOf(t.person)
 	apply := store.apply
 	// The end of a call that is not in the store is not kept for it: while the store fails, the
-	// local buckets are enough. With EndedResponse it is, so that no other process takes the call.
-	if t.inStore || how.EndedResponse != "" {
+	// local buckets are enough. With EndedResponse it is, so that SettleResponse of another process
+	// does not take the call, too.
+	if t.storeUntil != 0 || how.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}
 	storeChanges := b.perBucket(t.person, t.endInStore(end, how))
@@ -261,7 +261,7 @@ func (t *Taken) endInStore(end change, how End) change {
 	end.lastMinute = t.storeUntil
 	end.responseID = how.EndedResponse
 	switch {
-	case t.inStore:
+	case t.storeUntil != 0:
 		return end
 	case how.LeftResponse != "":
 		return change{}
@@ -276,11 +276,14 @@ func (t *Taken) endInStore(end change, how End) change {
 // person, its tool and what the API reports; SettleResponse sets GuessedTokens. What the other
 // process has reserved is corrected, unless c is NotInStore: then the call itself is taken, too.
 //
-// The store remembers the response for two days. If a process has settled it before, isFirst is
-// false and nothing is noted. While the store fails, isFirst is false, too, and the end is noted
-// later; if the store may have got the end, isFirst is true, as for Settle. Without a store, and
-// for a person without a limit, isFirst is always false and nothing is noted: the process that
-// began the call may have noted its end.
+// The store remembers the response for two days. isFirst tells whether the caller observes the end:
+//
+//	the store has settled it now    true
+//	the store may have settled it   true; the end is kept, and noted again if need be
+//	another process has settled it  false
+//	the store fails                 false, because the process that began the call may observe the end;
+//	                                it is noted when the store works again
+//	no store, or no limit           false, for the same reason; nothing is noted
 func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {

@@ -58,7 +58,7 @@ for i, key in ipairs(KEYS) do
 			local left = tonumber(minute) * 60000000 - now
 			if left <= 0 then -- the process has ended before the end of its call
 				over = over + tonumber(units)
-			elseif left < 2 * day then
+			elseif left < 2 * day then -- else the clock was wrong
 				b.reserved[tonumber(minute)] = tonumber(units)
 				running = running + tonumber(units)
 			end
@@ -86,7 +86,7 @@ if refused > 0 then
 end
 
 local lastMinute, ofPerson, ofAll = 0, 0, 0
-for i, key in ipairs(KEYS) do -- change the buckets (state.changed)
+for i, key in ipairs(KEYS) do -- change the buckets (state.after)
 	local b = buckets[i]
 	lastMinute = b.lastMinute
 	if lastMinute < 0 then

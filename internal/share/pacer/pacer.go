@@ -78,7 +78,7 @@ type person struct {
 }
 
 // Ticket is a call with all its attempts, one after another. For each attempt Wait is called, and
-// then Accepted, Refused or Undecided. Refused or Undecided may also follow Accepted, if the
+// then Accepted, Refused or NoVerdict. Refused or NoVerdict may also follow Accepted, if the
 // response fails after its header.
 type Ticket struct {
 	pacer     *Pacer
@@ -87,8 +87,8 @@ type Ticket struct {
 	isQueued  bool          // the last request came from the queue
 	callPause time.Duration // after the last refusal that named no wait
 
-	sent      time.Duration // when the last request went out
-	undecided *time.Timer   // accepts the last request later; nil if the request is decided
+	sent         time.Duration // when the last request went out
+	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
 }
 
 // New returns a Pacer without a limit.
@@ -121,7 +121,7 @@ func (p *Pacer) Waiting() int {
 //
 // If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. If the turn
 // comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
-// request calls Undecided.
+// request calls NoVerdict.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	turn := t.enter(last)
 	if turn == nil {
@@ -239,8 +239,8 @@ func (t *Ticket) ahead() int {
 	return t.pacer.queue.Ahead(&t.place)
 }
 
-// Undecided notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
-func (t *Ticket) Undecided() {
+// NoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
+func (t *Ticket) NoVerdict() {
 	t.pacer.beginEvent()
 	defer t.pacer.endEvent()
 	t.decideLocked()
@@ -253,7 +253,7 @@ func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
 	t.sent = sent
-	t.undecided = time.AfterFunc(limit, func() { t.accept(sent) })
+	t.verdictTimer = time.AfterFunc(limit, func() { t.accept(sent) })
 }
 
 // Accepted notes that the API answered the request with a 2xx.
@@ -266,7 +266,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	p.beginEvent()
 	defer p.endEvent()
 
-	if t.undecided == nil || t.sent != sent {
+	if t.verdictTimer == nil || t.sent != sent {
 		return
 	}
 	t.decideLocked()
@@ -284,9 +284,9 @@ func (t *Ticket) accept(sent time.Duration) {
 
 // decideLocked notes that the last request of t is decided.
 func (t *Ticket) decideLocked() {
-	if t.undecided != nil {
-		t.undecided.Stop()
-		t.undecided = nil
+	if t.verdictTimer != nil {
+		t.verdictTimer.Stop()
+		t.verdictTimer = nil
 	}
 }
 
@@ -387,7 +387,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	lookAgain := now + limitMemory // at the latest, so that beginEvent forgets the limits
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
-		if owner.personPause > 0 && owner.latest.undecided != nil {
+		if owner.personPause > 0 && owner.latest.verdictTimer != nil {
 			continue // the last request is undecided: one at a time
 		}
 

@@ -65,7 +65,7 @@ func (p *player) call(ctx context.Context, ticket *Ticket, person string) {
 				return
 			}
 		case 'Q':
-			ticket.Undecided()
+			ticket.NoVerdict()
 			return
 		default:
 			ticket.Accepted()
@@ -137,7 +137,7 @@ func TestRace(t *testing.T) {
 				err := ticket.Wait(ctx, attempt == 3, func(int) { p.Waiting() })
 				switch {
 				case err != nil, chance.IntN(10) == 0:
-					ticket.Undecided()
+					ticket.NoVerdict()
 					return
 				case chance.IntN(3) > 0:
 					ticket.Accepted()
@@ -171,7 +171,7 @@ func TestTurnAsWaitEnds(t *testing.T) {
 				compare.Equal(t, "waiting calls", p.Waiting(), 0)
 				return
 			}
-			ticket.Undecided()
+			ticket.NoVerdict()
 
 			time.Sleep(time.Second)
 			go func() { _ = ticket.Wait(t.Context(), false, nil) }()

@@ -80,7 +80,8 @@ func (c *runningCalls) find(key callKey) []*response {
 	return slices.Clone(calls)
 }
 
-// isLegacy reports whether the client of a request cancels with notifications.
+// isLegacy reports whether a request is of a version before server.Stateless: its client cancels
+// with notifications, and gets errors with status 200.
 func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.Stateless
 }

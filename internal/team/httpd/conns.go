@@ -19,9 +19,9 @@ const (
 	maxUnauthenticated = 600      // connections
 
 	// tokenTime is how long such a connection may take to be authenticated, once another one waits.
-	// With all overdueReads and half a second in which net/http closes a connection, each takes 0.5
-	// + 5 · 0.1 + 0.5 s at most, or 2 s if it reads each response late. So up to 300 new
-	// connections a second need not wait.
+	// A connection takes at most 0.5 s, overdueReads of 0.1 s and 0.5 s in which net/http closes
+	// it: 1.5 s, or 2 s if it reads each response late. So up to 300 new connections a second need
+	// not wait.
 	tokenTime = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the

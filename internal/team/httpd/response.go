@@ -36,7 +36,8 @@ func (s *instance) track(next http.Handler) http.Handler {
 			request:  r,
 			header:   http.Header{},
 		}
-		// Without a body net/http reads on, to see whether the client leaves: then no deadline.
+		// For a request that is answered without its body; admit sets another deadline. Without a
+		// body net/http reads on, to see whether the client leaves: then none.
 		if r.Body != http.NoBody {
 			_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 		}
