@@ -189,7 +189,7 @@ func (s *Server) runInSlot(
 //   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). What is reserved
 //     counts as used, because llm has counted the request in UnreportedBegun. With a store and a
 //     limit, the process that reads the end of the response corrects that, and observes the end
-//     (endRemoteCall).
+//     (endRemoteCall). Otherwise nobody observes it.
 //   - Another process has already read the end of the response, and has observed it. What is
 //     reserved counts as used: that process has noted the difference, below 0 if need be.
 func (s *Server) endCall(

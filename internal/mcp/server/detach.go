@@ -75,6 +75,9 @@ func (s *Server) ask(
 	if s.tasks.Detach(t) { // false at once if Run has already waited for the end
 		return t, nil, nil
 	}
+	if t.Polled { // it stays with its request after all
+		defer watch(ctx, req, t.Progress)()
+	}
 	a, err := t.Result()
 	return nil, a, err
 }

@@ -84,9 +84,11 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 
 // setOrigin sets the origin of a task when an event names its response, which then runs in the
 // background (call.Named), unless an id has no room for the excluded domains. During a retry the
-// origin is that of the earlier response. An id that is sealed then, or was sealed before a retry
-// or a requery, keeps the earlier response: this process still answers with the last response, but
-// other processes with the end of the earlier one, under whose name the call is settled.
+// origin is that of the earlier response.
+//
+// A retry or a requery does not change an id that is sealed. If it has resp_1, and the last
+// response is resp_2, this process answers with resp_2, and any other process with the end of
+// resp_1. The call is settled once, as resp_1.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	switch ev := ev.(type) {
 	case call.Retrying:
@@ -140,8 +142,8 @@ func (l *latestOrigin) retry() {
 	l.isCurrent = false
 }
 
-// wait returns a channel that is closed when the API has named the response of this attempt.
-func (l *latestOrigin) wait() <-chan struct{} {
+// named returns a channel that is closed when the API has named the response of this attempt.
+func (l *latestOrigin) named() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current
@@ -263,7 +265,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
-	// needs a name, or its answer would be lost.
+	// needs a name, or its answer would be lost, and a GET if it had no name for one before.
 	if asked == nil || !t.origin.hasCurrent() {
 		return ts.awaitName(t)
 	}
@@ -287,7 +289,7 @@ func (ts *Tasks) awaitName(t *Task) bool {
 // ended, or until timeout; nil: no timeout.
 func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	select {
-	case <-t.origin.wait():
+	case <-t.origin.named():
 	case <-t.detachable.ctx.Done():
 	case <-timeout:
 	}

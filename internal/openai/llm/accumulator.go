@@ -157,7 +157,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	case a.background.alreadyRead(ev):
 		return nil, nil
 	case ev.isError():
-		return nil, a.fail(responseError(data, streamFailed, a.call))
+		return nil, a.failOrKeep(responseError(data, streamFailed, a.call))
 	}
 
 	switch ev.Type {
@@ -170,7 +170,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 		r, err := a.finish(ev.lastResponse(), rawJSON{data: data, event: true})
 		e, ok := errors.AsType[*call.Error](err)
 		if ok {
-			return nil, a.fail(e)
+			return nil, a.failOrKeep(e)
 		}
 		return r, err
 	}
@@ -190,11 +190,11 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail returns a failure that names its kind or is about the size of the response. Any other
-// failure is of KindFailed: fail returns nil, keeps the failure, and gives the stream another
+// failOrKeep returns a failure that names its kind or is about the size of the response. Any other
+// failure is of KindFailed: failOrKeep returns nil, keeps the failure, and gives the stream another
 // detailTime, because the next event may say more. Azure sends response.failed without details, and
 // then the error.
-func (a *accumulator) fail(e *call.Error) error {
+func (a *accumulator) failOrKeep(e *call.Error) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
 	}

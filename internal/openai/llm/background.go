@@ -184,8 +184,8 @@ func (cl *Client) readUsage(
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.Error
-	resume := broken != nil // ask for the rest of the stream; else for the state of the response
-	if resume {
+	streamed := broken != nil // the last connection was a stream, and has broken
+	if streamed {
 		failure = x.client.attemptError(ctx, broken, 1)
 	}
 
@@ -198,7 +198,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		if failure != nil && canWait(ctx, failure.RetryAfter) {
 			wait = failure.RetryAfter
 		}
-		if resume { // the last connection was a stream, and has ended
+		resume := false // ask for the rest of the stream; else for the state of the response
+		if streamed {
 			resume = canResume(failure, progress)
 			x.call.Emit(call.Reconnecting{})
 		}
@@ -206,6 +207,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
 		r, failure = x.client.get(ctx, acc, resume)
+		streamed = resume
 		switch {
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil

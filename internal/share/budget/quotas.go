@@ -182,7 +182,8 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 const onceLimit = 10_000
 
 // The used units of the bucket of startBucket tell for an hour, in which one unit refills, which
-// came first: the call, or giving back what it may have taken.
+// came first: the call, or giving back what it may have taken. Replies round up, so they stay 2 or
+// 1 for this hour.
 const (
 	usedByCall     = 2
 	usedByGiveBack = 1
