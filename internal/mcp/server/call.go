@@ -238,10 +238,10 @@ func isWatched(req *mcp.CallToolRequest) bool {
 	return false
 }
 
-// watch starts to send progress notifications about a call to the client of a request, if the
+// watch sends progress notifications about a call to the client of a request after delay, if the
 // client asks for them. None is sent after stop returns.
 func watch(
-	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress,
+	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress, delay time.Duration,
 ) (stop func()) {
 	if !isWatched(req) {
 		return func() {}
@@ -251,6 +251,9 @@ func watch(
 	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
 	var sender sync.WaitGroup
 	sender.Go(func() {
+		delayed, end := context.WithTimeout(ctx, delay)
+		defer end()
+		<-delayed.Done()
 		progress.Watch(ctx, func(message string) error {
 			p.Progress++
 			p.Message = message

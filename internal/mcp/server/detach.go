@@ -48,6 +48,9 @@ type LongCalls struct {
 	EOF <-chan struct{}
 }
 
+// watchPolledAfter is when a polled call that is still no task begins to send progress.
+const watchPolledAfter = 5 * time.Second
+
 // ask runs a call until it has an answer, has failed or is detached. Exactly one of the three
 // results is not nil: the task if the call goes on without its request, else the answer or the
 // error.
@@ -66,17 +69,16 @@ func (s *Server) ask(
 		OnlyAtAPI:   s.options.LongCalls.OnlyAtAPI,
 		Excluded:    q.ExcludeDomains,
 	})
-	if !t.Polled {
-		defer watch(ctx, req, t.Progress)() // ends before the result is sent
+	delay := time.Duration(0)
+	if t.Polled { // a task, which it may be by then, has its progress in its state
+		delay = watchPolledAfter
 	}
+	defer watch(ctx, req, t.Progress, delay)() // ends before the result is sent
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
 	if s.tasks.Detach(t) { // false at once if Run has already waited for the end
 		return t, nil, nil
-	}
-	if t.Polled { // it stays with its request after all
-		defer watch(ctx, req, t.Progress)()
 	}
 	a, err := t.Result()
 	return nil, a, err

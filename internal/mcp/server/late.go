@@ -79,7 +79,7 @@ func (s *Server) await(
 	// c takes no quota, and its end is not observed. If this process reads the end of a call of
 	// another process, endRemoteCall observes a copy of c as that end.
 	c.Tool = task.Tool
-	defer watch(ctx, req, task.Progress)()
+	defer watch(ctx, req, task.Progress, 0)()
 	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTime))
 	if state.Works() {
 		return s.workingResult(req, next), nil

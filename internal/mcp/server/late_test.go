@@ -342,21 +342,25 @@ func TestLateProgress(t *testing.T) {
 	}, late)
 }
 
-// A polled call that the API does not have stays with its request, which gets its progress.
+// A polled call that cannot be a task stays with its request, which gets its progress.
 func TestPolledProgress(t *testing.T) {
-	inSession(t, func(p *peer) {
-		meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
-		p.send("tools/call", meta, detailedCall("echo"))
-		messages := 0
-		r := p.receive()
-		for ; r.Get("method").Str != ""; r = p.receive() {
-			messages++
-		}
-		p.want(r, `\"answer\":\"`)
-		if messages < 10 { // one in 5 s at least
-			p.Errorf("%d messages in a minute", messages)
-		}
-	}, (&api{}).overHTTP)
+	for _, query := range []string{"echo", "nameless", "foreground"} {
+		t.Run(query, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
+				p.send("tools/call", meta, detailedCall(query))
+				messages := 0
+				r := p.receive()
+				for ; r.Get("method").Str != ""; r = p.receive() {
+					messages++
+				}
+				p.want(r, `\"answer\":\"`)
+				if messages < 10 { // one in 5 s at least
+					p.Errorf("%d messages in a minute", messages)
+				}
+			}, (&api{}).overHTTP)
+		})
+	}
 }
 
 // A call that waits for a slot says how many calls came before it and still wait. A person who asks

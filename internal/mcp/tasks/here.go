@@ -126,12 +126,6 @@ func (l *latestOrigin) set(o *answer.Origin) {
 	l.isCurrent = true
 }
 
-func (l *latestOrigin) hasCurrent() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.isCurrent
-}
-
 // retry notes that another attempt begins.
 func (l *latestOrigin) retry() {
 	l.mu.Lock()
@@ -265,10 +259,11 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
-	// needs a name, or its answer would be lost, and a GET if it had no name for one before.
-	if asked == nil || !t.origin.hasCurrent() {
+	// without a name needs one, or its answer would be lost.
+	if asked == nil {
 		return ts.awaitName(t)
 	}
+	t.awaitOrigin(time.After(nameTime)) // returns at once, except during a retry
 	return !t.hasEnded()
 }
 
