@@ -3,7 +3,18 @@ package call
 // Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Named,
 // Reconnecting, Waiting, Usage or Done. The blocks of a call are numbered from 0 over all its
 // requests, retries included. The command ask prints events with tags as JSON.
-type Event any
+type Event interface{ isEvent() }
+
+func (BlockStart) isEvent()   {}
+func (BlockDelta) isEvent()   {}
+func (BlockStop) isEvent()    {}
+func (Search) isEvent()       {}
+func (Retrying) isEvent()     {}
+func (Named) isEvent()        {}
+func (Reconnecting) isEvent() {}
+func (Waiting) isEvent()      {}
+func (Usage) isEvent()        {}
+func (Done) isEvent()         {}
 
 // The values of BlockStart.Kind.
 const (

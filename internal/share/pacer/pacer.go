@@ -328,29 +328,28 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	return wait
 }
 
-// slowDownLocked makes the queue slower after a refusal. The first refusal starts the queue, with
-// firstGap. A later refusal counts only if the request came from the queue and was sent after the
-// last refusal. Then the queue makes a pause, and its gap becomes longer if calls wait. The gap
-// stays if the person was refused twice in a row before: this person may have a limit of their own.
-// If the request after a pause is refused too, a longer gap may not help: then the pause becomes
-// longer instead. The queue also waits as long as the API asks for, up to maxPause.
+// slowDownLocked makes the queue slower after a refusal. The queue then also waits as long as the
+// API asks for, up to maxPause.
 func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
-	case p.gap == 0:
+	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sent <= p.refusedAt:
+	case !t.isQueued || t.sent <= p.refusedAt: // the request went out before the last refusal counted
 		return
 
 	case p.queuePause > 0:
-		// A pause delays all waiting calls. So their gaps together are at most maxGap, and the
-		// pause is at most three gaps.
+		// The request after a pause is refused, too. A longer gap may not help, so the pause becomes
+		// longer instead. It delays all waiting calls: their gaps together are at most maxGap, and
+		// the pause is at most three gaps.
 		longestGap := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, longestGap)
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
+		// The gap becomes longer if calls wait, but not at the third refusal in a row of a person,
+		// who may have a limit of their own.
 		if owner.refusals <= 2 && p.queue.Len() > 0 { // this refusal included
 			p.gap = min(p.gap*5/4, maxGap)
 		}
