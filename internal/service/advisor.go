@@ -17,15 +17,15 @@ import (
 func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 	getenv := o.Getenv
 	keyFlaw := func() string {
-		key := getenv(cfg.KeyEnv)
-		if cfg.KeyFile != "" { // which may change
+		key := getenv(cfg.CredentialVariable)
+		if cfg.APIKeyFile != "" { // which may change
 			key = *keys.present.Load()
 		}
 		return KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")) // a missing key has no flaw
 	}
 	server := ""
-	if cfg.KeyErr != nil && cfg.KeyStored() {
-		server = cfg.KeyServer
+	if cfg.APIKeyErr != nil && cfg.UsesStoredKeyFile() {
+		server = cfg.APIKeyServer
 	}
 	models := map[string]advice.Setting{}
 	for tool, p := range profiles(cfg) {
@@ -33,20 +33,20 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 	}
 
 	return advice.Advisor{
-		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
-		Models:    models,
-		Streams:   cfg.Responses.Stream != "false",
-		Key:       cfg.KeyEnv,
-		KeyInFile: cfg.KeyFile != "",
-		KeyServer: server,
-		Login:     loginCommand(cfg, getenv),
-		HidesKey:  cfg.HidesStoredKey,
-		KeyFlaw:   keyFlaw,
-		Headers:   cfg.HeaderVariables,
-		Proxy:     proxyVariable(cfg.OpenAI.BaseURL, getenv),
-		GOOS:      runtime.GOOS,
-		RootsFile: getenv("SSL_CERT_FILE"),
-		Redactor:  o.Redactor,
+		BaseURL:         setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
+		Models:          models,
+		Streams:         cfg.Responses.Stream != "false",
+		KeyVariable:     cfg.CredentialVariable,
+		KeyInFile:       cfg.APIKeyFile != "",
+		StoredKeyServer: server,
+		LoginCommand:    loginCommand(cfg, getenv),
+		StoredKeyUnused: cfg.StoredKeyUnused,
+		KeyFlaw:         keyFlaw,
+		HeaderVariables: cfg.HeaderVariables,
+		ProxyVariable:   proxyVariable(cfg.OpenAI.BaseURL, getenv),
+		GOOS:            runtime.GOOS,
+		RootsFile:       getenv("SSL_CERT_FILE"),
+		Redactor:        o.Redactor,
 	}
 }
 
@@ -63,7 +63,7 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 // loginCommand returns the command line that stores the key of the server, or "" if the server does
 // not use a stored key.
 func loginCommand(cfg *config.Config, getenv func(string) string) string {
-	if !cfg.KeyStored() {
+	if !cfg.UsesStoredKeyFile() {
 		return ""
 	}
 	return command(getenv) + " login"
@@ -83,14 +83,14 @@ var keyFlaws = []struct {
 	matches func() *regexp.Regexp
 	flaw    string
 }{
-	{text.Regexp(`^$`), "it is empty"},
-	{text.Regexp(`^YOUR_`), "it is the placeholder of the README"},
-	{text.Regexp(`[\r\n]`), "it has several lines"},
-	{text.Regexp(`^[$%{]`), "it is a reference to a variable, such as ${NAME}"},
-	{text.Regexp(`\s`), "it has blanks, perhaps those of Bearer"},
-	{text.Regexp("[\"'`]"), "it has quotes"},
-	{text.Regexp(`\*|\.\.\.`), "it is shown in part"},
-	{text.Regexp(`[^!-~]`), "it has control characters, or characters that are not ASCII"},
+	{text.LazyRegexp(`^$`), "it is empty"},
+	{text.LazyRegexp(`^YOUR_`), "it is the placeholder of the README"},
+	{text.LazyRegexp(`[\r\n]`), "it has several lines"},
+	{text.LazyRegexp(`^[$%{]`), "it is a reference to a variable, such as ${NAME}"},
+	{text.LazyRegexp(`\s`), "it has blanks, perhaps those of Bearer"},
+	{text.LazyRegexp("[\"'`]"), "it has quotes"},
+	{text.LazyRegexp(`\*|\.\.\.`), "it is shown in part"},
+	{text.LazyRegexp(`[^!-~]`), "it has control characters, or characters that are not ASCII"},
 }
 
 // KeyFlaw returns why key cannot be an API key, or "" if it can.

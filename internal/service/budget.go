@@ -16,10 +16,10 @@ func (s *Service) Limits() budget.Limits {
 	return budget.Limits(s.Config.Server.Limits)
 }
 
-// Budget returns a Budget that bounds the calls, tokens and money of people, with the store that
-// the environment names. The caller sets Limits, DefaultID and RefuseWithoutStore of o; Budget sets
+// NewBudget returns a NewBudget that bounds the calls, tokens and money of people, with the store that
+// the environment names. The caller sets Limits, DefaultID and RefuseWithoutStore of o; NewBudget sets
 // the other options. The error is that of CheckLimits, or is about the URL of the store.
-func (s *Service) Budget(o budget.Options, files *Files) (*budget.Budget, error) {
+func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()
 	o.Location = s.Config.Location
@@ -47,11 +47,11 @@ func (s *Service) CheckLimits(l budget.Limits) error {
 	return s.checkPrices(l.HaveUSD())
 }
 
-// PersonLimits reads the limits of single people from a file, and gives them to b. files does it
+// FollowPersonLimits reads the limits of single people from a file, and gives them to b. files does it
 // again when the file changes. tokens returns the names of tokens: a limit for another name gets a
 // warning in the log. tokens is nil if people also sign in: their names are not known.
-func (s *Service) PersonLimits(
-	path string, b *budget.Budget, tokens func() []string, files *Files,
+func (s *Service) FollowPersonLimits(
+	path string, b *budget.Budget, tokenNames func() []string, files *Files,
 ) error {
 	data, err := config.ReadFile(path)
 	if err != nil {
@@ -69,10 +69,10 @@ func (s *Service) PersonLimits(
 
 		b.SetPersonLimits(people)
 		s.Log.Info("read the limits of single people", "people", len(people))
-		if tokens == nil {
+		if tokenNames == nil {
 			return nil
 		}
-		missing := people.Without(tokens())
+		missing := people.Without(tokenNames())
 		if len(missing) > 0 {
 			s.Log.Warn("limits of people who have no token", "names", missing)
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
-// CallLog returns a function that logs the end of a call. Calls that a client may have made in a
+// CallLogger returns a function that logs the end of a call. Calls that a client may have made in a
 // loop share a line.
-func (s *Service) CallLog(lines *logging.Limiter) func(server.CallEnd) {
+func (s *Service) CallLogger(lines *logging.Limiter) func(server.CallEnd) {
 	return func(c server.CallEnd) {
 		logCalls := func(n int) {
 			log := s.Log
@@ -59,7 +59,7 @@ func (s *Service) logCall(log *slog.Logger, c server.CallEnd) {
 		log = log.With("reason", s.Redactor.Truncate(c.Err.Error(), 100))
 	}
 
-	e, ok := errors.AsType[*call.Error](c.Err)
+	e, ok := errors.AsType[*call.APIError](c.Err)
 	if ok {
 		log = log.With("status", e.Status, "code", s.Redactor.Truncate(e.Code, 100))
 	}
@@ -79,13 +79,13 @@ func (s *Service) logCall(log *slog.Logger, c server.CallEnd) {
 	}
 	cost := s.Profiles[c.Tool].Cost(c.Used)
 	if cost != nil {
-		log = log.With("cost_usd", call.MicroUSD(*cost))
+		log = log.With("cost_usd", call.RoundUSD(*cost))
 	}
 	log.Log(context.Background(), level, "call",
-		"request_id", c.RequestID,
-		"attempts", c.Attempts,
+		"request_id", c.APIRequestID,
+		"attempts", c.Requests,
 		"seconds", seconds(c.Duration),
-		"api_seconds", seconds(c.Time),
+		"api_seconds", seconds(c.APITime),
 		"input_tokens", usage.Input,
 		"cached_tokens", usage.Cached,
 		"output_tokens", usage.Output,

@@ -21,7 +21,7 @@ func TestKeyInCallLog(t *testing.T) {
 		said := strings.Repeat("x", n) + key
 		for _, err := range []error{
 			call.KindNoText.Errorf("incomplete: %s", said),
-			&call.Error{Kind: call.KindParameter, Code: said},
+			&call.APIError{Kind: call.KindBadRequest, Code: said},
 		} {
 			var log bytes.Buffer
 			s := &Service{
@@ -29,7 +29,7 @@ func TestKeyInCallLog(t *testing.T) {
 				Advisor:  advice.Advisor{Redactor: r},
 				Redactor: r,
 			}
-			s.CallLog(&logging.Limiter{})(server.CallEnd{Call: &call.Call{}, Err: err})
+			s.CallLogger(&logging.Limiter{})(server.CallEnd{Call: &call.Call{}, Err: err})
 			if strings.Contains(log.String(), key[:4]) {
 				t.Fatalf("after %d characters: %s", n, &log)
 			}

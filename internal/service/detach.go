@@ -32,7 +32,7 @@ func (s *Service) DecideLongCalls(
 	}
 	sealing := func() []string { return secrets } // the secrets that seal ids
 	if len(secrets) == 0 {
-		sealing = s.keys.list
+		sealing = s.keys.sealingKeys
 	}
 
 	settings := s.Config.Server
@@ -41,7 +41,7 @@ func (s *Service) DecideLongCalls(
 	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
 
-	var api *tasks.API
+	var api *tasks.BackgroundAPI
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background at the API
 		if calls.OnlyAtAPI && within > 0 {
@@ -69,15 +69,15 @@ func (s *Service) DecideLongCalls(
 
 // taskAPI returns the API that runs responses for tasks. secrets returns the secrets that seal
 // their ids.
-func (s *Service) taskAPI(secrets func() []string) *tasks.API {
+func (s *Service) taskAPI(secrets func() []string) *tasks.BackgroundAPI {
 	// keep is how long after the time limit a task relies on the API to have the answer.
 	keep := 8 * time.Minute // the API keeps it for about ten minutes
 	if s.Config.Responses.Store {
 		keep = time.Hour // the API keeps it for a month
 	}
-	return &tasks.API{
+	return &tasks.BackgroundAPI{
 		Fetch:   s.Answerer.Fetch,
-		Cancel:  s.API.Cancel,
+		Cancel:  s.APIClient.Cancel,
 		Secrets: secrets,
 		BaseURL: s.baseURL,
 		Keep:    keep,
@@ -94,15 +94,15 @@ type keyring struct {
 func newKeyring(key string) *keyring {
 	k := &keyring{}
 	k.sealing.Store(&[]string{})
-	k.add(key)
+	k.setPresent(key)
 	return k
 }
 
-// add makes a key the present key.
-func (k *keyring) add(key string) {
+// setPresent makes a key the present key.
+func (k *keyring) setPresent(key string) {
 	key = strings.TrimSpace(key)
 	k.present.Store(&key)
-	old := k.list()
+	old := k.sealingKeys()
 	isPresent := len(old) > 0 && old[0] == key // the file was broken in between
 	if len(key) < minSealingKey || isPresent {
 		return
@@ -111,9 +111,9 @@ func (k *keyring) add(key string) {
 	k.sealing.Store(&keys)
 }
 
-// list returns the keys that seal ids, the present key first. It is empty if there was no key that
+// sealingKeys returns the keys that seal ids, the present key first. It is empty if there was no key that
 // is long enough.
-func (k *keyring) list() []string {
+func (k *keyring) sealingKeys() []string {
 	return *k.sealing.Load()
 }
 
@@ -125,7 +125,7 @@ func (s *Service) taskSecrets() ([]string, error) {
 		return nil, err
 	}
 
-	secrets := text.List(string(list))
+	secrets := text.SplitList(string(list))
 	s.Redactor.Add(secrets...)
 	for i, secret := range secrets {
 		if len(secret) < minTaskSecret {

@@ -23,8 +23,8 @@ func TestKeyring(t *testing.T) {
 		{"changed again", first, []string{first, second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			k.add(tt.key)
-			compare.Equal(t, "keys", k.list(), tt.want)
+			k.setPresent(tt.key)
+			compare.Equal(t, "keys", k.sealingKeys(), tt.want)
 		})
 	}
 }
@@ -35,11 +35,11 @@ func TestKeyFlaw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.KeyFile = "key"
+	cfg.APIKeyFile = "key"
 	keys := newKeyring("YOUR_KEY")
 	advisor := Options{Getenv: func(string) string { return "" }}.advisor(cfg, keys)
 
 	compare.Equal(t, "flaw", advisor.KeyFlaw(), "it is the placeholder of the README")
-	keys.add("sk-the-second-key-of-a-file\n")
+	keys.setPresent("sk-the-second-key-of-a-file\n")
 	compare.Equal(t, "flaw of another key", advisor.KeyFlaw(), "")
 }

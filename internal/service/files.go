@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	rereadTime  = 5 * time.Second // between two reads of a file
-	confirmTime = time.Second     // until the second read of a change
+	rereadInterval = 5 * time.Second // between two reads of a file
+	confirmTime    = time.Second     // until the second read of a change
 )
 
 // Secret returns the value of an environment variable or, if NAME_FILE is set for a variable NAME,
@@ -52,14 +52,14 @@ func (s *Service) NewFiles() *Files {
 	cfg := s.Config
 	f.all = append(f.all, &file{
 		what:    "key",
-		path:    cfg.KeyFile,
+		path:    cfg.APIKeyFile,
 		read:    cfg.ReadKey,
-		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
+		current: newReading([]byte(cfg.APIKey), cfg.APIKeyErr),
 		accept: func(key []byte) error {
 			s.Redactor.Add(string(key))
-			s.API.SetKey(string(key))
-			s.keys.add(string(key))
-			s.Log.Info("read the key again", "variable", cfg.KeyEnv)
+			s.APIClient.SetKey(string(key))
+			s.keys.setPresent(string(key))
+			s.Log.Info("read the key again", "variable", cfg.CredentialVariable)
 			return nil
 		},
 	})
@@ -121,7 +121,7 @@ func (f *Files) follow(ctx context.Context, target *file) {
 		f.stale.Add(1)
 	}
 	last := target.current
-	wait := rereadTime
+	wait := rereadInterval
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,7 +130,7 @@ func (f *Files) follow(ctx context.Context, target *file) {
 		}
 
 		next := newReading(target.read(target.path))
-		wait = rereadTime
+		wait = rereadInterval
 		switch {
 		case next == target.current:
 		case next != last:

@@ -97,21 +97,21 @@ func TestWatchKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
 		s := &Service{
-			API:      llm.New(llm.Options{}),
-			Log:      slog.New(slog.DiscardHandler),
-			Redactor: redact.New(),
-			keys:     newKeyring(""),
+			APIClient: llm.New(llm.Options{}),
+			Log:       slog.New(slog.DiscardHandler),
+			Redactor:  redact.New(),
+			keys:      newKeyring(""),
 		}
 		s.Advisor.KeyInFile = true
-		s.Config = &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
+		s.Config = &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}}
 		ctx, stop := context.WithCancel(t.Context())
 		go s.NewFiles().Follow(ctx)
 		defer stop()
 
 		check := func(want string) {
 			t.Helper()
-			time.Sleep(2 * rereadTime)
-			compare.Contains(t, "the client's error", fmt.Sprint(s.API.Ready()), want)
+			time.Sleep(2 * rereadInterval)
+			compare.Contains(t, "the client's error", fmt.Sprint(s.APIClient.Ready()), want)
 		}
 		check("Missing API key")
 		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {

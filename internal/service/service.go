@@ -56,22 +56,22 @@ type Options struct {
 
 // Service answers questions. It is what all commands share.
 type Service struct {
-	Config   *config.Config
-	Warnings []string                  // about the configuration, one line each
-	Advisor  advice.Advisor            // explains errors of the API that answers
-	Profiles map[string]answer.Profile // by tool
-	Log      *slog.Logger
-	LogErr   error            // why the debug file cannot be written, or nil
-	Redactor *redact.Redactor // knows the secrets of the configuration
-	API      *llm.Client
-	Answerer *answer.Answerer
-	Settings server.Settings
-	Getenv   func(name string) string
-	Command  string // command that starts the program, for hints
+	Config    *config.Config
+	Warnings  []string                  // about the configuration, one line each
+	Advisor   advice.Advisor            // explains errors of the API that answers
+	Profiles  map[string]answer.Profile // by tool
+	Log       *slog.Logger
+	LogErr    error            // why the debug file cannot be written, or nil
+	Redactor  *redact.Redactor // knows the secrets of the configuration
+	APIClient *llm.Client
+	Answerer  *answer.Answerer
+	Settings  server.Settings
+	Getenv    func(name string) string
+	Command   string // command that starts the program, for hints
 
-	// NewClient returns a client of the API that sends each request once, with a key. If key is "",
+	// NewAPIClient returns a client of the API that sends each request once, with a key. If key is "",
 	// it is the key of the configuration.
-	NewClient func(key string) *llm.Client
+	NewAPIClient func(key string) *llm.Client
 
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	baseURL string   // of the API that answers
@@ -110,19 +110,19 @@ func New(o Options) (*Service, error) {
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
-		Config:   o.Config, // for --show-config, so not the copy for --offline
-		Warnings: o.warnings(cfg, logErr, warning),
-		Advisor:  o.advisor(cfg, keys),
-		Profiles: byTool,
-		Log:      log,
-		LogErr:   logErr,
-		Redactor: o.Redactor,
-		API:      client,
-		Answerer: o.answerer(cfg, client, instructions, byTool, log),
-		Settings: settings(cfg, byTool),
-		Getenv:   o.Getenv,
-		Command:  command(o.Getenv),
-		NewClient: func(key string) *llm.Client {
+		Config:    o.Config, // for --show-config, so not the copy for --offline
+		Warnings:  o.warnings(cfg, logErr, warning),
+		Advisor:   o.advisor(cfg, keys),
+		Profiles:  byTool,
+		Log:       log,
+		LogErr:    logErr,
+		Redactor:  o.Redactor,
+		APIClient: client,
+		Answerer:  o.answerer(cfg, client, instructions, byTool, log),
+		Settings:  settings(cfg, byTool),
+		Getenv:    o.Getenv,
+		Command:   command(o.Getenv),
+		NewAPIClient: func(key string) *llm.Client {
 			return newClient(cmp.Or(key, cfg.APIKey), 0)
 		},
 		dial:    o.Dial,
@@ -193,12 +193,12 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 	byTool := map[string]answer.Profile{}
 	for tool, profile := range cfg.ModelProfiles {
 		byTool[tool] = answer.Profile{
-			Profile:      call.Profile(profile.Settings),
-			MaxCitations: profile.MaxCitations,
-			Search:       answer.Search(profile.Search.WebSearch),
-			Defaults:     answer.Defaults(profile.Search.Defaults),
-			Price:        cfg.PriceOf(profile.Model),
-			UserLocation: (*answer.Location)(cfg.UserLocation(tool)),
+			ModelSettings: call.ModelSettings(profile.ModelSettings),
+			MaxCitations:  profile.MaxCitations,
+			Search:        answer.WebSearch(profile.Search.WebSearch),
+			Defaults:      answer.Defaults(profile.Search.Defaults),
+			Price:         cfg.PriceOf(profile.Model),
+			UserLocation:  (*answer.Location)(cfg.UserLocation(tool)),
 		}
 	}
 	return byTool
@@ -211,9 +211,9 @@ func (o Options) warnings(cfg *config.Config, logErr error, policyWarning string
 	if logErr != nil {
 		lines = append(lines, logErr.Error()+"; the debug log goes to stderr only")
 	}
-	lines = append(lines, policyWarning, ClearText(cfg.OpenAI.BaseURL))
-	if cfg.KeyErr != nil && !o.Offline {
-		lines = append(lines, cfg.KeyErr.Error())
+	lines = append(lines, policyWarning, ClearTextWarning(cfg.OpenAI.BaseURL))
+	if cfg.APIKeyErr != nil && !o.Offline {
+		lines = append(lines, cfg.APIKeyErr.Error())
 	}
 	return lines
 }
@@ -227,16 +227,16 @@ func (s *Service) Close() {
 
 // Ready returns why calls cannot be answered, with advice, or nil if they can.
 func (s *Service) Ready() error {
-	err := s.API.Ready()
+	err := s.APIClient.Ready()
 	if err != nil {
 		return errors.New(s.Advisor.Explain(call.DefaultTool, err))
 	}
 	return nil
 }
 
-// ClearText returns a warning if requests to the base URL would send the API key unencrypted to
+// ClearTextWarning returns a warning if requests to the base URL would send the API key unencrypted to
 // another host, and "" otherwise.
-func ClearText(base string) string {
+func ClearTextWarning(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {
 		return ""

@@ -83,8 +83,8 @@ func (s *Service) FindStore() (*NamedStore, error) {
 	}, nil
 }
 
-// Show returns the output of --show-config.
-func (s *Service) Show() []byte {
+// ConfigJSON returns the output of --show-config.
+func (s *Service) ConfigJSON() []byte {
 	store, _ := s.FindStore() // serve and doctor report an error of the URL
 	if store == nil {
 		return s.Config.Show(version.String(), nil, s.Warnings...)

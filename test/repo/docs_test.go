@@ -197,7 +197,7 @@ func checkConfiguration(t *testing.T, text string) {
 	// A copied example must not make two tools do the same.
 	answer := cfg.ModelProfiles["answer"]
 	for _, tool := range call.Tools[1:] {
-		if cfg.ModelProfiles[tool.Name].Settings == answer.Settings {
+		if cfg.ModelProfiles[tool.Name].ModelSettings == answer.ModelSettings {
 			t.Errorf("%s is like answer: %+v", tool.Name, *answer)
 		}
 	}

@@ -48,11 +48,11 @@ type Call struct {
 // Used is what a call has used so far, even if it fails. Each comment begins with the package that
 // writes the field; for a call of another process, whose response this process reads, it is server.
 type Used struct {
-	Attempts  int           // llm: requests that were sent
-	Time      time.Duration // llm: the sum over these requests, each until the end of its response
-	Waited    time.Duration // llm: how long the call waited for the rate limit
-	RequestID string        // llm: of the last response, set as soon as its header has arrived
-	Usage     Usage         // llm: the sum over all responses that report it
+	Requests      int           // llm: requests that were sent
+	APITime       time.Duration // llm: the sum over these requests, each until the end of its response
+	RateLimitWait time.Duration // llm: how long the call waited for the rate limit
+	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived
+	Usage         Usage         // llm: the sum over all responses that report it
 
 	// Unreported (llm) counts the requests that may have used tokens which no response reported.
 	// UnreportedBegun (llm) is how many of these had begun their work: a search, another tool or
@@ -125,6 +125,6 @@ func (c *Call) WaitContext(ctx context.Context) (context.Context, context.Cancel
 
 // CountRequest counts a request that was sent at the time sent and ends now.
 func (c *Call) CountRequest(sent time.Time) {
-	c.Attempts++
-	c.Time += time.Since(sent)
+	c.Requests++
+	c.APITime += time.Since(sent)
 }

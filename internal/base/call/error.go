@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Error says why a request to the API failed. None of its texts contains the API key.
-type Error struct {
+// APIError says why a request to the API failed. None of its texts contains the API key.
+type APIError struct {
 	Kind         Kind
 	Status       int           // HTTP status, 0 without a response
 	Type         string        // error.type of the API, for example invalid_request_error
@@ -26,7 +26,7 @@ type Error struct {
 
 	NoRetry       bool          // not retried, although errors of its Kind are
 	MaybeThisCall bool          // may concern this call alone, so later calls ask the API again
-	Reset         time.Duration // until a rate limit is fully available again; 0: unknown
+	ResetAfter    time.Duration // until a rate limit is fully available again; 0: unknown
 	Body          string        // the error body, for the debug log
 }
 
@@ -48,7 +48,7 @@ var (
 type TunnelError int
 
 func (s TunnelError) Error() string {
-	return StatusName(int(s))
+	return StatusText(int(s))
 }
 
 // ProxyError is the refusal of a proxy that requires a password (407). It is the Err of an Error,
@@ -59,7 +59,7 @@ type ProxyError struct {
 }
 
 func (ProxyError) Error() string {
-	return StatusName(http.StatusProxyAuthRequired)
+	return StatusText(http.StatusProxyAuthRequired)
 }
 
 // Unwrap returns the status as a TunnelError.
@@ -81,13 +81,13 @@ func (from RootsError) Error() string {
 	return "reading the root certificates of " + string(from) + " does not end"
 }
 
-// StatusName returns the text of an HTTP status, or HTTP and its number if it has none.
-func StatusName(status int) string {
+// StatusText returns the text of an HTTP status, or HTTP and its number if it has none.
+func StatusText(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
 }
 
 // Error returns one line with kind, status and message.
-func (e *Error) Error() string {
+func (e *APIError) Error() string {
 	s := "calling the Responses API: " + e.Kind.String()
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (%d)", e.Status)
@@ -96,14 +96,14 @@ func (e *Error) Error() string {
 }
 
 // ErrorKind returns e.Kind. KindOf calls it.
-func (e *Error) ErrorKind() Kind { return e.Kind }
+func (e *APIError) ErrorKind() Kind { return e.Kind }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *APIError) Unwrap() error { return e.Err }
 
-// Name returns the name of the class that OpenAI's SDKs have for the error: people search for it
+// SDKClass returns the name of the class that OpenAI's SDKs have for the error: people search for it
 // (spec §8.2, data.name).
-func (e *Error) Name() string {
+func (e *APIError) SDKClass() string {
 	switch e.Status {
 	case http.StatusRequestTimeout:
 		return "APIError"
@@ -126,13 +126,13 @@ var questionParamsRE = regexp.MustCompile(`^` + QuestionParams + `$`)
 
 // MayConcernQuestion reports whether the error may be about the question: it names a parameter of
 // the question, or none.
-func (e *Error) MayConcernQuestion() bool {
+func (e *APIError) MayConcernQuestion() bool {
 	return questionParamsRE.MatchString(e.Param)
 }
 
 var statusKinds = map[int]Kind{
 	http.StatusUnauthorized:    KindAuth,
-	http.StatusPaymentRequired: KindQuota,
+	http.StatusPaymentRequired: KindAPIQuota,
 	http.StatusForbidden:       KindPermission,
 	http.StatusNotFound:        KindNotFound,
 	http.StatusRequestTimeout:  KindServer, // retried, as in OpenAI's SDKs
@@ -145,13 +145,13 @@ func StatusKind(status int) Kind {
 	if status >= http.StatusInternalServerError {
 		return KindServer
 	}
-	return cmp.Or(statusKinds[status], KindParameter)
+	return cmp.Or(statusKinds[status], KindBadRequest)
 }
 
-// CodeTooLarge is the Code of the error that TooLarge returns.
+// CodeTooLarge is the Code of the error that TooLargeError returns.
 const CodeTooLarge = "too_large"
 
-// TooLarge returns the error for a response that exceeds a limit of this program.
-func TooLarge(message string) *Error {
-	return &Error{Kind: KindFailed, Code: CodeTooLarge, Message: message}
+// TooLargeError returns the error for a response that exceeds a limit of this program.
+func TooLargeError(message string) *APIError {
+	return &APIError{Kind: KindFailed, Code: CodeTooLarge, Message: message}
 }

@@ -56,8 +56,8 @@ type Search struct {
 
 // Retrying announces another attempt. What the failed attempt has streamed is void.
 type Retrying struct {
-	Attempt int    // the number of the next attempt, from 2 on
-	Err     *Error // why the last attempt failed
+	Attempt int       // the number of the next attempt, from 2 on
+	Err     *APIError // why the last attempt failed
 }
 
 // Named says that a response runs in the background of the API under this id. Each attempt that

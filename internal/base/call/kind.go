@@ -42,14 +42,14 @@ var (
 	// KindNotFound: 404, but not for the model.
 	KindNotFound = Kind{"not found", "NotFoundError", "not_found", forOperator}
 
-	// KindQuota: credit or budget is used up.
-	KindQuota = Kind{"out of quota", "RateLimitError", "quota", forOperator}
+	// KindAPIQuota: credit or budget is used up.
+	KindAPIQuota = Kind{"out of quota", "RateLimitError", "quota", forOperator}
 
 	// KindRateLimit: a temporary 429.
 	KindRateLimit = Kind{"rate limited", "RateLimitError", "rate_limit", temporary}
 
-	// KindParameter: 400, 422 and other 4xx.
-	KindParameter = Kind{"request refused", "BadRequestError", "parameter", forOperator}
+	// KindBadRequest: 400, 422 and other 4xx.
+	KindBadRequest = Kind{"request refused", "BadRequestError", "parameter", forOperator}
 
 	// KindServer: 408, 409, 5xx, or a response that failed with a server error.
 	KindServer = Kind{"server error", "InternalServerError", "server", temporary}
@@ -123,9 +123,9 @@ func Kinds() []Kind {
 		KindPermission,
 		KindBlocked,
 		KindNotFound,
-		KindQuota,
+		KindAPIQuota,
 		KindRateLimit,
-		KindParameter,
+		KindBadRequest,
 		KindServer,
 		KindTimeout,
 		KindCanceled,

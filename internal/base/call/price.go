@@ -10,8 +10,8 @@ type Price struct {
 	Search float64 // per 1,000 searches
 }
 
-// MicroUSD rounds an amount in USD to a millionth.
-func MicroUSD(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
+// RoundUSD rounds an amount in USD to a millionth.
+func RoundUSD(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
 
 // Cost returns what tokens and searches cost, in USD. A service tier and tokens that are written to
 // the cache may have other prices at the API.

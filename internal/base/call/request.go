@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent. Neither
+// ModelSettings is a model and its parameters (spec §3.0). Empty and zero fields are not sent. Neither
 // are parameters that the model does not take (CapabilityOf).
-type Profile struct {
+type ModelSettings struct {
 	Model            string
 	ReasoningEffort  string
 	Verbosity        string
@@ -23,7 +23,7 @@ type Profile struct {
 // Request is one question to a model. Empty fields are not sent. llm.Client adds store,
 // parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
 type Request struct {
-	Profile
+	ModelSettings
 	Instructions string
 	Input        []json.RawMessage // items: UserMessage, AssistantMessage and Response.InputItems
 	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
@@ -34,7 +34,7 @@ type Request struct {
 	// It cannot replace FixedMembers.
 	Extra map[string]any
 
-	Plain bool // asks for a plain response instead of a stream
+	NoStream bool // asks for a plain response instead of a stream
 }
 
 // UserMessage returns an input item with a message of the user.

@@ -31,7 +31,7 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
-	Failure *Error `json:"-"` // from Get: why it failed or was cancelled; nil: neither
+	Failure *APIError `json:"-"` // from Get: why it failed or was cancelled; nil: neither
 
 	RequestID string `json:"-"` // X-Request-Id header; "": none
 	Retries   int    `json:"-"` // attempts that failed before this response
@@ -92,7 +92,7 @@ type Source struct {
 func (i *Item) UnmarshalJSON(data []byte) error {
 	type fields Item
 	i.Raw = bytes.Clone(data)
-	err := Decode(data, (*fields)(i))
+	err := DecodeLenient(data, (*fields)(i))
 	form := searchItems[i.Type]
 	if err != nil || form.pages == "" {
 		return err
@@ -100,7 +100,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 
 	i.Action.Type = form.action
 	read := func(member string, v any) {
-		_ = Decode([]byte(gjson.GetBytes(data, member).Raw), v) // a missing member leaves v empty
+		_ = DecodeLenient([]byte(gjson.GetBytes(data, member).Raw), v) // a missing member leaves v empty
 	}
 	read(form.pages, &i.Action.Sources)
 	read(form.queries, &i.Action.Queries)
@@ -156,17 +156,17 @@ func (r *Response) InputItems() []json.RawMessage {
 // Usage counts tokens. Cached (read from the cache) and CacheWrite (written to it) are parts of
 // Input, and Reasoning is a part of Output. It is also an Event, for which its JSON is.
 type Usage struct {
-	Input      int64 `json:"input_tokens"`
-	Cached     int64 `json:"-"`
-	CacheWrite int64 `json:"-"`
-	Output     int64 `json:"output_tokens"`
-	Reasoning  int64 `json:"-"`
-	Total      int64 `json:"total_tokens"`
-	Searches   int64 `json:"-"` // billable searches of one response, if its server counts them here
+	Input            int64 `json:"input_tokens"`
+	Cached           int64 `json:"-"`
+	CacheWrite       int64 `json:"-"`
+	Output           int64 `json:"output_tokens"`
+	Reasoning        int64 `json:"-"`
+	Total            int64 `json:"total_tokens"`
+	ReportedSearches int64 `json:"-"` // billable searches of one response, if its server counts them here
 }
 
-// Add adds the tokens of v to u, but not its searches: Used.Searches has those of all responses.
-func (u *Usage) Add(v Usage) {
+// AddTokens adds the tokens of v to u, but not its searches: Used.Searches has those of all responses.
+func (u *Usage) AddTokens(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
 	u.CacheWrite += v.CacheWrite
@@ -198,7 +198,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	u.Reasoning = count("output_tokens_details.reasoning_tokens",
 		"completion_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
-	u.Searches = count("server_tool_use.web_search_requests")
+	u.ReportedSearches = count("server_tool_use.web_search_requests")
 	return nil
 }
 
@@ -207,11 +207,11 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 // ten thousand commas.
 const maxCommas = 200_000
 
-// Decode is json.Unmarshal, but leaves out members that have an unexpected type: servers differ in
-// members that no answer needs. JSON with too many elements is the error TooLarge.
-func Decode(data []byte, v any) error {
+// DecodeLenient is json.Unmarshal, but leaves out members that have an unexpected type: servers differ in
+// members that no answer needs. JSON with too many elements is the error TooLargeError.
+func DecodeLenient(data []byte, v any) error {
 	if bytes.Count(data, []byte(",")) > maxCommas {
-		return TooLarge("the answer has more than 200,000 commas")
+		return TooLargeError("the answer has more than 200,000 commas")
 	}
 
 	err := json.Unmarshal(data, v)

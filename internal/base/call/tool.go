@@ -55,9 +55,9 @@ var Tools = []Tool{
 	},
 }
 
-// TokensOf returns how many tokens a call of a tool usually uses. A tool that is not in Tools
+// UsualTokensOf returns how many tokens a call of a tool usually uses. A tool that is not in Tools
 // counts as the DefaultTool.
-func TokensOf(name string) int64 {
+func UsualTokensOf(name string) int64 {
 	for _, tool := range Tools {
 		if tool.Name == name {
 			return tool.UsualTokens

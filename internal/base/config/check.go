@@ -34,7 +34,7 @@ func check(f field) (problems []string) {
 	case []string:
 		for _, host := range v {
 			if !text.IsHostName(host) {
-				problems = append(problems, shown(f, host)+" is not a host name")
+				problems = append(problems, describeValue(f, host)+" is not a host name")
 			}
 		}
 	case int:
@@ -46,7 +46,7 @@ func check(f field) (problems []string) {
 	}
 
 	if !valid {
-		problems = append(problems, notAllowed(f, f.value.Interface()))
+		problems = append(problems, describeNotAllowed(f, f.value.Interface()))
 	}
 	return problems
 }
@@ -135,8 +135,8 @@ func isAllowed(tag reflect.StructTag, s string) bool {
 	return true
 }
 
-// allowed returns words for the values that a key takes.
-func allowed(f field) string {
+// describeAllowed returns words for the values that a key takes.
+func describeAllowed(f field) string {
 	enum := f.Tag.Get("enum")
 	if enum != "" {
 		return "one of " + strings.ReplaceAll(strings.TrimSuffix(enum, "|"), "|", ", ")
@@ -163,14 +163,14 @@ func allowed(f field) string {
 	return words
 }
 
-// notAllowed returns the problem of a value that its key does not take.
-func notAllowed(f field, v any) string {
-	takes := allowed(f)
+// describeNotAllowed returns the problem of a value that its key does not take.
+func describeNotAllowed(f field, v any) string {
+	takes := describeAllowed(f)
 	_, whole := v.(int)
 	if whole {
 		takes = strings.Replace(takes, "a whole number in", "in", 1)
 	}
-	return shown(f, v) + " is not " + takes
+	return describeValue(f, v) + " is not " + takes
 }
 
 // maxShown is the length of the longest value or key that a message repeats, in bytes.
@@ -182,8 +182,8 @@ func describeLong(s string) string {
 	return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(s))
 }
 
-// shown returns a value as messages show it. It does not repeat a value that could be a secret.
-func shown(f field, v any) string {
+// describeValue returns a value as messages show it. It does not repeat a value that could be a secret.
+func describeValue(f field, v any) string {
 	switch v := v.(type) {
 	case string:
 		name := f.Tag.Get("format")

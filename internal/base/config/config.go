@@ -64,8 +64,8 @@ func (c *Config) Offline(url string) *Config {
 	derived := *c.Derived
 	offline.Derived = &derived
 	derived.APIKey = "offline"
-	derived.KeyFile = ""
-	derived.KeyServer = ""
+	derived.APIKeyFile = ""
+	derived.APIKeyServer = ""
 	derived.SentHeaders = nil
 	offline.OpenAI.BaseURL = url
 
@@ -82,24 +82,24 @@ func (c *Config) Offline(url string) *Config {
 type Derived struct {
 	File         string         // path of the YAML file; "" if there is none
 	DefaultFiles []string       // paths where Load looks for the file without --config
-	Keys         []string       // keys that have a value, in the order of the structs
+	SettingKeys  []string       // keys that have a value, in the order of the structs
 	Location     *time.Location // time zone of policy.timezone
 
-	// KeyEnv is the variable of the credential: that of the header that replaces the API key, that
-	// which names KeyFile, or openai.api_key_env.
-	KeyEnv         string
-	KeySet         bool   // there is a credential
-	KeyFile        string // path of the file of the key; "" if the key is in a variable or a header
-	KeyErr         error  // why KeyFile has no key for the API, or nil
-	KeyServer      string // server that the key in KeyFile is for; "" if the file names none
-	StoredKey      string // path that login writes; "" without a home, or if a header replaces the key
-	HidesStoredKey bool   // another key is used than that in StoredKey
+	// CredentialVariable is the variable of the credential: that of the header that replaces the API key, that
+	// which names APIKeyFile, or openai.api_key_env.
+	CredentialVariable string
+	HasCredential      bool   // there is a credential
+	APIKeyFile         string // path of the file of the key; "" if the key is in a variable or a header
+	APIKeyErr          error  // why APIKeyFile has no key for the API, or nil
+	APIKeyServer       string // server that the key in APIKeyFile is for; "" if the file names none
+	StoredKeyFile      string // path that login writes; "" without a home, or if a header replaces the key
+	StoredKeyUnused    bool   // another key is used than that in StoredKeyFile
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
 	APIKey          string
 	SentHeaders     map[string]string // headers of openai.headers that have a value
-	HeaderVariables []string          // variables of openai.headers, set or not, without KeyEnv
+	HeaderVariables []string          // variables of openai.headers, set or not, without CredentialVariable
 
 	// Secrets are all values that must not be printed: the key, values of headers, passwords in
 	// URLs.
@@ -111,7 +111,7 @@ type Derived struct {
 	usedFlags     []string
 }
 
-// The sections of the file. An embedded struct, and also System, Settings, Defaults and Location,
+// The sections of the file. An embedded struct, and also System, ModelSettings, Defaults and UserLocation,
 // has the same fields as a struct of the package that uses it: a conversion copies the values.
 type (
 	OpenAI struct {
@@ -146,13 +146,13 @@ type (
 
 	// Profile is how a tool answers.
 	Profile struct {
-		Settings
+		ModelSettings
 		MaxCitations int    `yaml:"max_citations" from:"policy.max_citations" min:"1" max:"10" doc:"Largest number of citations in an answer. What a profile leaves out comes from answer, then from policy.max_citations."`
 		Search       Search `yaml:"search" from:"search" doc:"The keys of search, for one tool. What a profile leaves out comes from answer, then from search. Mappings are merged and lists replaced, but blocked_domains add up; enforce_domains and required can only be switched on."`
 	}
 
-	// Settings are a model and its settings. Empty and zero values are not sent.
-	Settings struct {
+	// ModelSettings are a model and its settings. Empty and zero values are not sent.
+	ModelSettings struct {
 		Model            string `yaml:"model" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]+$" takes:"a model id" doc:"Model id."`
 		ReasoningEffort  string `yaml:"reasoning_effort" enum:"none|minimal|low|medium|high|xhigh|max" doc:"How long the model thinks. Sent to reasoning models only. Not every model supports every value."`
 		Verbosity        string `yaml:"verbosity" enum:"low|medium|high" doc:"How long the answer is. Sent to gpt-5 models and later only."`
@@ -178,8 +178,8 @@ type (
 
 	Search struct {
 		WebSearch
-		Defaults     Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
-		UserLocation Location `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
+		Defaults     Defaults     `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		UserLocation UserLocation `yaml:"user_location" doc:"Approximate location for searches. Without this section the API searches as if from the United States. {} sends none."`
 	}
 
 	WebSearch struct {
@@ -196,7 +196,7 @@ type (
 		Domains     []string `yaml:"domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
 	}
 
-	Location struct {
+	UserLocation struct {
 		Country  string `yaml:"country" pattern:"^([A-Za-z]{2})?$" takes:"a two-letter country code" doc:"Two-letter country code, for example JP."`
 		City     string `yaml:"city" doc:"City."`
 		Region   string `yaml:"region" doc:"Region or state."`
@@ -256,7 +256,7 @@ var ignoredKeys = map[string]string{
 
 // UserLocation returns the place from which a tool searches, or nil if no key sets it. Then no
 // place is sent to the API; an empty Location is sent.
-func (c *Config) UserLocation(tool string) *Location {
+func (c *Config) UserLocation(tool string) *UserLocation {
 	const section = "search.user_location"
 	for _, profile := range []string{"", profileKey(call.DefaultTool), profileKey(tool)} {
 		if c.Origin(join(profile, section)) != "" {

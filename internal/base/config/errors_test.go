@@ -87,7 +87,7 @@ func TestEachVariable(t *testing.T) {
 		t.Run(f.variable, func(t *testing.T) {
 			_, _, err := Load(Flags{}, append(numbers, f.variable+`='a b'`))
 
-			want := f.variable + ": " + f.key + `: "'a b'" is not ` + allowed(f)
+			want := f.variable + ": " + f.key + `: "'a b'" is not ` + describeAllowed(f)
 			compare.Equal(t, "Load()", fmt.Sprint(err), want)
 		})
 	}

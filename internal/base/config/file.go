@@ -122,14 +122,14 @@ func (l *loader) apply(data []byte) {
 }
 
 // secretName matches keys by which people try to set the API key.
-var secretName = text.Regexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
+var secretName = text.LazyRegexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
 
 // yamlError matches an error such as "yaml: line 3: found unexpected end of stream". Its submatches
 // are the line, if there is one, and the message.
-var yamlError = text.Regexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
+var yamlError = text.LazyRegexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
 // noBlank matches the line of a key without a blank after its colon.
-var noBlank = text.Regexp(`(?m)^ *[a-z_]+:[^\s:/]`)
+var noBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:[^\s:/]`)
 
 // needsBlank is the message about such a line.
 const needsBlank = "a blank follows the colon of a key"
@@ -219,11 +219,11 @@ func decode(f field, value *yaml.Node) string {
 	case err == nil && decoded != nil && !truncated:
 		return ""
 	case ok && value.Style != 0 && decode(f, scalar(word)) == "":
-		return notAllowed(f, decoded) + "; write it without quotes"
+		return describeNotAllowed(f, decoded) + "; write it without quotes"
 	case f.isSection() && strings.Contains(word, ":"):
-		return notAllowed(f, decoded) + "; " + needsBlank
+		return describeNotAllowed(f, decoded) + "; " + needsBlank
 	}
-	return notAllowed(f, decoded)
+	return describeNotAllowed(f, decoded)
 }
 
 // unknownKey returns the problem of a key that does not exist, with the nearest existing key, if

@@ -234,7 +234,7 @@ func keyRow(f field) string {
 	}
 	doc := f.Tag.Get("doc")
 	if f.Tag.Get("enum")+f.Tag.Get("max") != "" {
-		doc += " Allowed: " + allowed(f) + "."
+		doc += " Allowed: " + describeAllowed(f) + "."
 	}
 
 	also := strings.Fields(flags[f.key] + " " + variable(f))
@@ -281,7 +281,7 @@ func TestExample(t *testing.T) {
 	}
 	raw, _ := json.Marshal(doc) // the result of the test depends on it
 
-	for _, key := range c.Keys {
+	for _, key := range c.SettingKeys {
 		t.Run(key, func(t *testing.T) {
 			if !gjson.GetBytes(raw, key).Exists() {
 				t.Errorf("%s lacks it", exampleFile)

@@ -145,7 +145,7 @@ func (c *Config) Show(version string, store any, warnings ...string) []byte {
 		}
 	}
 	set("effective.openai.headers", headers)
-	set("effective.openai.api_key_set", c.KeySet)
+	set("effective.openai.api_key_set", c.HasCredential)
 	if store != nil {
 		set("store", store)
 	}

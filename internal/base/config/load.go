@@ -106,7 +106,7 @@ func newLoader(environ []string) *loader {
 	for _, tool := range call.Tools {
 		l.ModelProfiles[tool.Name] = &Profile{}
 	}
-	l.ModelProfiles[call.DefaultTool].Settings = Settings{
+	l.ModelProfiles[call.DefaultTool].ModelSettings = ModelSettings{
 		Model:           "gpt-5.2", // spec §5.3
 		ReasoningEffort: call.Tools[0].Effort,
 		Verbosity:       call.Tools[0].Verbosity,
@@ -152,10 +152,10 @@ func (l *loader) warn(parts ...string) {
 	l.warnings = append(l.warnings, strings.Join(parts, ": "))
 }
 
-// lookup returns the value of a variable, or "". If the variable is set, it counts as used. A
+// useVariable returns the value of a variable, or "". If the variable is set, it counts as used. A
 // reference that the client has not replaced counts as not set, with a warning. For the base URL it
 // is an error instead: with the default URL the questions would go to another server.
-func (l *loader) lookup(name string) string {
+func (l *loader) useVariable(name string) string {
 	value := l.environ[name]
 	if value != "" && name != l.byKey[baseURL].variable && unreplaced().MatchString(value) {
 		l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
@@ -175,7 +175,7 @@ func (l *loader) lookup(name string) string {
 func (l *loader) fromEnv() {
 	before := l.OpenAI.BaseURL
 	for _, f := range l.fields {
-		l.lookup(f.variable) // removes references before package env reads the values
+		l.useVariable(f.variable) // removes references before package env reads the values
 	}
 	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
 	all, _ := errors.AsType[env.AggregateError](err)
@@ -186,14 +186,14 @@ func (l *loader) fromEnv() {
 	}
 
 	for _, f := range l.fields {
-		value := l.lookup(f.variable)
+		value := l.useVariable(f.variable)
 		switch {
 		case value == "":
 		case f.key == baseURL && value == before: // nothing changes: no warning
 		case f.key == "server.debug":
-			l.debug(f.variable, value)
+			l.setDebug(f.variable, value)
 		case failed[f.Name] && !l.setWhole(f, value):
-			l.report(f.variable, f.key, notAllowed(f, value))
+			l.report(f.variable, f.key, describeNotAllowed(f, value))
 		default:
 			if f.Tag.Get("env") == "" {
 				f.value.SetString(value)
@@ -205,7 +205,7 @@ func (l *loader) fromEnv() {
 		}
 	}
 
-	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
+	l.LineMode = l.useVariable("MCP_LINE_MODE") == "1"
 }
 
 // setWhole sets an integer key to a whole number that is written like 3.0, and reports whether
@@ -222,15 +222,15 @@ func (l *loader) fromFlags(f Flags) {
 		l.usedFlags = append(l.usedFlags, "--model")
 	}
 	if f.Debug != nil {
-		l.debug("--debug", *f.Debug)
+		l.setDebug("--debug", *f.Debug)
 		l.usedFlags = append(l.usedFlags, "--debug")
 	}
 }
 
-// debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word for off, a
+// setDebug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word for off, a
 // word for on, or the path of a file, which also means on. Other programs take names and patterns
 // in DEBUG, such as express:*, which set nothing.
-func (l *loader) debug(source, value string) {
+func (l *loader) setDebug(source, value string) {
 	on := true
 	switch strings.ToLower(value) {
 	case "0", "false", "off", "no":
@@ -252,7 +252,7 @@ func (l *loader) debug(source, value string) {
 }
 
 // logPath matches the path of a log file.
-var logPath = text.Regexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
+var logPath = text.LazyRegexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
 // inherit completes the profiles key by key (spec §3.0): the profile of answer from policy and
 // search, and then the other profiles from that of answer. Without model_profiles in the file, the
@@ -294,7 +294,7 @@ func (l *loader) inherit() {
 	}
 	for _, f := range l.fields {
 		if !f.isSection() && l.origins[f.key] != "" {
-			l.Keys = append(l.Keys, f.key)
+			l.SettingKeys = append(l.SettingKeys, f.key)
 		}
 	}
 }

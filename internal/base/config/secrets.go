@@ -19,46 +19,46 @@ import (
 )
 
 var (
-	headerName    = text.Regexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
-	headerLiteral = text.Regexp(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
+	headerName    = text.LazyRegexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
+	headerLiteral = text.LazyRegexp(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
 
 	// headerReference matches the value of a header that refers to a variable. Its submatches are
 	// the scheme, such as "Bearer ", and the name of the variable.
-	headerReference = text.Regexp(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	headerReference = text.LazyRegexp(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
 	// credentialHeader matches names of headers with a credential. It does not match
 	// x-portkey-provider, where key is only a part of a word.
-	credentialHeader = text.Regexp(`(?i)^((proxy-)?authorization|cookie)$|` +
+	credentialHeader = text.LazyRegexp(`(?i)^((proxy-)?authorization|cookie)$|` +
 		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
 
-	// keyForm matches a key: it has no white space and only ASCII characters.
-	keyForm = text.Regexp(`^[!-~]+$`)
+	// apiKeyForm matches a key: it has no white space and only ASCII characters.
+	apiKeyForm = text.LazyRegexp(`^[!-~]+$`)
 
 	// serverLine matches a value of API.Server.
-	serverLine = text.Regexp(`^https?://[^\s/]+$`)
+	serverLine = text.LazyRegexp(`^https?://[^\s/]+$`)
 
 	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or
 	// %NAME%. A client that does not know the form of a reference passes it on as it is.
-	unreplaced = text.Regexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
+	unreplaced = text.LazyRegexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
 
 	// userInfo matches a URL with a user, from the scheme to the last @. Its submatch is the
 	// password or, without one, the user. The URL may lack a scheme, and need not be valid.
-	userInfo = text.Regexp(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
+	userInfo = text.LazyRegexp(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
 
 	// secretParameter matches names of query parameters.
-	secretParameter = text.Regexp(`(?i)^sig(nature)?$|token|secret|key|password`)
+	secretParameter = text.LazyRegexp(`(?i)^sig(nature)?$|token|secret|key|password`)
 )
 
-// minSecret is the length, in bytes, from which any value of a header that comes from a variable is
+// minHeaderSecret is the length, in bytes, from which any value of a header that comes from a variable is
 // taken for a secret. A shorter value may be an ordinary word, such as the name of a provider.
-const minSecret = 8
+const minHeaderSecret = 8
 
 // setThere ends a warning about a variable without a value: what to do.
 const setThere = "; set it where the client starts the server"
 
-// maxKey is the length of the longest API key, in bytes, for which the header of a request has
+// maxAPIKey is the length of the longest API key, in bytes, for which the header of a request has
 // room.
-const maxKey = 1000
+const maxAPIKey = 1000
 
 // checkHeaders returns what is wrong with openai.headers, a line for each header. A header with an
 // empty value is valid, and is not sent.
@@ -98,10 +98,10 @@ func (l *loader) resolveSecrets() {
 			l.SentHeaders[name] = value
 		}
 	}
-	l.KeySet = l.APIKey != "" || l.environ[l.KeyEnv] != "" && l.KeyErr == nil
-	delete(variables, strings.TrimSuffix(l.KeyEnv, "_FILE"))
+	l.HasCredential = l.APIKey != "" || l.environ[l.CredentialVariable] != "" && l.APIKeyErr == nil
+	delete(variables, strings.TrimSuffix(l.CredentialVariable, "_FILE"))
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
-	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
+	l.origins["openai.api_key_set"] = cmp.Or(l.APIKeyFile, l.CredentialVariable)
 	l.warnExposed()
 
 	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
@@ -111,45 +111,45 @@ func (l *loader) resolveSecrets() {
 }
 
 // resolveKey looks up the API key: in its variable, in the file that a variable names, or in the
-// file that login writes. A file without a key is no problem of the configuration (KeyErr): the
+// file that login writes. A file without a key is no problem of the configuration (APIKeyErr): the
 // server starts, and reads the file again.
 func (l *loader) resolveKey() {
-	l.KeyEnv = l.OpenAI.APIKeyEnv
+	l.CredentialVariable = l.OpenAI.APIKeyEnv
 	if len(l.DefaultFiles) > 0 {
-		l.StoredKey = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.KeyEnv)
+		l.StoredKeyFile = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.CredentialVariable)
 	}
 
-	value, path, err := Secret(l.lookup, l.KeyEnv)
+	value, path, err := Secret(l.useVariable, l.CredentialVariable)
 	l.APIKey = value
 	switch {
 	case err != nil:
 		l.report(err.Error(), "use one of them")
 	case path != "":
-		l.KeyEnv += "_FILE"
-		l.KeyFile = l.expand(path)
+		l.CredentialVariable += "_FILE"
+		l.APIKeyFile = l.expand(path)
 	case value == "":
-		l.KeyFile = l.StoredKey
+		l.APIKeyFile = l.StoredKeyFile
 	}
-	if l.KeyFile != "" {
-		key, server, err := l.readKey(l.KeyFile)
+	if l.APIKeyFile != "" {
+		key, server, err := l.readKey(l.APIKeyFile)
 		l.APIKey = string(key)
-		l.KeyErr = err
-		l.KeyServer = server
+		l.APIKeyErr = err
+		l.APIKeyServer = server
 	}
 
 	u, err := url.Parse(l.OpenAI.BaseURL)
 	isRemote := err == nil && !text.IsLoopback(u.Hostname()) &&
 		l.origins[baseURL] == l.byKey[baseURL].variable
-	if l.KeyStored() && l.APIKey != "" && l.KeyServer == "" {
+	if l.UsesStoredKeyFile() && l.APIKey != "" && l.APIKeyServer == "" {
 		if isRemote {
 			l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
 		}
-		l.warn("the key in " + l.KeyFile + " names no server that it is for: log in again")
+		l.warn("the key in " + l.APIKeyFile + " names no server that it is for: log in again")
 	}
-	stored, _ := l.ReadKey(l.StoredKey) // a key that cannot be read is not hidden
-	l.HidesStoredKey = len(stored) > 0 && string(stored) != l.APIKey
-	if l.HidesStoredKey {
-		l.warn(l.KeyEnv, "it hides the key that login has stored; unset it to use that one")
+	stored, _ := l.ReadKey(l.StoredKeyFile) // a key that cannot be read is not hidden
+	l.StoredKeyUnused = len(stored) > 0 && string(stored) != l.APIKey
+	if l.StoredKeyUnused {
+		l.warn(l.CredentialVariable, "it hides the key that login has stored; unset it to use that one")
 	}
 }
 
@@ -167,20 +167,20 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 // warnExposed warns if other users can read the stored key. On Windows it does not: files have no
 // modes there.
 func (l *loader) warnExposed() {
-	info, err := os.Stat(l.KeyFile)
+	info, err := os.Stat(l.APIKeyFile)
 	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
-	if exposed && l.KeyStored() && runtime.GOOS != "windows" {
-		l.warn("other users can read the key: run chmod 600 " + l.KeyFile)
+	if exposed && l.UsesStoredKeyFile() && runtime.GOOS != "windows" {
+		l.warn("other users can read the key: run chmod 600 " + l.APIKeyFile)
 	}
 }
 
-// KeyStored reports whether KeyFile is the file that login writes, which may not exist yet.
-func (c *Config) KeyStored() bool {
-	return c.KeyFile != "" && c.KeyFile == c.StoredKey
+// UsesStoredKeyFile reports whether APIKeyFile is the file that login writes, which may not exist yet.
+func (c *Config) UsesStoredKeyFile() bool {
+	return c.APIKeyFile != "" && c.APIKeyFile == c.StoredKeyFile
 }
 
 // ReadKey returns the API key in a file, without white space and byte order mark around it. It
-// returns no key and no error if login has not written its file (StoredKey), and an error if the
+// returns no key and no error if login has not written its file (StoredKeyFile), and an error if the
 // key is for another server than openai.base_url.
 func (c *Config) ReadKey(path string) ([]byte, error) {
 	key, _, err := c.readKey(path)
@@ -191,7 +191,7 @@ func (c *Config) ReadKey(path string) ([]byte, error) {
 // second line. It is "" if the file has no such line.
 func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	data, err := ReadFile(path)
-	if path == c.StoredKey && errors.Is(err, fs.ErrNotExist) {
+	if path == c.StoredKeyFile && errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *Config) readKey(path string) (key []byte, server string, err error) {
 		key = bytes.TrimSpace(first)
 		server = string(second)
 	}
-	if len(key) > maxKey || !keyForm().Match(key) {
+	if len(key) > maxAPIKey || !apiKeyForm().Match(key) {
 		return nil, "", fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
 	}
 
@@ -232,7 +232,7 @@ func (a API) Server() string {
 // variable nor its file is set. The headers Authorization and api-key replace the API key, even
 // without a value.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
-	value, path, err := Secret(l.lookup, variable)
+	value, path, err := Secret(l.useVariable, variable)
 	if path != "" && err == nil {
 		variable += "_FILE"
 		var key []byte
@@ -244,15 +244,15 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	}
 
 	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
-		l.KeyEnv = variable
-		l.KeyFile = ""
-		l.StoredKey = ""
-		l.KeyErr = nil
+		l.CredentialVariable = variable
+		l.APIKeyFile = ""
+		l.StoredKeyFile = ""
+		l.APIKeyErr = nil
 		l.APIKey = ""
 	}
 
 	isSecret := scheme != "" || credentialHeader().MatchString(name)
-	if isSecret || len(value) >= minSecret {
+	if isSecret || len(value) >= minHeaderSecret {
 		l.Secrets = append(l.Secrets, value)
 	}
 	if value != "" {

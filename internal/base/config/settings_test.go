@@ -49,9 +49,9 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 	}
 	sessions := map[string]string{} // without a value, by the other keys and the question
 
-	keys := slices.Clone(cfg.Keys)
+	keys := slices.Clone(cfg.SettingKeys)
 	for _, tool := range call.Tools {
-		for _, key := range cfg.Keys {
+		for _, key := range cfg.SettingKeys {
 			if strings.HasPrefix(key, "search.") || key == "policy.max_citations" {
 				name := strings.TrimPrefix(key, "policy.")
 				keys = append(keys, "model_profiles."+tool.Name+"."+name)

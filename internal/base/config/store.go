@@ -31,9 +31,9 @@ func WriteKeyFile(path, data string) error {
 	return err
 }
 
-// WarnOpenFolder returns a warning if other users can write to the folder of a stored file, and so
+// OpenFolderWarning returns a warning if other users can write to the folder of a stored file, and so
 // could replace the file, or "". On Windows it is "", as folders have no modes there.
-func WarnOpenFolder(path string) string {
+func OpenFolderWarning(path string) string {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode()&0o022 == 0 || runtime.GOOS == "windows" {

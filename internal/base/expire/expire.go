@@ -11,8 +11,8 @@ const minSweep = 64
 type Map[K comparable, V any] struct {
 	Expired func(V) bool // reports whether an entry has expired
 
-	entries map[K]V
-	sweepAt int // how many entries make Set sweep, if more than minSweep
+	entries   map[K]V
+	sweepSize int // how many entries make Set sweep, if more than minSweep
 }
 
 // Get returns the entry of a key, or the zero value if there is none or if it has expired.
@@ -29,8 +29,8 @@ func (m *Map[K, V]) Set(key K, value V) {
 	if m.entries == nil {
 		m.entries = map[K]V{}
 	}
-	if len(m.entries) >= max(m.sweepAt, minSweep) {
-		m.sweepAt = 2 * len(m.All())
+	if len(m.entries) >= max(m.sweepSize, minSweep) {
+		m.sweepSize = 2 * len(m.Live())
 	}
 	m.entries[key] = value
 }
@@ -41,9 +41,9 @@ func (m *Map[K, V]) Delete(key K) { delete(m.entries, key) }
 // Clear deletes all entries.
 func (m *Map[K, V]) Clear() { clear(m.entries) }
 
-// All sweeps the expired entries, and returns the map of all others. Until the next Set, the caller
+// Live sweeps the expired entries, and returns the map of all others. Until the next Set, the caller
 // may read it, and delete entries from it.
-func (m *Map[K, V]) All() map[K]V {
+func (m *Map[K, V]) Live() map[K]V {
 	for key, value := range m.entries {
 		if m.Expired(value) {
 			delete(m.entries, key)

@@ -13,12 +13,12 @@ func TestMap(t *testing.T) {
 	for key := range 1000 {
 		m.Set(key, 10+key)
 	}
-	compare.Equal(t, "entries", len(m.All()), 1000)
+	compare.Equal(t, "entries", len(m.Live()), 1000)
 
 	now = 1000
 	compare.Equal(t, "one that has ended", m.Get(990), 0)
 	compare.Equal(t, "one that has not", m.Get(991), 1001)
-	compare.Equal(t, "the others", len(m.All()), 9)
+	compare.Equal(t, "the others", len(m.Live()), 9)
 
 	m.Delete(991)
 	compare.Equal(t, "one that is deleted", m.Get(991), 0)

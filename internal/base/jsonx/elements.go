@@ -7,10 +7,10 @@ const (
 	maxDepth    = 64
 )
 
-// Elements returns an upper bound of the number of elements in valid JSON: the number of its
+// CountElements returns an upper bound of the number of elements in valid JSON: the number of its
 // commas, arrays and objects. With more than MaxElements of them, or more than 64 levels, it
 // returns MaxElements+1. It allocates nothing.
-func Elements(data []byte) int {
+func CountElements(data []byte) int {
 	elements := 0
 	depth := 0
 	inString := false

@@ -78,9 +78,9 @@ func Unsafe(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point) // such as fillers
 }
 
-// List returns the entries of a list that are separated by commas or white space. A byte order mark
+// SplitList returns the entries of a list that are separated by commas or white space. A byte order mark
 // before the list is ignored.
-func List(s string) []string {
+func SplitList(s string) []string {
 	isSeparator := func(r rune) bool {
 		return r == ',' || r <= ' '
 	}
@@ -169,11 +169,11 @@ func Expand(template string, values map[string]string) string {
 	})
 }
 
-// Regexp returns a function that returns a regular expression, which is compiled at the first call:
+// LazyRegexp returns a function that returns a regular expression, which is compiled at the first call:
 // a process needs few of all expressions, and compiling all would take a third of the start.
-// Inlining Regexp would add 50 KB to the program.
+// Inlining LazyRegexp would add 50 KB to the program.
 //
 //go:noinline
-func Regexp(expr string) func() *regexp.Regexp {
+func LazyRegexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

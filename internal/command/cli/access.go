@@ -49,15 +49,15 @@ func (f *serveFlags) access(
 	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
 	authenticates := access.Authenticates()
 	switch {
-	case authenticates && f.anonymous:
+	case authenticates && f.allowAnonymous:
 		return access, usageError(seeServe, "--allow-anonymous contradicts "+ways)
 	case authenticates:
 	case denied != nil:
 		return access, usageError(seeServe, denyVariable+" needs "+ways)
-	case !loopback && !f.anonymous:
+	case !loopback && !f.allowAnonymous:
 		return access, usageError("set one, or use --allow-anonymous to let anyone use the key",
 			"an address other than loopback needs "+ways)
-	case f.perPerson > 0:
+	case f.maxCallsPerPerson > 0:
 		return access, usageError(
 			"without tokens all calls are of one person, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
@@ -70,7 +70,7 @@ const subjectClaim = "sub"
 
 // resource returns what checks the tokens of people who sign in. It is nil without a flag of OAuth.
 func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
-	o := f.signIn
+	o := f.oauth
 	lists := slices.Concat(o.Issuers, o.Audiences, o.Scopes)
 	if o.PublicURL == "" && o.UserClaim == subjectClaim && len(lists) == 0 {
 		return nil, nil

@@ -133,7 +133,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	screen := a.screen(ctx, f.color, f.json)
 	a.stderr = screen // warnings must not run into the status line
 
-	s, err := a.start(&f.common)
+	s, err := a.loadService(&f.common)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	if isPiped(a.stdin) && stdio.Unread(a.stdin) {
+	if isPiped(a.stdin) && stdio.HasInput(a.stdin) {
 		a.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
@@ -206,8 +206,8 @@ func (f *askFlags) askOnce(
 		}
 	}
 	if !f.events {
-		watch = screen.Watch
-		screen.Refresh()
+		watch = screen.Add
+		screen.StartRefreshing()
 	}
 
 	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
@@ -248,7 +248,7 @@ func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) erro
 
 	output := text.Printable(ans.Text) + "\n"
 	if f.color == "always" {
-		output = screen.Format(ans)
+		output = screen.FinishToString(ans)
 	}
 	_, err := io.WriteString(f.app.stdout, output)
 	return err
@@ -267,7 +267,7 @@ func usageLine(m answer.Meta) string {
 	}
 	cost := ""
 	if m.Cost != nil {
-		cost = fmt.Sprintf(", %v USD", call.MicroUSD(*m.Cost))
+		cost = fmt.Sprintf(", %v USD", call.RoundUSD(*m.Cost))
 	}
 	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s%s",
 		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds(), cost)

@@ -96,7 +96,7 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	addDefaults(root)
-	checkFlags(root)
+	addValueChecks(root)
 	return root
 }
 
@@ -169,9 +169,9 @@ func help(c *cobra.Command) string {
 	return b.String()
 }
 
-// start loads the configuration and builds the service. It prints the warnings, unless f.silent is
+// loadService loads the configuration and builds the service. It prints the warnings, unless f.silent is
 // set.
-func (a *app) start(f *commonFlags) (*service.Service, error) {
+func (a *app) loadService(f *commonFlags) (*service.Service, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
 		a.warn(warnings...)
@@ -181,20 +181,20 @@ func (a *app) start(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	isKeyless := !cfg.KeySet && cfg.KeyErr == nil // with KeyErr there is a file of the key
-	if isKeyless && f.keyless && !f.offline {
-		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
+	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // with APIKeyErr there is a file of the key
+	if isKeyless && f.offlineWithoutKey && !f.offline {
+		a.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
 		f.offline = true
 	}
-	s, err := a.connect(f, cfg, warnings)
+	s, err := a.newService(f, cfg, warnings)
 	if err == nil && !f.silent {
 		a.warn(s.Warnings...)
 	}
 	return s, err
 }
 
-// connect builds the service of a configuration. From now on a.redactor redacts its secrets.
-func (a *app) connect(
+// newService builds the service of a configuration. From now on a.redactor redacts its secrets.
+func (a *app) newService(
 	f *commonFlags, cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
 	s, err := service.New(service.Options{
@@ -247,7 +247,7 @@ func (a *app) report(ctx context.Context, err error) int {
 		f = &failure{exitFailed, err.Error(), ""}
 	}
 	for line := range strings.Lines(f.problem) {
-		a.say(slog.LevelError, program+"error: ", line)
+		a.say(slog.LevelError, linePrefix+"error: ", line)
 	}
 	if f.hint != "" {
 		a.say(slog.LevelInfo, "hint: ", f.hint)
@@ -262,8 +262,8 @@ func isClosed(err error) bool {
 		errors.Is(err, stdio.ErrReaderGone)
 }
 
-// program is the prefix of lines for the user.
-const program = version.Name + ": "
+// linePrefix is the prefix of lines for the user.
+const linePrefix = version.Name + ": "
 
 // say prints a line for the user on stderr: with a prefix or, if the format of the log is JSON, as
 // a record of the log.
@@ -285,14 +285,14 @@ func (a *app) say(level slog.Level, prefix, line string) {
 
 // note prints a line for the user on stderr.
 func (a *app) note(format string, args ...any) {
-	a.say(slog.LevelInfo, program, fmt.Sprintf(format, args...))
+	a.say(slog.LevelInfo, linePrefix, fmt.Sprintf(format, args...))
 }
 
 // warn prints the warnings that are not empty on stderr.
 func (a *app) warn(warnings ...string) {
 	for _, s := range warnings {
 		if s != "" {
-			a.say(slog.LevelWarn, program+"warning: ", s)
+			a.say(slog.LevelWarn, linePrefix+"warning: ", s)
 		}
 	}
 }

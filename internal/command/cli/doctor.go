@@ -46,7 +46,7 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)
 	var s *service.Service // nil: the configuration cannot be used
 	if err == nil {
-		s, err = f.app.connect(&f.common, cfg, warnings)
+		s, err = f.app.newService(&f.common, cfg, warnings)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func eventType(ev call.Event) string {
 func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	kind := call.KindOf(err)
 	code := strings.ReplaceAll(kind.String(), " ", "_")
-	e, ok := errors.AsType[*call.Error](err)
+	e, ok := errors.AsType[*call.APIError](err)
 	if ok {
 		code = cmp.Or(e.Code, e.Type, code)
 		switch kind {

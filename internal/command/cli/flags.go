@@ -21,10 +21,10 @@ import (
 
 // commonFlags are the flags that commands share, and what start needs to know of a command.
 type commonFlags struct {
-	config  config.Flags
-	offline bool
-	keyless bool // without a key start uses the offline API, for smoke
-	silent  bool // start prints no warnings: only the JSON of --show-config contains them
+	config            config.Flags
+	offline           bool
+	offlineWithoutKey bool // without a key start uses the offline API, for smoke
+	silent            bool // start prints no warnings: only the JSON of --show-config contains them
 
 	refusalPause time.Duration // how long calls fail without a request after refusals of the key; 0: never
 	onePerson    bool          // all calls come from one person, who has no ID
@@ -68,7 +68,7 @@ func given(value **string) func(string) error {
 }
 
 // separator matches what separates two entries of a list: a comma, or blanks of any script.
-var separator = text.Regexp(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
+var separator = text.LazyRegexp(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
 
 // entries returns the entries of a list. A missing entry beside a comma is "", which the checks of
 // values refuse.
@@ -141,8 +141,8 @@ func (v checkedValue) Set(s string) error {
 	return nil
 }
 
-// checkFlags gives each flag of a command, and of the commands below it, a checkedValue.
-func checkFlags(c *cobra.Command) {
+// addValueChecks gives each flag of a command, and of the commands below it, a checkedValue.
+func addValueChecks(c *cobra.Command) {
 	c.InitDefaultHelpFlag()
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if takes[f.Value.Type()] != "" {
@@ -150,7 +150,7 @@ func checkFlags(c *cobra.Command) {
 		}
 	})
 	for _, sub := range c.Commands() {
-		checkFlags(sub)
+		addValueChecks(sub)
 	}
 }
 
@@ -158,7 +158,7 @@ func checkFlags(c *cobra.Command) {
 // for something that cannot be configured in the packages cobra and pflag:
 //
 //   - help NAME becomes NAME --help: the help of cobra refuses the flags of NAME.
-//   - The command must come first, see checkOrder: cobra accepts it after flags, too.
+//   - The command must come first, see orderError: cobra accepts it after flags, too.
 //   - A wrong command is reported before wrong flags, which cobra parses first.
 //   - A quoted question may begin with -, see asWords: pflag takes it for a flag.
 //   - A path may follow --debug, see joinDebug: pflag has optional values only after =.
@@ -171,7 +171,7 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	switch {
 	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
 		args = joinDebug(args)
-		return args, checkOrder(c, args, rest)
+		return args, orderError(c, args, rest)
 	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return args, nil
 	case c.HasSubCommands() && (c == root || !c.Runnable()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
@@ -186,10 +186,10 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	return joinDebug(args), nil
 }
 
-// checkOrder returns an error if the command c comes after flags. rest are the arguments without
+// orderError returns an error if the command c comes after flags. rest are the arguments without
 // its name. If the name is joined to --debug as a path, it may not be meant as a command: then only
 // the hint of other errors is the right order.
-func checkOrder(c *cobra.Command, args, rest []string) error {
+func orderError(c *cobra.Command, args, rest []string) error {
 	root := c.Root()
 	if c == root {
 		return nil

@@ -54,14 +54,14 @@ can read it. Containers have no home: set OPENAI_API_KEY_FILE there.`,
 // run stores or removes the key.
 func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	a := f.app
-	s, err := a.start(&f.common)
+	s, err := a.loadService(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
-	path := s.Config.StoredKey
-	variable := strings.TrimSuffix(s.Config.KeyEnv, "_FILE")
+	path := s.Config.StoredKeyFile
+	variable := strings.TrimSuffix(s.Config.CredentialVariable, "_FILE")
 	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
 	switch {
 	case path == "" && len(s.Config.DefaultFiles) == 0:
@@ -93,9 +93,9 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	_, err = fmt.Fprintf(a.stdout,
 		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
 		path, state, s.Command)
-	a.warn(config.WarnOpenFolder(path))
-	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
-		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
+	a.warn(config.OpenFolderWarning(path))
+	if s.Config.CredentialVariable != variable || a.variable(variable) != "" {
+		a.warn(s.Config.CredentialVariable + " hides the stored key: unset it to use that one")
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error)
 	in := a.stdin
 	file, ok := in.(*os.File)
 	if ok {
-		line, restore, err := terminal.Password(file, a.stderr, prompt)
+		line, restore, err := terminal.HiddenInput(file, a.stderr, prompt)
 		if err != nil {
 			return "", err
 		}

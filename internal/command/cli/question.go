@@ -90,7 +90,7 @@ func isPiped(in io.Reader) bool {
 }
 
 // pathLike matches a word that looks like a path or a URL, and not like a flag.
-var pathLike = text.Regexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
+var pathLike = text.LazyRegexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
 
 // checkDebug returns an error if a path follows --debug in the arguments of ask: the server would
 // log to this path, but ask would take it for the question.

@@ -55,7 +55,7 @@ one that several people have is an error.`,
 
 // store returns the store of the limits and its service, which the caller closes.
 func (f *quotaFlags) store() (*service.Service, *service.NamedStore, error) {
-	s, err := f.app.start(&f.common)
+	s, err := f.app.loadService(&f.common)
 	if err != nil {
 		return nil, nil, err
 	}

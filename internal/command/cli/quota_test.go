@@ -54,7 +54,7 @@ func usedStore(t *testing.T) string {
 	use("https://issuer.example 7", "bob", 130_000)
 	use("https://issuer.example 8", "\x1b[31mred", 120_000)
 	for i := range 30 { // their calls fail, and count nothing
-		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, budget.End{GiveBack: true})
+		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, budget.End{NotCounted: true})
 	}
 	b.NoNames = true
 	for i := range 22 {

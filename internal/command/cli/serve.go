@@ -61,23 +61,23 @@ https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/de
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	app          *app
-	common       commonFlags
-	http         string
-	metrics      string // "": /metrics is on the address of http
-	path         string
-	maxCalls     int
-	perPerson    int           // 0: see httpd.Access.PersonBound
-	limits       budget.Limits // a limit below 0 is that of the configuration
-	limitsFile   string        // file with limits of single people; "": none
-	notice       time.Duration
-	drain        time.Duration // below 0: the time limit of calls
-	logFormat    string
-	withoutStore string   // allow or refuse
-	hosts        []string // in the form of httpd.HostName
-	trustedProxy netip.Addr
-	anonymous    bool
-	signIn       oauth.Options // the flags of OAuth
+	app               *app
+	common            commonFlags
+	httpAddress       string
+	metricsAddress    string // "": /metrics is on the address of http
+	path              string
+	maxCalls          int
+	maxCallsPerPerson int           // 0: see httpd.Access.PersonBound
+	limits            budget.Limits // a limit below 0 is that of the configuration
+	limitsFile        string        // file with limits of single people; "": none
+	notice            time.Duration
+	drain             time.Duration // below 0: the time limit of calls
+	logFormat         string
+	withoutStore      string   // allow or refuse
+	hosts             []string // in the form of httpd.HostName
+	trustedProxy      netip.Addr
+	allowAnonymous    bool
+	oauth             oauth.Options // the flags of OAuth
 }
 
 // Values of --without-store.
@@ -104,14 +104,14 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 
 	flags := c.Flags()
-	flags.StringVar(&f.http, "http", "",
+	flags.StringVar(&f.httpAddress, "http", "",
 		"`ADDRESS` to listen on, such as 127.0.0.1:8080 or :8080; 0.0.0.0 is IPv4 only")
-	flags.StringVar(&f.metrics, "metrics", "",
+	flags.StringVar(&f.metricsAddress, "metrics", "",
 		"`ADDRESS` of its own for GET /metrics, which then needs no token")
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
 	flags.IntVar(&f.maxCalls, "max-calls", 256,
 		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
-	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
+	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
 		"the default: a quarter of --max-calls if there are several people")
 	f.addLimits(flags)
 	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
@@ -129,17 +129,17 @@ func (a *app) serveCommand() *cobra.Command {
 		f.allowHost)
 	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
 		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
-	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
+	flags.BoolVar(&f.allowAnonymous, "allow-anonymous", false,
 		"no tokens on an address other than loopback")
-	flags.StringVar(&f.signIn.PublicURL, "public-url", "", "`URL` that clients connect to, "+
+	flags.StringVar(&f.oauth.PublicURL, "public-url", "", "`URL` that clients connect to, "+
 		"such as https://mcp.example.com/mcp; its host is accepted as Host")
-	addList(flags, &f.signIn.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
+	addList(flags, &f.oauth.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
 		"its tokens name it; may be given more than once, and needs --public-url")
-	addList(flags, &f.signIn.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
+	addList(flags, &f.oauth.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
 		"place of the public URL; may be given more than once, for one of them")
-	addList(flags, &f.signIn.Scopes, "oauth-scope",
+	addList(flags, &f.oauth.Scopes, "oauth-scope",
 		"each token needs this `SCOPE`; may be given more than once")
-	flags.StringVar(&f.signIn.UserClaim, "oauth-user", subjectClaim,
+	flags.StringVar(&f.oauth.UserClaim, "oauth-user", subjectClaim,
 		"`CLAIM` with the name for logs and metrics, such as email")
 	f.common.add(c)
 	return c
@@ -151,27 +151,27 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 	if problem != "" {
 		return usageError(seeHelp(c), "%s", problem)
 	}
-	ln, err := f.app.listen(f.http)
+	ln, err := f.app.listen(f.httpAddress)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var metricsListener net.Listener // nil: /metrics is on ln
-	if f.metrics != "" {
-		metricsListener, err = f.app.listen(f.metrics)
+	if f.metricsAddress != "" {
+		metricsListener, err = f.app.listen(f.metricsAddress)
 		if err != nil {
 			return err
 		}
 		defer metricsListener.Close()
 	}
 
-	s, err := f.app.start(&f.common)
+	s, err := f.app.loadService(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if s.Config.Server.ShowConfigOnStart { // on one line, for programs that read the log
-		_ = printJSON(f.app.stderr, json.RawMessage(s.Show()))
+		_ = printJSON(f.app.stderr, json.RawMessage(s.ConfigJSON()))
 	}
 	return f.serve(c.Context(), s, ln, metricsListener)
 }
@@ -197,11 +197,11 @@ func (f *serveFlags) serve(
 
 	registry := people.New(people.Bounds{
 		MaxCalls:  f.maxCalls,
-		PerPerson: access.PersonBound(f.maxCalls, f.perPerson),
+		PerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
-	logCall := s.CallLog(limiter)
+	logCall := s.CallLogger(limiter)
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: s.Advisor.ExplainToCaller,
@@ -221,20 +221,20 @@ func (f *serveFlags) serve(
 	defer srv.Close()
 
 	o := httpd.Options{
-		Server:          srv,
-		Path:            f.path,
-		Ready:           s.Ready,
-		Notice:          f.notice,
-		Drain:           f.drainTime(s),
-		People:          registry,
-		Budget:          quotas,
-		Waiting:         s.API.Waiting,
-		Access:          access,
-		Metrics:         metrics,
-		TrustedProxy:    f.trustedProxy,
-		MetricsListener: metricsListener,
-		// Probe returns at once without a store, and ReadKeys if people do not sign in.
-		Loops:      []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.ReadKeys},
+		Server:              srv,
+		Path:                f.path,
+		Ready:               s.Ready,
+		Notice:              f.notice,
+		Drain:               f.drainTime(s),
+		People:              registry,
+		Budget:              quotas,
+		WaitingForRateLimit: s.APIClient.Waiting,
+		Access:              access,
+		Metrics:             metrics,
+		TrustedProxy:        f.trustedProxy,
+		MetricsListener:     metricsListener,
+		// Probe returns at once without a store, and FollowKeys if people do not sign in.
+		Loops:      []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.FollowKeys},
 		StaleFiles: files.Stale,
 		Log:        s.Log,
 		LogLimiter: limiter,
@@ -258,7 +258,7 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 		"the calls of all people may cost `USD` in 24 hours; 0: no limit")
 	flags.StringVar(&f.limitsFile, "limits", "", "a `FILE` with limits of single people, such as "+
 		"alice usd_per_day=5, one a line; read again when it changes")
-	for _, q := range l.All() {
+	for _, q := range l.Quotas() {
 		flags.Lookup(strings.ReplaceAll(q.Setting, "_", "-")).DefValue = "server." + q.Setting
 	}
 }
@@ -285,7 +285,7 @@ func setUnset[N int | float64](limit *N, setting N) {
 func (f *serveFlags) budget(
 	s *service.Service, access httpd.Access, files *service.Files,
 ) (*budget.Budget, error) {
-	quotas, err := s.Budget(budget.Options{
+	quotas, err := s.NewBudget(budget.Options{
 		Limits:    f.limitsOr(s.Limits()),
 		DefaultID: call.Anonymous,
 
@@ -315,7 +315,7 @@ func (f *serveFlags) personLimits(
 	if access.Resource == nil {
 		tokens = access.Tokens.Names
 	}
-	err := s.PersonLimits(f.limitsFile, b, tokens, files)
+	err := s.FollowPersonLimits(f.limitsFile, b, tokens, files)
 	if err != nil {
 		return usageError("name or issuer and subject, and limits, one person a line: "+
 			"alice tokens_per_day=500000", "--limits %s: %v", f.limitsFile, err)
@@ -361,7 +361,7 @@ func listenHint(address string, err error) string {
 }
 
 // hostHeader matches a Host header with a name. Clients send no name with a dot at its end.
-var hostHeader = text.Regexp(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
+var hostHeader = text.LazyRegexp(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
 
 // allowHost adds a Host header to those that are accepted.
 func (f *serveFlags) allowHost(s string) error {
@@ -376,7 +376,7 @@ func (f *serveFlags) allowHost(s string) error {
 
 // cleanPath matches paths of URLs in the form that clients send. They contain no wildcards of
 // http.ServeMux.
-var cleanPath = text.Regexp(`^/$|^(/\w[\w.~-]*)+$`)
+var cleanPath = text.LazyRegexp(`^/$|^(/\w[\w.~-]*)+$`)
 
 // highestMaxCalls bounds --max-calls: each call holds memory and a connection.
 const highestMaxCalls = 10000
@@ -384,38 +384,38 @@ const highestMaxCalls = 10000
 // problem returns what is wrong with the flags, or "".
 func (f *serveFlags) problem() string {
 	switch {
-	case f.http == "":
+	case f.httpAddress == "":
 		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !strings.Contains(f.http, ":"):
-		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080", f.http)
+	case !strings.Contains(f.httpAddress, ":"):
+		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080", f.httpAddress)
 	case !cleanPath().MatchString(f.path):
 		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
 		return fmt.Sprintf("--path %s is taken", f.path)
 	case f.maxCalls < 1 || f.maxCalls > highestMaxCalls:
 		return fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
-	case f.perPerson > f.maxCalls:
+	case f.maxCallsPerPerson > f.maxCalls:
 		return fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
-			f.perPerson, f.maxCalls)
+			f.maxCallsPerPerson, f.maxCalls)
 	}
 	return ""
 }
 
 // logStart logs how the server serves on ln, with warnings about tokens and about calls that fail.
 func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
-	const reader = httpd.MetricsToken
+	const reader = httpd.MetricsName
 	tokens := o.Access.Tokens
 	switch {
 	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.Resource == nil:
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
-		names := slices.Compact([]string{reader, o.Access.MetricsTokenName()})
+		names := slices.Compact([]string{reader, o.Access.MetricsReader()})
 		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(names, " or ") +
 			"; --metrics ADDRESS serves it without one on an address of its own")
 	}
 	log := s.Log.With(
 		"version", version.String(),
-		"metrics", cmp.Or(f.metrics, f.http),
+		"metrics", cmp.Or(f.metricsAddress, f.httpAddress),
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
@@ -423,7 +423,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	if perPerson > 0 { // 0 is no limit
 		log = log.With("max_calls_per_user", perPerson)
 	}
-	for _, q := range o.Budget.Limits.All() {
+	for _, q := range o.Budget.Limits.Quotas() {
 		switch whole := int64(q.Limit); {
 		case q.Limit == 0:
 		case q.Limit == float64(whole): // an integer is logged without an exponent

@@ -111,11 +111,11 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 // showNeeds prints the settings that a server on stdio has for a client because of its name.
 func (f *setupFlags) showNeeds(c clients.Client) error {
 	lines := c.Name + " gets what the configuration says.\n"
-	if c.Info != "" {
+	if c.ClientInfoName != "" {
 		lines = fmt.Sprintf("%s says that it is %s. Over stdio the server then has these settings, "+
-			"unless the file or a variable sets them:\n", c.Name, c.Info)
-		for _, variable := range slices.Sorted(maps.Keys(c.Sets)) {
-			lines += variable + "=" + c.Sets[variable] + "\n"
+			"unless the file or a variable sets them:\n", c.Name, c.ClientInfoName)
+		for _, variable := range slices.Sorted(maps.Keys(c.FixedVariables)) {
+			lines += variable + "=" + c.FixedVariables[variable] + "\n"
 		}
 	}
 	_, err := io.WriteString(f.app.stdout, lines)
@@ -143,9 +143,9 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 			hint = "replace --via " + via + " by --via http"
 		}
 		return usageError(hint, "--url and --oauth are for servers over HTTP")
-	case overHTTP && c.NoHTTP != "":
+	case overHTTP && c.WhyNoHTTP != "":
 		return usageError("use --via npx, docker or binary",
-			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+			"%s does not connect to servers over HTTP: %s", c.Name, c.WhyNoHTTP)
 	case overHTTP && f.url == "":
 		needs := "--via http"
 		if c.Web() {
@@ -183,7 +183,7 @@ func standardVia(c clients.Client) string {
 }
 
 // serverURL matches URLs that a client can connect to.
-var serverURL = text.Regexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
+var serverURL = text.LazyRegexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
 
 // otherWays returns how to add the entry without pasting it: by the client's own command or by a
 // link.
@@ -213,7 +213,7 @@ func otherWays(c clients.Client, s clients.Server) string {
 func setupNotes(c clients.Client, s clients.Server) string {
 	var b strings.Builder
 	if s.OAuth {
-		fmt.Fprintf(&b, "Then sign in: %s.\n", c.SignIn())
+		fmt.Fprintf(&b, "Then sign in: %s.\n", c.SignInText())
 	}
 	for _, note := range append(c.Notes(s), s.Notes()...) {
 		fmt.Fprintf(&b, "- %s\n", note)
@@ -246,18 +246,18 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no file: the defaults
 		shell = f.app.shellConfig()
 		warnings = append(strings.Split(err.Error(), "\n"),
-			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
+			"setup goes on without the configuration, with the key in "+cfg.CredentialVariable)
 	}
 	f.app.warn(warnings...)
-	keys := append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
-	stored, err := cfg.ReadKey(cfg.StoredKey)
+	keys := append([]string{cfg.CredentialVariable}, cfg.HeaderVariables...)
+	stored, err := cfg.ReadKey(cfg.StoredKeyFile)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	switch {
-	case !seesKey || cfg.StoredKey == "":
+	case !seesKey || cfg.StoredKeyFile == "":
 	case err != nil:
 		f.app.warn(err.Error())
 	case len(stored) > 0:
-		f.app.note("the entry names no key: the server reads %s", cfg.StoredKey)
+		f.app.note("the entry names no key: the server reads %s", cfg.StoredKeyFile)
 		keys = cfg.HeaderVariables
 	}
 
@@ -290,19 +290,19 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}
 
 	return clients.Server{
-		Sets:   f.app.shellSets(via, shell),
-		Via:    via,
-		OS:     runtime.GOOS,
-		Binary: binary,
-		URL:    f.url,
-		OAuth:  f.oauth || c.Web(),
-		Keys:   keys,
-		Config: file,
-		Limit:  cfg.Timeout(),
+		ShellVariables: f.app.shellVariables(via, shell),
+		Via:            via,
+		OS:             runtime.GOOS,
+		Binary:         binary,
+		URL:            f.url,
+		OAuth:          f.oauth || c.Web(),
+		Keys:           keys,
+		Config:         file,
+		Limit:          cfg.Timeout(),
 	}, nil
 }
 
-// shellConfig returns a configuration of only the variables that shellSets needs. It is for
+// shellConfig returns a configuration of only the variables that shellVariables needs. It is for
 // describe, if the file or other variables are wrong.
 func (a *app) shellConfig() *config.Config {
 	var named []string
@@ -320,10 +320,10 @@ func (a *app) shellConfig() *config.Config {
 	return cfg
 }
 
-// shellSets returns the variables of this shell that choose the API and the models, with their
+// shellVariables returns the variables of this shell that choose the API and the models, with their
 // values. They go into the entry: a client that is not started from this shell does not have them.
 // A URL that may contain a secret is left out, with a warning.
-func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
+func (a *app) shellVariables(via string, cfg *config.Config) map[string]string {
 	if via == clients.ViaHTTP {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (a *app) shellSets(via string, cfg *config.Config) map[string]string {
 
 // temporary matches paths of programs of go run: in a folder that it removes, or in the build
 // cache.
-var temporary = text.Regexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
+var temporary = text.LazyRegexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
 // installedPath returns the full path of this program. It is an error for a program of go run.
 func installedPath() (string, error) {

@@ -31,7 +31,7 @@ type smokeFlags struct {
 func (a *app) smokeCommand() *cobra.Command {
 	f := &smokeFlags{
 		app:    a,
-		common: commonFlags{keyless: true},
+		common: commonFlags{offlineWithoutKey: true},
 		tool:   call.DefaultTool,
 	}
 	c := &cobra.Command{
@@ -59,7 +59,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 // run prints each response on a line of stdout, in a terminal only the value at Request.Has, and
 // the verdict on stderr.
 func (f *smokeFlags) run(c *cobra.Command, words []string) error {
-	s, err := f.app.start(&f.common)
+	s, err := f.app.loadService(&f.common)
 	if err != nil {
 		return err
 	}

@@ -105,14 +105,14 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 
 	f.common.silent = !f.stdio
 	f.common.onePerson = f.stdio
-	s, err := f.app.start(&f.common)
+	s, err := f.app.loadService(&f.common)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
 	if f.showConfig || s.Config.Server.ShowConfigOnStart {
-		_, err = f.app.stderr.Write(text.EscapeJSON(s.Show()))
+		_, err = f.app.stderr.Write(text.EscapeJSON(s.ConfigJSON()))
 	}
 	if err != nil || !f.stdio {
 		return err
@@ -132,7 +132,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.Budget(budget.Options{Limits: s.Limits(), DefaultID: a.user()}, files)
+	quotas, err := s.NewBudget(budget.Options{Limits: s.Limits(), DefaultID: a.user()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -213,7 +213,7 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	isDefault := func(key string) bool { return s.Config.Origin(key) == "default" }
 
 	return func(client string) (n server.Needs) {
-		sets := clients.Needs(client)
+		sets := clients.FixedVariablesOf(client)
 		if isDefault("server.answer_within_ms") {
 			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not set
 			n.DetachAfter = time.Duration(ms) * time.Millisecond

@@ -20,9 +20,9 @@ import (
 // Client is a row of clients.yaml, an MCP client. Its templates contain words such as $PROGRAM,
 // which Client.fill replaces by values of a Server; $$ is a dollar sign.
 type Client struct {
-	ID     string // argument of setup, such as claude-code
-	Name   string // such as Claude Code
-	NoHTTP string `yaml:"no_http"` // why the client has no entry for a server over HTTP, or ""
+	ID        string // argument of setup, such as claude-code
+	Name      string // such as Claude Code
+	WhyNoHTTP string `yaml:"no_http"` // why the client has no entry for a server over HTTP, or ""
 
 	Alias     string            // another name that users type, or ""
 	Path      string            // path of the client's file
@@ -36,20 +36,20 @@ type Client struct {
 	Remote  string // template of an entry for a server over HTTP
 	Auth    string // template of the part of Remote that sends a token
 
-	Sets map[string]string // variables with fixed values, such as ANSWER_WITHIN_MS
+	FixedVariables map[string]string `yaml:"sets"` // variables with fixed values, such as ANSWER_WITHIN_MS
 
-	// Info is the name that the client sends in clientInfo. A server on stdio then applies Sets
+	// ClientInfoName is the name that the client sends in clientInfo. A server on stdio then applies Sets
 	// even if its entry does not set these variables. It is "" if the name is not known or not
 	// needed.
-	Info string
+	ClientInfoName string `yaml:"info"`
 
-	Add       string // template of the client's own command for Local, or ""
-	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
-	Omits     string // what Add leaves out of the entry, or ""
-	Install   string // template of a URL that adds the server when it is opened, or ""
-	Login     string `yaml:"sign_in"` // how a user signs in with OAuth; "": see SignIn
-	Check     string // how a user sees that the client has the tools; "": in its list of servers
-	Hints     []note // what a user has to know; templates
+	Add         string // template of the client's own command for Local, or ""
+	AddRemote   string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
+	Omits       string // what Add leaves out of the entry, or ""
+	Install     string // template of a URL that adds the server when it is opened, or ""
+	SignInSteps string `yaml:"sign_in"` // how a user signs in with OAuth; "": see SignIn
+	Check       string // how a user sees that the client has the tools; "": in its list of servers
+	Hints       []note // what a user has to know; templates
 }
 
 //go:embed clients.yaml
@@ -67,15 +67,15 @@ func load() (file struct {
 	return file
 }
 
-// Needs returns the Sets of the client with this name in clientInfo, or nil. It parses the table,
+// FixedVariablesOf returns the Sets of the client with this name in clientInfo, or nil. It parses the table,
 // which would delay the start of the server by milliseconds, only if the table contains the name.
-func Needs(name string) map[string]string {
+func FixedVariablesOf(name string) map[string]string {
 	if !bytes.Contains(table, []byte("\n  info: "+name+"\n")) {
 		return nil
 	}
 	for _, c := range All() {
-		if c.Info == name {
-			return c.Sets
+		if c.ClientInfoName == name {
+			return c.FixedVariables
 		}
 	}
 	return nil
@@ -106,15 +106,15 @@ func (c Client) Where(goos string) string {
 	return "Add this to " + c.File(goos) + ", beside any entries that are there."
 }
 
-// SignIn returns how a user signs in to a server with OAuth.
-func (c Client) SignIn() string {
+// SignInText returns how a user signs in to a server with OAuth.
+func (c Client) SignInText() string {
 	const usual = "the client opens the page when it connects; if not, look for a button in its " +
 		"list of MCP servers"
-	return c.fill(cmp.Or(c.Login, usual), Server{})
+	return c.fill(cmp.Or(c.SignInSteps, usual), Server{})
 }
 
 // FirstQuestion makes the agent of any client use the server.
-const FirstQuestion = "Use " + name + ": what changed in the latest release of Go?"
+const FirstQuestion = "Use " + entryName + ": what changed in the latest release of Go?"
 
 // CheckText returns how a user sees that the client has the tools.
 func (c Client) CheckText() string {

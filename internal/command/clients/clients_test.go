@@ -45,9 +45,9 @@ func TestTable(t *testing.T) {
 	hints := file.Server
 	for _, c := range file.Clients {
 		hints = append(hints, c.Hints...)
-		if c.Info != "" {
-			compare.Equal(t, c.Info, Needs(c.Info), c.Sets)
-			for variable := range c.Sets {
+		if c.ClientInfoName != "" {
+			compare.Equal(t, c.ClientInfoName, FixedVariablesOf(c.ClientInfoName), c.FixedVariables)
+			for variable := range c.FixedVariables {
 				if !slices.Contains([]string{"ANSWER_WITHIN_MS", "TOOL_ERRORS"}, variable) {
 					t.Errorf("%s: a server cannot do %s for a client", c.ID, variable)
 				}
@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "mcp", "codex", "codex-mcp-client ", "CODEX-MCP-CLIENT"} {
-		compare.Equal(t, name, len(Needs(name)), 0)
+		compare.Equal(t, name, len(FixedVariablesOf(name)), 0)
 	}
 	for _, hint := range hints {
 		if !slices.Contains(known, hint.When) {
@@ -102,7 +102,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			sets := map[string]string{"TOOL_ERRORS": "", "ANSWER_WITHIN_MS": "", "MY_KEY": ""}
-			got := strings.Join(servers[title].command(Client{Sets: sets}), " ")
+			got := strings.Join(servers[title].command(Client{FixedVariables: sets}), " ")
 			compare.Equal(t, "command", got, want)
 		})
 	}
@@ -146,7 +146,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 
 	text := snippet + strings.Join(c.Notes(s), "\n")
 
-	for v, value := range s.Sets {
+	for v, value := range s.ShellVariables {
 		compare.Contains(t, "file", snippet, v)
 		compare.Contains(t, "file", snippet, value)
 	}
@@ -179,7 +179,7 @@ func checkCommand(t *testing.T, c Client, s Server) {
 		return
 	}
 
-	for _, value := range s.Sets {
+	for _, value := range s.ShellVariables {
 		_, omits := c.Command(s)
 		if omits == "" && c.ID != "vscode" {
 			compare.Contains(t, "command", command, value)
@@ -309,8 +309,8 @@ func tables() map[string]string {
 	signIns := "\n| Client | Sign-in |\n|---|---|\n"
 	for _, c := range All() {
 		files += fmt.Sprintf("| %s | `%s` | %s |\n", c.Name, c.ID, places(c))
-		if c.Login != "" {
-			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
+		if c.SignInSteps != "" {
+			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignInText())
 		}
 	}
 	return map[string]string{"clients": files, "sign-in": signIns}
@@ -348,7 +348,7 @@ func entries() map[string]string {
 			all["snippets"] += section(c, servers["npx"])
 		}
 
-		if c.NoHTTP == "" {
+		if c.WhyNoHTTP == "" {
 			all[part] += "\n" + c.Name + ":\n\n" + fence(c, servers["http"])
 		}
 	}

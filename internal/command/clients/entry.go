@@ -82,11 +82,11 @@ func (c Client) env(s Server) string {
 	return s.when("key", part)
 }
 
-// sets returns the variables with values of an entry, those of the client and those of s.
-func (c Client) sets(s Server) map[string]string {
+// variables returns the variables with values of an entry, those of the client and those of s.
+func (c Client) variables(s Server) map[string]string {
 	all := map[string]string{}
-	maps.Copy(all, c.Sets)
-	maps.Copy(all, s.Sets)
+	maps.Copy(all, c.FixedVariables)
+	maps.Copy(all, s.ShellVariables)
 	return all
 }
 
@@ -94,7 +94,7 @@ func (c Client) sets(s Server) map[string]string {
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secrets := s.secrets()
-	sets := c.sets(s)
+	sets := c.variables(s)
 	references := maps.Clone(sets)
 	var lines []string // lines of TOML
 	for _, v := range slices.Sorted(maps.Keys(sets)) {
@@ -114,7 +114,7 @@ func (c Client) values(s Server) map[string]string {
 		"VALUES":       encode(references),
 		"INPUTS":       "[" + strings.Join(inputs, ", ") + "]",
 		"NAMES":        encode(secrets),
-		"NAME":         name,
+		"NAME":         entryName,
 		"URL":          encode(s.URL),
 		"ADDRESS":      s.URL,
 		"SETS":         encode(sets),
@@ -124,8 +124,8 @@ func (c Client) values(s Server) map[string]string {
 		"TOKEN":        c.refer(tokenEnv),
 		"CLIENT":       c.Name,
 		"VARS":         strings.Join(secrets, ", "),
-		"MILLISECONDS": fmt.Sprint(s.callLimit() * 1000),
-		"SECONDS":      fmt.Sprint(s.callLimit()),
+		"MILLISECONDS": fmt.Sprint(s.waitSeconds() * 1000),
+		"SECONDS":      fmt.Sprint(s.waitSeconds()),
 	}
 }
 
@@ -164,8 +164,8 @@ func (c Client) Command(s Server) (command, omits string) {
 		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
 	var header, bearer, shell []string
-	for _, v := range slices.Sorted(maps.Keys(s.Sets)) {
-		shell = append(shell, "--env", v+"="+s.Sets[v])
+	for _, v := range slices.Sorted(maps.Keys(s.ShellVariables)) {
+		shell = append(shell, "--env", v+"="+s.ShellVariables[v])
 	}
 	passed = append(passed, shell...)
 	if s.sendsToken() {
@@ -173,7 +173,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		bearer = []string{"--bearer-token-env-var", tokenEnv}
 	}
 	values := map[string][]string{
-		"$NAME":      {name},
+		"$NAME":      {entryName},
 		"$PROGRAM":   line[:1],
 		"$ARGUMENTS": line[1:],
 		"$ENV":       passed,
@@ -207,7 +207,7 @@ func (c Client) Command(s Server) (command, omits string) {
 func (c Client) Link(s Server) string {
 	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
 	return text.Expand(c.Install, map[string]string{
-		"NAME":   name,
+		"NAME":   entryName,
 		"BASE64": escape(entry),
 		"JSON":   escape(c.namedEntry(s)),
 	})
@@ -220,7 +220,7 @@ func escape(s string) string {
 
 // backslashes matches the backslashes before a quote, with the quote: only there programs of
 // Windows take a backslash for an escape.
-var backslashes = text.Regexp(`(\\*)"`)
+var backslashes = text.LazyRegexp(`(\\*)"`)
 
 // ShellWord returns a word of a command line, quoted if needed, for the shell of a system (GOOS).
 func ShellWord(w, goos string) string {

@@ -26,9 +26,9 @@ func Vias() []string {
 }
 
 const (
-	name     = "openai-responses" // key of the server in the clients' files
-	tokenEnv = "MCP_HTTP_TOKEN"   // variable on the client's machine with the bearer token
-	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
+	entryName = "openai-responses" // key of the server in the clients' files
+	tokenEnv  = "MCP_HTTP_TOKEN"   // variable on the client's machine with the bearer token
+	image     = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
 	// pinned is the package with its version. npx starts it from its cache, after it has asked the
 	// registry whether the version still exists.
@@ -52,13 +52,13 @@ type Server struct {
 	Keys   []string // variables of the API key, unless it is stored, and of openai.headers
 	Config string   // full path of a YAML file for the server, or ""
 
-	Sets map[string]string // variables with values that are no secrets, such as OPENAI_BASE_URL
+	ShellVariables map[string]string // variables with values that are no secrets, such as OPENAI_BASE_URL
 
 	Limit time.Duration // time limit of a call in the server
 }
 
-// callLimit returns how long a client should wait for an answer, in whole seconds.
-func (s Server) callLimit() int64 {
+// waitSeconds returns how long a client should wait for an answer, in whole seconds.
+func (s Server) waitSeconds() int64 {
 	return int64((s.Limit + margin).Seconds())
 }
 
@@ -115,7 +115,7 @@ func (s Server) command(c Client) []string {
 // is mounted as /config, because it may also contain a policy.
 func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
-	variables := append(slices.Collect(maps.Keys(c.sets(s))), s.secrets()...)
+	variables := append(slices.Collect(maps.Keys(c.variables(s))), s.secrets()...)
 	slices.Sort(variables)
 	for _, v := range slices.Compact(variables) {
 		line = append(line, "-e", v) // without a value docker copies the variable
@@ -152,7 +152,7 @@ func (s Server) has(condition string) bool {
 	case "key": // the client passes a key on to a server that it starts
 		return s.Via != ViaHTTP && len(s.Keys) > 0
 	case "sets": // the client passes values on to a server that it starts
-		return s.Via != ViaHTTP && len(s.Sets) > 0
+		return s.Via != ViaHTTP && len(s.ShellVariables) > 0
 	case "download": // the first start may be slow
 		return s.Via == ViaNPX || s.Via == ViaDocker
 	case "login": // the server would also find a stored key

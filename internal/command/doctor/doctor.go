@@ -93,22 +93,22 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.addStore(ctx, o.Service)
 
 	key := ""
-	if !cfg.KeySet {
+	if !cfg.HasCredential {
 		key = "none" // the API's refusal shows that the connection works
 	}
-	p := newProbe(ctx, o.Service, key)
+	p := lookUpModels(ctx, o.Service, key)
 	var last checklist
 	if o.Live { // it runs first, as the checks below depend on it, but is listed last
-		last.add("live", p.live(ctx, o.Offline))
+		last.add("live", p.askLive(ctx, o.Offline))
 	}
-	keyCheck := p.key(o.Offline)
+	keyCheck := p.keyCheck(o.Offline)
 	checks.add("key", keyCheck)
-	httpCheck := p.http()
+	httpCheck := p.connectionCheck()
 	checks.add("http", httpCheck)
 	switch {
 	case len(p.models) > 0 || p.answered != "":
 		for _, tool := range slices.Sorted(maps.Keys(o.Service.Profiles)) {
-			checks.add("model "+tool, p.model(tool))
+			checks.add("model "+tool, p.modelCheck(tool))
 		}
 	case keyCheck.Verdict == "fail":
 		checks.add("models", noModel(keyCheck, "key"))

@@ -67,7 +67,7 @@ func TestProxy(t *testing.T) {
 			Getenv: func(name string) string { return env.ToMap(environ)[name] },
 		}
 		s.Advisor.BaseURL.Value = base
-		s.Advisor.Proxy = "HTTPS_PROXY"
+		s.Advisor.ProxyVariable = "HTTPS_PROXY"
 		return proxyCheck(s, func(*http.Request) (*url.URL, error) { return proxy, nil })
 	}
 	const remote = "https://api.example/v1"

@@ -50,7 +50,7 @@ func configCheck(cfg *config.Config) Check {
 		at := "no file at " + strings.Join(cfg.DefaultFiles, " or ")
 		c.Text = strings.TrimSuffix(at, " at ") + " (defaults apply)"
 	}
-	for _, key := range cfg.Keys {
+	for _, key := range cfg.SettingKeys {
 		from := cfg.Origin(key)
 		if from != "default" {
 			c.Details = append(c.Details, text.OneLine(key+" from "+from))
@@ -110,7 +110,7 @@ func datesCheck(zone *time.Location, now time.Time) Check {
 
 // baseURLCheck checks the URL of the API, without a request.
 func baseURLCheck(base advice.Setting) Check {
-	problem := service.ClearText(base.Value)
+	problem := service.ClearTextWarning(base.Value)
 	if problem != "" {
 		return warn(problem, "use https, or a server on this machine")
 	}
@@ -119,12 +119,12 @@ func baseURLCheck(base advice.Setting) Check {
 
 // proxyForm matches the URL of a proxy that net/http can use, without user and password. Only a
 // port may follow the host.
-var proxyForm = text.Regexp(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
+var proxyForm = text.LazyRegexp(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
 
 // proxyCheck returns which proxy requests to the API go through, or why they go through none.
 // proxyOf returns the proxy that the HTTP client uses for a request.
 func proxyCheck(s *service.Service, proxyOf func(*http.Request) (*url.URL, error)) Check {
-	variable := s.Advisor.Proxy
+	variable := s.Advisor.ProxyVariable
 	u, _ := url.Parse(s.Advisor.BaseURL.Value) // config.Load has checked it
 	proxy, _ := proxyOf(&http.Request{URL: u})
 	exceptions := s.Getenv("NO_PROXY") + s.Getenv("no_proxy")

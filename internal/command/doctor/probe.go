@@ -21,28 +21,28 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// lookupLimit bounds the requests for the models.
-const lookupLimit = 15 * time.Second
+// lookupTimeout bounds the requests for the models.
+const lookupTimeout = 15 * time.Second
 
-// probe holds what is known about the API. Without a fault, all models were looked up, or live got
+// modelLookup holds what is known about the API. Without a fault, all models were looked up, or live got
 // an answer: then the API works, and only the lookups failed.
-type probe struct {
+type modelLookup struct {
 	service  *service.Service
 	client   *llm.Client
 	models   map[string]json.RawMessage // descriptions by id; nil if the API lacks the model
-	fault    *call.Error                // error that ended the lookups; nil if none, or after live
+	fault    *call.APIError             // error that ended the lookups; nil if none, or after live
 	answered string                     // model that answered the question of live, or ""
 }
 
-// newProbe asks the API for each model once, until a request fails for another reason than a
-// missing model. key is the argument of Service.NewClient.
-func newProbe(ctx context.Context, s *service.Service, key string) *probe {
-	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+// lookUpModels asks the API for each model once, until a request fails for another reason than a
+// missing model. key is the argument of Service.NewAPIClient.
+func lookUpModels(ctx context.Context, s *service.Service, key string) *modelLookup {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 
-	p := &probe{
+	p := &modelLookup{
 		service: s,
-		client:  s.NewClient(key),
+		client:  s.NewAPIClient(key),
 		models:  map[string]json.RawMessage{},
 	}
 	for _, tool := range slices.Sorted(maps.Keys(s.Profiles)) {
@@ -63,9 +63,9 @@ func newProbe(ctx context.Context, s *service.Service, key string) *probe {
 }
 
 // lookUp returns the API's description of a model.
-func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.Error) {
+func (p *modelLookup) lookUp(ctx context.Context, id string) (json.RawMessage, *call.APIError) {
 	body, err := p.client.Model(ctx, id)
-	e, failed := errors.AsType[*call.Error](err)
+	e, failed := errors.AsType[*call.APIError](err)
 
 	// OpenRouter puts the model into data. A 200 without a model is an error: LM Studio answers
 	// unknown paths so.
@@ -76,17 +76,17 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *call.E
 	}
 	message := "GET /models/" + id + " returned no model; " +
 		"see with --live whether questions are answered"
-	return nil, &call.Error{
+	return nil, &call.APIError{
 		Kind:    call.KindBadResponse,
 		Status:  http.StatusOK,
 		Message: message,
 	}
 }
 
-// live asks a short question as the tools do, with a stream. If there is an answer, a fault is
+// askLive asks a short question as the tools do, with a stream. If there is an answer, a fault is
 // about GET /models only, which many compatible servers lack.
-func (p *probe) live(ctx context.Context, offline bool) Check {
-	lacksKey := !p.service.Config.KeySet && !offline
+func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
+	lacksKey := !p.service.Config.HasCredential && !offline
 	unreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || unreachable {
 		return warn("no question was asked", "fix the failures")
@@ -132,12 +132,12 @@ func (p *probe) live(ctx context.Context, offline bool) Check {
 
 // keyMayNotRead reports whether the fault is that the key may not read models. OpenAI answers such
 // a key with 401 or 403, often without a code.
-func (p *probe) keyMayNotRead() bool {
+func (p *modelLookup) keyMayNotRead() bool {
 	return p.fault != nil && strings.Contains(p.fault.Message, "Missing scope")
 }
 
 // keyIsRefused reports whether the fault is that the API does not accept the key.
-func (p *probe) keyIsRefused() bool {
+func (p *modelLookup) keyIsRefused() bool {
 	return p.fault != nil &&
 		p.fault.Kind == call.KindAuth &&
 		!p.keyMayNotRead()
@@ -146,52 +146,52 @@ func (p *probe) keyIsRefused() bool {
 // CheckKey asks the API for the models with a key. refused is whether the API refuses the key. The
 // check is that of the key if it is refused, else that of a missing model or of the connection.
 func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
-	p := newProbe(ctx, s, key)
+	p := lookUpModels(ctx, s, key)
 	if p.keyIsRefused() {
 		return fail(p.service.Advisor.Advise("", p.fault)), true
 	}
 	if p.fault == nil && p.models[p.service.Profiles[call.DefaultTool].Model] == nil {
-		return p.model(call.DefaultTool), false
+		return p.modelCheck(call.DefaultTool), false
 	}
-	return p.http(), false
+	return p.connectionCheck(), false
 }
 
-// key checks whether there is a key and whether the API accepts it.
-func (p *probe) key(offline bool) Check {
+// keyCheck checks whether there is a key and whether the API accepts it.
+func (p *modelLookup) keyCheck(offline bool) Check {
 	advisor := p.service.Advisor
-	variable := advisor.Key
-	err := p.service.Config.KeyErr
+	variable := advisor.KeyVariable
+	err := p.service.Config.APIKeyErr
 	state := variable + " is set"
-	if p.service.Config.KeyStored() {
-		state = variable + " is stored in " + p.service.Config.KeyFile
+	if p.service.Config.UsesStoredKeyFile() {
+		state = variable + " is stored in " + p.service.Config.APIKeyFile
 	}
 
 	switch {
 	case offline:
 		return pass("none is needed with --offline")
 	case err != nil:
-		hint := advisor.GetKeyHint()
-		if !p.service.Config.KeyStored() {
+		hint := advisor.MissingKeyHint()
+		if !p.service.Config.UsesStoredKeyFile() {
 			hint = "correct the path in " + variable + ", or " + hint
 		}
 		return fail(err.Error(), hint)
-	case !p.service.Config.KeySet:
+	case !p.service.Config.HasCredential:
 		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
-		return fail(variable+" is not set", advisor.GetKeyHint()+more)
+		return fail(variable+" is not set", advisor.MissingKeyHint()+more)
 	case p.fault == nil:
 		return pass(state + " and accepted")
 	case p.keyIsRefused():
 		problem, hint := advisor.Advise("", p.fault)
 		return fail(state+", but "+problem, hint)
 	case advisor.KeyFlaw() != "":
-		return warn(state+", but "+advisor.KeyFlaw(), advisor.SetKeyHint("the key alone"))
+		return warn(state+", but "+advisor.KeyFlaw(), advisor.PutKeyHint("the key alone"))
 	}
 	return pass(state)
 }
 
-// http checks the connection to the API, by the error of the lookups. A refused key is no problem
+// connectionCheck checks the connection to the API, by the error of the lookups. A refused key is no problem
 // of the connection.
-func (p *probe) http() Check {
+func (p *modelLookup) connectionCheck() Check {
 	e := p.fault
 	switch {
 	case e == nil, p.keyIsRefused():
@@ -200,19 +200,19 @@ func (p *probe) http() Check {
 		const hint = "give the key that right, or see with --live whether it may ask questions"
 		return warn("the key may not read models: "+e.Message, hint)
 	case e.Kind == call.KindTimeout && !errors.As(e, new(call.RootsError)):
-		hint := "check the network, the firewall, openai.base_url and " + p.service.Advisor.Proxy +
+		hint := "check the network, the firewall, openai.base_url and " + p.service.Advisor.ProxyVariable +
 			"; try again later"
-		return fail(fmt.Sprintf("no answer within %v", lookupLimit), hint)
+		return fail(fmt.Sprintf("no answer within %v", lookupTimeout), hint)
 	}
 
 	problem, hint := p.service.Advisor.Advise("", e)
 	return fail(problem, cmp.Or(p.service.Advisor.NoModelsHint(e), hint))
 }
 
-// model checks the model of a tool.
-func (p *probe) model(tool string) Check {
+// modelCheck checks the model of a tool.
+func (p *modelLookup) modelCheck(tool string) Check {
 	profile := p.service.Profiles[tool]
-	missing, hint := p.service.Advisor.Advise(tool, &call.Error{Kind: call.KindModel})
+	missing, hint := p.service.Advisor.Advise(tool, &call.APIError{Kind: call.KindModel})
 	body, found := p.models[profile.Model]
 
 	var c Check

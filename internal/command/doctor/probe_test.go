@@ -43,17 +43,17 @@ func TestProbe(t *testing.T) {
 			defer server.Close()
 
 			s := &service.Service{
-				Config: &config.Config{Derived: &config.Derived{KeySet: true, Location: time.UTC}},
-				NewClient: func(string) *llm.Client {
+				Config: &config.Config{Derived: &config.Derived{HasCredential: true, Location: time.UTC}},
+				NewAPIClient: func(string) *llm.Client {
 					return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
 				},
 				Advisor: advice.Advisor{
-					Key:     "K",
-					Proxy:   "HTTPS_PROXY",
-					BaseURL: advice.Setting{Value: "https://api.example/v1", From: "Y"},
-					KeyFlaw: func() string { return "" },
+					KeyVariable:   "K",
+					ProxyVariable: "HTTPS_PROXY",
+					BaseURL:       advice.Setting{Value: "https://api.example/v1", From: "Y"},
+					KeyFlaw:       func() string { return "" },
 				},
-				Profiles: map[string]answer.Profile{"answer": {Profile: call.Profile{Model: "x"}}},
+				Profiles: map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}},
 				Getenv:   func(string) string { return "" },
 			}
 			checks := Run(ctx, Options{

@@ -11,7 +11,7 @@ import (
 )
 
 // lineBreak matches the HTML of a line break.
-var lineBreak = text.Regexp(`(?i)^<br\s*/?>$`)
+var lineBreak = text.LazyRegexp(`(?i)^<br\s*/?>$`)
 
 // inlineBuilder makes a styled text from inlines of Markdown, and adds the pages of its links to
 // sources.

@@ -27,12 +27,12 @@ const (
 type renderer struct {
 	sources sources
 
-	width  int          // of the terminal, in cells
-	out    bytes.Buffer // rows so far
-	budget int          // bytes that rows may still take, besides spareBytes
-	lines  []string     // source of the present block
-	first  string
-	prefix string
+	width      int          // of the terminal, in cells
+	out        bytes.Buffer // rows so far
+	bytesLeft  int          // bytes that rows may still take, besides spareBytes
+	lines      []string     // source of the present block
+	nextPrefix string
+	prefix     string
 }
 
 // render returns the rows of a block. They have at most width cells, except for code and long
@@ -57,9 +57,9 @@ func (r *renderer) render(block string, width int) string {
 // place. It also writes plain if that is long: each byte of styled text takes 40 bytes of memory.
 func (r *renderer) within(plain string, show func()) {
 	begin := r.out.Len()
-	first := r.first
-	r.budget += styledBytes * len(plain)
-	budget := r.budget
+	first := r.nextPrefix
+	r.bytesLeft += styledBytes * len(plain)
+	budget := r.bytesLeft
 
 	isLong := len(plain) > maxBlock
 	if !isLong {
@@ -67,15 +67,15 @@ func (r *renderer) within(plain string, show func()) {
 	}
 	if isLong || r.isFull() {
 		r.out.Truncate(begin)
-		r.budget = budget
-		r.first = first
+		r.bytesLeft = budget
+		r.nextPrefix = first
 		r.line(text.Printable(plain))
 	}
 }
 
 // isFull reports whether the rows take too many bytes.
 func (r *renderer) isFull() bool {
-	return r.budget < -spareBytes
+	return r.bytesLeft < -spareBytes
 }
 
 // blocks shows blocks, with an empty row between them where the source has an empty line.
@@ -103,12 +103,12 @@ func (r *renderer) block(b markdown.Block) {
 	case *markdown.CodeBlock:
 		r.hang(codeIndent, func() {
 			for _, line := range b.Text {
-				r.row(in(code, line))
+				r.row(styledText(code, line))
 			}
 		})
 	case *markdown.ThematicBreak:
 		rule := strings.Repeat("─", max(r.room(), 1))
-		r.row(in(dim, rule))
+		r.row(styledText(dim, rule))
 	case *markdown.Table:
 		r.table(b)
 	case *markdown.Quote:
@@ -125,7 +125,7 @@ func (r *renderer) block(b markdown.Block) {
 // asIs shows the source of a block.
 func (r *renderer) asIs(b markdown.Block) {
 	for _, line := range r.lines[b.Pos().StartLine-1 : b.Pos().EndLine] {
-		r.paragraph(in("", line))
+		r.paragraph(styledText("", line))
 	}
 }
 
@@ -154,19 +154,19 @@ func (r *renderer) inline(t *markdown.Text, sgr string) styled {
 
 // room returns the cells that are left for text in the next row.
 func (r *renderer) room() int {
-	return r.width - cells.StringWidth(r.first)
+	return r.width - cells.StringWidth(r.nextPrefix)
 }
 
 // nest calls show. The first row that it writes begins with first, and the other rows with rest,
 // unless the indentation would take more than half of the terminal.
 func (r *renderer) nest(first, rest string, show func()) {
 	outer := r.prefix
-	r.first += first
+	r.nextPrefix += first
 	if cells.StringWidth(outer+rest) <= r.width/2 {
 		r.prefix += rest
 	}
 	show()
-	r.first = outer
+	r.nextPrefix = outer
 	r.prefix = outer
 }
 
@@ -185,10 +185,10 @@ func (r *renderer) row(s styled) {
 
 // line shows a text with its control sequences in one row.
 func (r *renderer) line(painted string) {
-	row := strings.TrimRight(r.first+painted, " ") + "\n"
+	row := strings.TrimRight(r.nextPrefix+painted, " ") + "\n"
 	r.out.WriteString(row)
-	r.budget -= len(row)
-	r.first = r.prefix
+	r.bytesLeft -= len(row)
+	r.nextPrefix = r.prefix
 }
 
 // paragraph shows a text in rows that fit the terminal, except for words that are too long.

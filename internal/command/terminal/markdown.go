@@ -22,17 +22,17 @@ const (
 var (
 	// nested matches a line with 15 or more markers and steps of indentation in front of a marker.
 	// The parser needs quadratic time for nested blocks.
-	nested = text.Regexp(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
+	nested = text.LazyRegexp(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
 
 	// wide matches a line with more than 32 columns. In every row of a table the parser makes a
 	// cell for each column.
-	wide = text.Regexp(`(?m)^(?:[^|\n]*\|){33}`)
+	wide = text.LazyRegexp(`(?m)^(?:[^|\n]*\|){33}`)
 
 	// fence matches the line above or below a block of code, also in a list.
-	fence = text.Regexp("^(?:[ \\t]|" + marker + ")*(```+|~~~+)([^`]*)$")
+	fence = text.LazyRegexp("^(?:[ \\t]|" + marker + ")*(```+|~~~+)([^`]*)$")
 
 	// strong matches bold text with its asterisks, and the character before it.
-	strong = text.Regexp(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
+	strong = text.LazyRegexp(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
 )
 
 // blockEnd returns where the first block of s ends. If that is the end of s, the block may be

@@ -10,9 +10,9 @@ import (
 var (
 	// reportLabel matches the label of a line of a report: its indentation, or a verdict and a name
 	// with at least two blanks after each.
-	reportLabel = text.Regexp(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
-	column      = text.Regexp(`  +`) // the blanks between a name and the text
-	verdict     = text.Regexp(`(?m)^(ok|warn|fail)\b`)
+	reportLabel = text.LazyRegexp(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+	column      = text.LazyRegexp(`  +`) // the blanks between a name and the text
+	verdict     = text.LazyRegexp(`(?m)^(ok|warn|fail)\b`)
 	colors      = map[string]string{
 		"ok":   green,
 		"warn": yellow,
@@ -36,11 +36,11 @@ func (s *Screen) Report(lines string) string {
 			words = column().ReplaceAllString(line[len(label):], ": ")
 		}
 		r.hang(label, func() {
-			r.paragraph(in("", words))
+			r.paragraph(styledText("", words))
 		})
 	}
 	rows := verdict().ReplaceAllStringFunc(r.out.String(), func(word string) string {
-		return in(colors[word], word).paint()
+		return styledText(colors[word], word).paint()
 	})
 	return s.inColor(rows)
 }
@@ -58,11 +58,11 @@ func Wrap(w io.Writer, lines string) string {
 		words, item := strings.CutPrefix(line, "- ")
 		switch {
 		case item:
-			r.hang("- ", func() { r.paragraph(in("", words)) })
+			r.hang("- ", func() { r.paragraph(styledText("", words)) })
 		case line == "\n" || strings.HasPrefix(line, " "):
 			r.out.WriteString(line)
 		default:
-			r.paragraph(in("", line))
+			r.paragraph(styledText("", line))
 		}
 	}
 	return r.out.String()

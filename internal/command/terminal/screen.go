@@ -47,13 +47,13 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // shown in turn before t
 // shown, unless markers of the API were cut out of it later. Exported methods that are called while
 // the call runs lock mu; unexported methods expect that mu is held then.
 type Screen struct {
-	stdout io.Writer
-	shows  bool      // the answer is shown on stdout
-	status io.Writer // gets the status line; nil if there is none
-	plain  io.Writer // a terminal without control sequences, until it has got its line; else nil
-	stderr io.Writer
-	mono   bool // no control sequences
-	width  func() int
+	stdout    io.Writer
+	showsText bool      // the answer is shown on stdout
+	status    io.Writer // gets the status line; nil if there is none
+	dumb      io.Writer // a terminal without control sequences, until it has got its line; else nil
+	stderr    io.Writer
+	mono      bool // no control sequences
+	width     func() int
 
 	// interrupted reports whether the call has been interrupted. Then a rest of the text of more
 	// than maxBlock bytes is not shown, and at most manySources sources are.
@@ -98,10 +98,10 @@ func New(ctx context.Context, o Options) *Screen {
 	case hasSequences:
 		s.status = o.Stderr
 	default:
-		s.plain = o.Stderr
+		s.dumb = o.Stderr
 	}
 	formats := hasSequences || o.Color == "always"
-	s.shows = Columns(o.Stdout) > 0 && formats && !o.NoText
+	s.showsText = Columns(o.Stdout) > 0 && formats && !o.NoText
 	s.width = func() int {
 		return cmp.Or(Columns(o.Stdout), Columns(o.Stderr), defaultWidth)
 	}
@@ -124,20 +124,20 @@ func Columns(w io.Writer) int {
 func (s *Screen) Configure(blocked []string, debug bool) {
 	s.layout.sources.blocked = cite.NewHosts(blocked)
 	if debug {
-		s.shows = false
+		s.showsText = false
 		s.status = nil
-		s.plain = nil
+		s.dumb = nil
 	}
 }
 
 // ShowsText reports whether the Screen shows the answer: stdout is a terminal that understands
 // control sequences, unless the options say otherwise.
 func (s *Screen) ShowsText() bool {
-	return s.shows
+	return s.showsText
 }
 
-// Refresh shows new blocks and updates the status line, and does so again until Finish.
-func (s *Screen) Refresh() {
+// StartRefreshing shows new blocks and updates the status line, and does so again until Finish.
+func (s *Screen) StartRefreshing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -146,15 +146,15 @@ func (s *Screen) Refresh() {
 	}
 	s.showBlocks()
 	s.drawStatus()
-	if s.plain != nil && time.Since(s.begin) > patience {
-		fmt.Fprintln(s.plain, cells.Truncate(s.stage, s.width()-1, "…"))
-		s.plain = nil
+	if s.dumb != nil && time.Since(s.begin) > patience {
+		fmt.Fprintln(s.dumb, cells.Truncate(s.stage, s.width()-1, "…"))
+		s.dumb = nil
 	}
-	time.AfterFunc(redraw, s.Refresh)
+	time.AfterFunc(redraw, s.StartRefreshing)
 }
 
-// Watch is the sink of the call's events. It notes them for the next Refresh.
-func (s *Screen) Watch(ev call.Event) {
+// Add is the sink of the call's events. It notes them for the next Refresh.
+func (s *Screen) Add(ev call.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -193,7 +193,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 
 	s.finished = true
 	s.replaceStatus("")
-	if !s.shows {
+	if !s.showsText {
 		return
 	}
 	if ans == nil {
@@ -211,21 +211,21 @@ func (s *Screen) Finish(ans *answer.Answer) {
 
 	doc := cite.NewDocument(rest)
 	end := len(rest)
-	if doc.Closing {
+	if doc.EndsWithList {
 		end = doc.ListStart
 	}
 	s.showMarkdown(rest[:end])
 	if s.hasText && s.interrupted() {
-		s.write(in(dim, "interrupted").paint() + "\n")
+		s.write(styledText(dim, "interrupted").paint() + "\n")
 	}
 	s.showSources(ans, rest[end:])
 }
 
-// Format returns an answer as a terminal shows it. The Screen must not have shown a part of it.
-func (s *Screen) Format(ans *answer.Answer) string {
+// FinishToString returns an answer as a terminal shows it. The Screen must not have shown a part of it.
+func (s *Screen) FinishToString(ans *answer.Answer) string {
 	var out strings.Builder
 	s.stdout = &out
-	s.shows = true
+	s.showsText = true
 	s.startAgain()
 	s.Finish(ans)
 	return out.String()
@@ -239,7 +239,7 @@ func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 	for _, c := range ans.Citations {
 		pages.add(c)
 	}
-	for _, c := range cite.NewDocument(ownList).ListedPages() {
+	for _, c := range cite.NewDocument(ownList).DatedListPages() {
 		if pages.page(c.URL) != "" {
 			pages.add(c)
 		}
@@ -258,7 +258,7 @@ func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 	heading := cmp.Or(strings.Trim(line, cite.Marks), "Sources")
 	r.width = s.width()
 	r.out.Reset()
-	r.paragraph(in(bold, heading+":"))
+	r.paragraph(styledText(bold, heading+":"))
 
 	for i, c := range pages.list {
 		if i >= manySources && s.interrupted() {
@@ -313,7 +313,7 @@ func (s *Screen) startAgain() {
 
 // showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
-	for s.shows && body != "" {
+	for s.showsText && body != "" {
 		if len(body) > maxBlock && s.interrupted() {
 			return
 		}
@@ -360,7 +360,7 @@ func (s *Screen) replaceStatus(line string) {
 		return
 	}
 	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
-	shown := "\r" + spaces + "\r" + in(dim, line).paint()
+	shown := "\r" + spaces + "\r" + styledText(dim, line).paint()
 	_, _ = io.WriteString(s.status, s.inColor(shown))
 	s.drawn = line
 }
@@ -368,7 +368,7 @@ func (s *Screen) replaceStatus(line string) {
 // Note writes a line to stderr, below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
-		line = s.inColor(in(dim, line).paint())
+		line = s.inColor(styledText(dim, line).paint())
 	}
 	fmt.Fprintln(s.stderr, line)
 }

@@ -22,13 +22,13 @@ import (
 // newTestScreen returns a Screen for a terminal of that width.
 func newTestScreen(stdout, status io.Writer, width int) *Screen {
 	return &Screen{
-		stdout: stdout,
-		shows:  stdout != nil,
-		status: status,
-		stderr: status,
-		stage:  "asking",
-		begin:  time.Now(),
-		width:  func() int { return width },
+		stdout:    stdout,
+		showsText: stdout != nil,
+		status:    status,
+		stderr:    status,
+		stage:     "asking",
+		begin:     time.Now(),
+		width:     func() int { return width },
 
 		interrupted: func() bool { return false },
 	}
@@ -40,7 +40,7 @@ func TestStatusLine(t *testing.T) {
 	search := call.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"}
 	other := call.Search{Action: "search", Query: "other"}
 	open := call.Search{Action: "open_page", URL: "https://x.example/" + strings.Repeat("a", 40)}
-	retry := call.Retrying{Attempt: 2, Err: &call.Error{Kind: call.KindRateLimit}}
+	retry := call.Retrying{Attempt: 2, Err: &call.APIError{Kind: call.KindRateLimit}}
 	type events []call.Event
 
 	for want, happened := range map[string]events{
@@ -57,7 +57,7 @@ func TestStatusLine(t *testing.T) {
 			s := newTestScreen(nil, &out, 40)
 			s.mono = true
 			for _, ev := range happened {
-				s.Watch(ev)
+				s.Add(ev)
 			}
 
 			s.drawStatus()
@@ -75,7 +75,7 @@ func TestRefresh(t *testing.T) {
 		s := newTestScreen(nil, &out, 80)
 
 		time.Sleep(time.Second)
-		s.Refresh()
+		s.StartRefreshing()
 		time.Sleep(3 * redraw / 2)
 		_, _ = io.WriteString(s, "warning\n")
 		time.Sleep(redraw)
@@ -106,7 +106,7 @@ func forEach(t *testing.T, archive string, test func(t *testing.T, in, want stri
 var cited = answer.Answer{
 	Citations: []cite.Citation{
 		{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
-		{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
+		{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", IsAccessDate: true},
 	},
 	Sources: []cite.Citation{
 		{URL: "https://b.example/x", Title: "Second"},
@@ -122,13 +122,13 @@ func do(s *Screen, step string) {
 
 	switch word {
 	case "message":
-		s.Watch(call.BlockStart{Kind: call.BlockText})
+		s.Add(call.BlockStart{Kind: call.BlockText})
 		do(s, "delta "+quoted)
 	case "delta":
-		s.Watch(call.BlockDelta{Text: text})
+		s.Add(call.BlockDelta{Text: text})
 		s.showBlocks()
 	case "retry":
-		s.Watch(call.Retrying{Attempt: 2, Err: &call.Error{}})
+		s.Add(call.Retrying{Attempt: 2, Err: &call.APIError{}})
 	case "interrupt":
 		s.interrupted = func() bool { return true }
 	case "block":
@@ -169,7 +169,7 @@ func TestNoColor(t *testing.T) {
 	var out strings.Builder
 	s := New(t.Context(), Options{Color: "never"})
 	s.stdout = &out
-	s.shows = true
+	s.showsText = true
 	s.showMarkdown("# one\n\n**two** [three](https://a.example/1)")
 	compare.Equal(t, "the terminal", out.String(), "one\n\ntwo three[1]\n")
 }
@@ -179,7 +179,7 @@ func TestFormat(t *testing.T) {
 	s := New(t.Context(), Options{Color: "always"})
 	do(s, `message one\n\ntw`)
 
-	got := s.Format(&answer.Answer{Text: "one\n\ntwo"})
+	got := s.FinishToString(&answer.Answer{Text: "one\n\ntwo"})
 	compare.Equal(t, "formatted", got, "one\n\ntwo\n")
 }
 
@@ -220,7 +220,7 @@ func TestLongURL(t *testing.T) {
 	long := "https://a.example/" + strings.Repeat("x", 1<<20)
 	var out strings.Builder
 	s := newTestScreen(&out, nil, 80)
-	s.Watch(call.Search{Action: "open_page", URL: long})
+	s.Add(call.Search{Action: "open_page", URL: long})
 	compare.Equal(t, "the stage is short", len(s.stage) < 1000, true)
 
 	var before, after runtime.MemStats

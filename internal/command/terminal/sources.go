@@ -17,7 +17,7 @@ type sources struct {
 // page returns the URL of a page that can be listed, or "".
 func (s *sources) page(u string) string {
 	page := cite.PageURL(u)
-	if strings.HasSuffix(s.cut, u) || s.blocked.Has(page) {
+	if strings.HasSuffix(s.cut, u) || s.blocked.HasPage(page) {
 		return ""
 	}
 	return page

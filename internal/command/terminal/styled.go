@@ -47,7 +47,7 @@ const (
 )
 
 // sequences matches the control sequences of styles and links.
-var sequences = text.Regexp("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
+var sequences = text.LazyRegexp("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
 
 // with returns the style with more parameters of SGR. It adds them only once: hostile texts nest
 // styles thousands of times.
@@ -65,8 +65,8 @@ func (s style) linkTo(page string) style {
 	return s
 }
 
-// in returns a text in a style.
-func in(sgr, words string) (s styled) {
+// styledText returns a text in a style.
+func styledText(sgr, words string) (s styled) {
 	s.add(words, style{sgr: sgr})
 	return s
 }
@@ -106,7 +106,7 @@ func (s styled) paint() string {
 }
 
 // escaped matches characters that the control sequence OSC 8 does not allow in a URL.
-var escaped = text.Regexp(`[^!-~]+`)
+var escaped = text.LazyRegexp(`[^!-~]+`)
 
 // change returns the control sequences from one style to another: SGR for how the text looks, and
 // OSC 8 for its link.
@@ -131,7 +131,7 @@ const (
 // word matches text that a row does not break, and the white space before it: a word of Latin and
 // other scripts, or a character of Chinese and Japanese with the punctuation and the number of a
 // link next to it. The submatch is the white space.
-var word = text.Regexp(`([` + blank + `]*)` +
+var word = text.LazyRegexp(`([` + blank + `]*)` +
 	`(?:[` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
 
 // wrap divides a text into rows of at most width cells. The first row has at most first cells. A

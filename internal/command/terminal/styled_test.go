@@ -28,7 +28,7 @@ func TestWrap(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			for width := 16; width <= 60; width++ {
 				var lines []string
-				for _, row := range in("", text).wrap(width, width) {
+				for _, row := range styledText("", text).wrap(width, width) {
 					lines = append(lines, row.String())
 					if got := row.width(); got > width {
 						t.Errorf("row %q has %d cells, want at most %d", row, got, width)

@@ -103,7 +103,7 @@ func (r *renderer) columns(rows [][]styled, widths []int, align []string) {
 			r.row(line)
 		}
 		if i == 0 {
-			r.row(in(dim, strings.Join(rule, gap)))
+			r.row(styledText(dim, strings.Join(rule, gap)))
 		}
 	}
 }

@@ -34,20 +34,20 @@ const maxExplain = 166
 // of an MCP client sees one line and not the configuration, so the line names the setting to
 // change.
 type Advisor struct {
-	BaseURL   Setting            // openai.base_url, without user and query
-	Key       string             // environment variable with the key, or with the path of its file
-	KeyInFile bool               // Key has the path of the key's file; not used if Login is set
-	Login     string             // command that stores a key; "": none
-	KeyServer string             // the other server that the stored key is for; "": none
-	HidesKey  bool               // the value of Key hides the key that login has stored
-	KeyFlaw   func() string      // what looks wrong about the present key: "it has quotes"; may be nil
-	Headers   []string           // environment variables in openai.headers, other than Key
-	Models    map[string]Setting // by tool
-	Streams   bool               // requests ask for a stream
-	Proxy     string             // environment variable with the proxy
-	GOOS      string             // decides where Go looks for root certificates
-	RootsFile string             // the value of SSL_CERT_FILE; the file is read for a hint
-	Redactor  *redact.Redactor   // redacts and truncates
+	BaseURL         Setting            // openai.base_url, without user and query
+	KeyVariable     string             // environment variable with the key, or with the path of its file
+	KeyInFile       bool               // Key has the path of the key's file; not used if Login is set
+	LoginCommand    string             // command that stores a key; "": none
+	StoredKeyServer string             // the other server that the stored key is for; "": none
+	StoredKeyUnused bool               // the value of Key hides the key that login has stored
+	KeyFlaw         func() string      // what looks wrong about the present key: "it has quotes"; may be nil
+	HeaderVariables []string           // environment variables in openai.headers, other than Key
+	Models          map[string]Setting // by tool
+	Streams         bool               // requests ask for a stream
+	ProxyVariable   string             // environment variable with the proxy
+	GOOS            string             // decides where Go looks for root certificates
+	RootsFile       string             // the value of SSL_CERT_FILE; the file is read for a hint
+	Redactor        *redact.Redactor   // redacts and truncates
 }
 
 // Setting is a value of the configuration and its origin.
@@ -69,7 +69,7 @@ func (a Advisor) Explain(tool string, err error) string {
 func (a Advisor) Advise(tool string, err error) (problem, hint string) {
 	problem, hint, message := a.explain(tool, err)
 	if call.KindOf(err) == call.KindMissingKey {
-		hint = a.GetKeyHint() + "; --offline needs none"
+		hint = a.MissingKeyHint() + "; --offline needs none"
 	}
 	return sentence(problem, message), text.OneLine(hint)
 }
@@ -83,8 +83,8 @@ func sentence(parts ...string) string {
 // explain returns the problem of an error, a hint that says what to change, and the message of the
 // API. The last two may be empty.
 func (a Advisor) explain(tool string, err error) (problem, hint, message string) {
-	e, _ := errors.AsType[*call.Error](err)
-	e = cmp.Or(e, &call.Error{})
+	e, _ := errors.AsType[*call.APIError](err)
+	e = cmp.Or(e, &call.APIError{})
 
 	suffix := ""
 	name := wordsName(err)
@@ -109,7 +109,7 @@ func wordsName(err error) string {
 	_, timedOut := errors.AsType[answer.TimeoutError](err)
 	_, queued := errors.AsType[call.QueuedError](err)
 	_, rootsUnread := errors.AsType[call.RootsError](err)
-	e, ofRequest := errors.AsType[*call.Error](err)
+	e, ofRequest := errors.AsType[*call.APIError](err)
 	tunnel, tunnelRefused := errors.AsType[call.TunnelError](err)
 	proxy, _ := errors.AsType[call.ProxyError](err)
 	switch {
@@ -144,7 +144,7 @@ func wordsName(err error) string {
 
 // attemptsSuffix returns the HTTP status of an error and the number of attempts, as in " (503)
 // after 4 attempts". It leaves out a status below 300 and a single attempt.
-func attemptsSuffix(e *call.Error) string {
+func attemptsSuffix(e *call.APIError) string {
 	s := ""
 	if e.Status >= 300 {
 		s = fmt.Sprintf(" (%d)", e.Status)

@@ -16,9 +16,9 @@ import (
 
 func advisorFor(base string) Advisor {
 	return Advisor{
-		BaseURL: Setting{"openai.base_url", base, "OPENAI_BASE_URL"},
-		Key:     "K",
-		Proxy:   "HTTPS_PROXY",
+		BaseURL:       Setting{"openai.base_url", base, "OPENAI_BASE_URL"},
+		KeyVariable:   "K",
+		ProxyVariable: "HTTPS_PROXY",
 	}
 }
 
@@ -40,20 +40,20 @@ func advises(t *testing.T, errs map[error]advice) {
 }
 
 // refused is an error of the API.
-func refused(kind call.Kind, status int, message string) *call.Error {
-	return &call.Error{Kind: kind, Status: status, Message: message}
+func refused(kind call.Kind, status int, message string) *call.APIError {
+	return &call.APIError{Kind: kind, Status: status, Message: message}
 }
 
 func TestQuestion(t *testing.T) {
 	timeout := func(causes ...error) error {
 		causes = append(causes, context.DeadlineExceeded)
-		return &call.Error{Kind: call.KindTimeout, Err: errors.Join(causes...)}
+		return &call.APIError{Kind: call.KindTimeout, Err: errors.Join(causes...)}
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 
 	advises(t, map[error]advice{
 		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
-		&call.Error{Kind: call.KindShutdown, Err: answer.ErrShutdown}: {
+		&call.APIError{Kind: call.KindShutdown, Err: answer.ErrShutdown}: {
 			"the server restarts",
 			"ask again",
 		},
@@ -121,7 +121,7 @@ func TestKeyAcrossTheEndOfALine(t *testing.T) {
 		for _, err := range []error{
 			errors.New(said),
 			call.KindNoText.Errorf("incomplete: %s", said),
-			&call.Error{Kind: call.KindConnection, Err: &net.DNSError{Name: said}},
+			&call.APIError{Kind: call.KindConnection, Err: &net.DNSError{Name: said}},
 		} {
 			problem, _ := v.Advise("answer", err)
 			lines := v.Explain("answer", err) + v.ExplainToCaller("answer", err)

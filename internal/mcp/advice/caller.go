@@ -22,12 +22,12 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	}
 	w := find(name)
 	hint := w.Caller
-	e, ofRequest := errors.AsType[*call.Error](err)
+	e, ofRequest := errors.AsType[*call.APIError](err)
 	if !ofRequest && hint == "" { // this program has written the message for callers
 		return text.OneLine(err.Error())
 	}
 
-	e = cmp.Or(e, &call.Error{})
+	e = cmp.Or(e, &call.APIError{})
 	timeout, timedOut := errors.AsType[answer.TimeoutError](err)
 	problem := kind.String() + attemptsSuffix(e)
 	switch {
@@ -41,9 +41,9 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	switch {
 	case w.Tell && e.MayConcernQuestion():
 		message = e.Message
-	case kind == call.KindParameter && parameterDetail(e) == "tools filters":
+	case kind == call.KindBadRequest && parameterDetail(e) == "tools filters":
 		hint = find("parameter tools filters").Caller
-	case kind == call.KindParameter: // the parameter comes from a setting
+	case kind == call.KindBadRequest: // the parameter comes from a setting
 		hint = tellOperator
 	}
 	hint = waitOr(cmp.Or(hint, tellOperator), e)

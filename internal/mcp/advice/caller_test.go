@@ -19,7 +19,7 @@ func TestCallers(t *testing.T) {
 		"max_output_tokens gateway.example org-1 /run/secrets"
 	for _, kind := range call.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {
-			var err error = &call.Error{
+			var err error = &call.APIError{
 				Kind:    kind,
 				Status:  400,
 				Param:   "reasoning.effort",
@@ -27,7 +27,7 @@ func TestCallers(t *testing.T) {
 				Err:     &net.DNSError{Name: "gateway.example"},
 			}
 			if kind == call.KindFailed {
-				err = &call.Error{Kind: kind, Message: "Your question was flagged."}
+				err = &call.APIError{Kind: kind, Message: "Your question was flagged."}
 			}
 			got := Advisor{}.ExplainToCaller("answer", err)
 			for word := range strings.FieldsSeq(private) {
@@ -46,8 +46,8 @@ func TestOwnMistakes(t *testing.T) {
 	queued := errors.Join(answer.TimeoutError(time.Minute), call.QueuedError(3))
 	unread := errors.Join(answer.TimeoutError(time.Minute), call.RootsError("ca.pem"))
 	errs := map[error]string{
-		&call.Error{Kind: call.KindTimeout, Err: unread}: "timed out after 60 s: " + tellOperator,
-		&call.Error{Kind: call.KindTimeout, Err: queued}: "timed out after 60 s: " +
+		&call.APIError{Kind: call.KindTimeout, Err: unread}: "timed out after 60 s: " + tellOperator,
+		&call.APIError{Kind: call.KindTimeout, Err: queued}: "timed out after 60 s: " +
 			"ask for less, or fewer questions at once",
 		answer.ErrGone:     "the API does not have the answer any more",
 		answer.ErrShutdown: "the server restarts: ask again",

@@ -46,7 +46,7 @@ func Cause(err error) string {
 
 // connectionDetail returns the detail of a request that got no answer: its Cause, or what is wrong
 // with the certificate of the server.
-func (a Advisor) connectionDetail(e *call.Error) string {
+func (a Advisor) connectionDetail(e *call.APIError) string {
 	cause := Cause(e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {

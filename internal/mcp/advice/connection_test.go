@@ -18,7 +18,7 @@ import (
 
 // connection is the error of a request without an answer.
 func connection(message string, cause error) error {
-	return &call.Error{Kind: call.KindConnection, Message: message, Err: cause}
+	return &call.APIError{Kind: call.KindConnection, Message: message, Err: cause}
 }
 
 // certificate is that of a TLS certificate that was not accepted.
@@ -87,12 +87,12 @@ func TestConnection(t *testing.T) {
 			"the proxy takes NTLM only",
 			"set HTTPS_PROXY to a local proxy that signs in, such as px or cntlm",
 		},
-		&call.Error{Kind: call.KindBadResponse, Status: 407, Err: errors.Join(
+		&call.APIError{Kind: call.KindBadResponse, Status: 407, Err: errors.Join(
 			call.ErrWebPage, call.ProxyError{Schemes: "Negotiate or NTLM", Refused: true})}: {
 			"the proxy takes Negotiate or NTLM only",
 			"set HTTPS_PROXY to a local proxy that signs in, such as px or cntlm",
 		},
-		&call.Error{Kind: call.KindBadResponse, Message: "the server sends Content-Encoding br",
+		&call.APIError{Kind: call.KindBadResponse, Message: "the server sends Content-Encoding br",
 			Status: 200, Err: call.ErrEncoding}: {
 			"the server sends Content-Encoding br",
 			"let the server behind openai.base_url (OPENAI_BASE_URL), or a proxy before it, " +

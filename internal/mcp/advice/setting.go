@@ -25,10 +25,10 @@ func (a Advisor) isOpenAI() bool {
 	return strings.HasSuffix("."+host, ".api.openai.com")
 }
 
-// plainHint returns the end of a hint for an error that may come from a gateway that cannot stream.
+// noStreamHint returns the end of a hint for an error that may come from a gateway that cannot stream.
 // It returns "" if that cannot be the reason: for OpenAI, for plain requests, and if no connection
 // was made.
-func (a Advisor) plainHint(e *call.Error) string {
+func (a Advisor) noStreamHint(e *call.APIError) string {
 	op, ok := errors.AsType[*net.OpError](e)
 	dialFailed := ok && op.Op == "dial"
 	if a.isOpenAI() || !a.Streams || dialFailed {
@@ -39,7 +39,7 @@ func (a Advisor) plainHint(e *call.Error) string {
 
 // NoModelsHint returns the hint for an API without GET /models/{id}, or "" if e means something
 // else. A server that is compatible with the Responses API may answer questions nevertheless.
-func (a Advisor) NoModelsHint(e *call.Error) string {
+func (a Advisor) NoModelsHint(e *call.APIError) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !a.isOpenAI() {
@@ -49,9 +49,9 @@ func (a Advisor) NoModelsHint(e *call.Error) string {
 	return ""
 }
 
-// GetKeyHint returns a hint that says where to get a missing key, and where to put it.
-func (a Advisor) GetKeyHint() string {
-	hint := a.otherKeyNote() + a.SetKeyHint(a.KeySource("a key"))
+// MissingKeyHint returns a hint that says where to get a missing key, and where to put it.
+func (a Advisor) MissingKeyHint() string {
+	hint := a.otherKeyNote() + a.PutKeyHint(a.KeySource("a key"))
 	if a.isOpenAI() {
 		return hint
 	}
@@ -60,49 +60,49 @@ func (a Advisor) GetKeyHint() string {
 
 // otherKeyNote returns a note that the stored key is for another server, or "" if there is none.
 func (a Advisor) otherKeyNote() string {
-	if a.KeyServer == "" {
+	if a.StoredKeyServer == "" {
 		return ""
 	}
-	return "the key that login has stored is for " + a.KeyServer + ": "
+	return "the key that login has stored is for " + a.StoredKeyServer + ": "
 }
 
 // keyPlaceHint returns a short hint that says where to put the key.
 func (a Advisor) keyPlaceHint() string {
 	switch {
-	case a.Login != "":
-		return a.otherKeyNote() + "set " + a.Key + " or run " + a.Login
+	case a.LoginCommand != "":
+		return a.otherKeyNote() + "set " + a.KeyVariable + " or run " + a.LoginCommand
 	case a.KeyInFile:
-		return "write it to the file of " + a.Key
+		return "write it to the file of " + a.KeyVariable
 	}
-	return "set " + a.Key
+	return "set " + a.KeyVariable
 }
 
 // newKeyHint returns the hint for a key that the API has refused.
 func (a Advisor) newKeyHint() string {
-	hint := "the key is wrong, cut off or revoked: " + a.SetKeyHint(a.KeySource("a current key"))
+	hint := "the key is wrong, cut off or revoked: " + a.PutKeyHint(a.KeySource("a current key"))
 	if a.KeyFlaw != nil {
 		if flaw := a.KeyFlaw(); flaw != "" {
-			hint = a.SetKeyHint("the key alone") + ": " + flaw
+			hint = a.PutKeyHint("the key alone") + ": " + flaw
 		}
 	}
-	if a.HidesKey {
-		hint += ", or unset " + a.Key + ", which hides the key that login has stored"
+	if a.StoredKeyUnused {
+		hint += ", or unset " + a.KeyVariable + ", which hides the key that login has stored"
 	}
-	if len(a.Headers) > 0 {
-		hint += ", and check " + strings.Join(a.Headers, ", ") + " (openai.headers)"
+	if len(a.HeaderVariables) > 0 {
+		hint += ", and check " + strings.Join(a.HeaderVariables, ", ") + " (openai.headers)"
 	}
 	return hint
 }
 
-// SetKeyHint returns a hint that says where to put a key. which describes the key, such as "a key".
-func (a Advisor) SetKeyHint(which string) string {
+// PutKeyHint returns a hint that says where to put a key. which describes the key, such as "a key".
+func (a Advisor) PutKeyHint(which string) string {
 	switch {
-	case a.Login != "":
-		return "run " + a.Login + " with " + which + ", or set " + a.Key
+	case a.LoginCommand != "":
+		return "run " + a.LoginCommand + " with " + which + ", or set " + a.KeyVariable
 	case a.KeyInFile:
-		return "write " + which + " to the file of " + a.Key
+		return "write " + which + " to the file of " + a.KeyVariable
 	}
-	return "set " + a.Key + " to " + which
+	return "set " + a.KeyVariable + " to " + which
 }
 
 // KeySource returns which, such as "a key", followed by where keys for the API come from.

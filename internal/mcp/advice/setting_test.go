@@ -62,12 +62,12 @@ func TestSettings(t *testing.T) {
 		want    string
 	}{
 		{
-			Advisor{Key: "K", KeyFlaw: quotes, Headers: []string{"TOKEN"}},
+			Advisor{KeyVariable: "K", KeyFlaw: quotes, HeaderVariables: []string{"TOKEN"}},
 			noKey,
 			"set K to the key alone: it has quotes around it, and check TOKEN (openai.headers)",
 		},
 		{
-			Advisor{BaseURL: Setting{Value: "http://a"}, Key: "K_FILE", KeyInFile: true},
+			Advisor{BaseURL: Setting{Value: "http://a"}, KeyVariable: "K_FILE", KeyInFile: true},
 			noKey,
 			"the key is wrong, cut off or revoked: write a current key for a to the file of K_FILE",
 		},

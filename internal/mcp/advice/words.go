@@ -49,13 +49,13 @@ func find(name string) words {
 
 // detail returns what is known about an error besides its kind: the second part of its name in
 // words.yaml, or "".
-func (a Advisor) detail(e *call.Error) string {
+func (a Advisor) detail(e *call.APIError) string {
 	switch {
 	case e.Kind == call.KindConnection:
 		return a.connectionDetail(e)
-	case e.Kind == call.KindParameter:
+	case e.Kind == call.KindBadRequest:
 		return parameterDetail(e)
-	case e.Kind == call.KindQuota && e.MaybeThisCall:
+	case e.Kind == call.KindAPIQuota && e.MaybeThisCall:
 		return "maybe_this_call"
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
@@ -75,7 +75,7 @@ func (a Advisor) detail(e *call.Error) string {
 
 // parameterDetail returns the parameter that an error names. For a parameter of the search tool,
 // the only tool of a request, it returns "tools", "tools filters" or "tools member".
-func parameterDetail(e *call.Error) string {
+func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	onlyInMessage := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
 	switch {
@@ -96,11 +96,11 @@ func mayRepeatKey(message string) bool {
 
 // partOfKey matches what a message may show of a key: its ends (sk-abc***xyz, gsk_abcd...wxyz), or
 // one of them. The redactor does not find these, as it knows only the whole key.
-var partOfKey = text.Regexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]{20,}`)
+var partOfKey = text.LazyRegexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]{20,}`)
 
 // values returns the values of the names with $ in words.yaml. e is the *call.Error in err, or an
 // empty one.
-func (a Advisor) values(tool string, err error, e *call.Error) map[string]string {
+func (a Advisor) values(tool string, err error, e *call.APIError) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)
 	rootsUnread, _ := errors.AsType[call.RootsError](err)
@@ -124,16 +124,16 @@ func (a Advisor) values(tool string, err error, e *call.Error) map[string]string
 		"VALIDITY": certificate.NotBefore.Format(time.DateOnly) + " to " +
 			certificate.NotAfter.Format(time.DateOnly),
 		"TODAY":    time.Now().Format(time.DateOnly),
-		"KEY":      a.Key,
+		"KEY":      a.KeyVariable,
 		"PLACE":    a.keyPlaceHint(),
 		"RENEW":    a.newKeyHint(),
-		"ONE_LINE": a.SetKeyHint("the key alone, in one line"),
+		"ONE_LINE": a.PutKeyHint("the key alone, in one line"),
 		"MODEL":    a.modelHint(tool),
 		"HOST":     a.host(),
 		"BASE":     "openai.base_url (" + a.BaseURL.From + ")",
-		"PROXY":    a.Proxy,
+		"PROXY":    a.ProxyVariable,
 		"SCHEMES":  proxy.Schemes,
-		"PLAIN":    a.plainHint(e),
+		"PLAIN":    a.noStreamHint(e),
 		"ROOTS":    a.RootsFile,
 		"UNREAD":   string(rootsUnread),
 		"VERIFY":   VerifyPage,
@@ -142,7 +142,7 @@ func (a Advisor) values(tool string, err error, e *call.Error) map[string]string
 
 // waitOr returns a hint that says when the API can be asked again, or hint if the API has not said
 // that.
-func waitOr(hint string, e *call.Error) string {
+func waitOr(hint string, e *call.APIError) string {
 	if e.RetryAfter <= 0 {
 		return hint
 	}

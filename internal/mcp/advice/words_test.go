@@ -34,7 +34,7 @@ func TestEveryKind(t *testing.T) {
 
 	for _, kind := range call.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {
-			err := cmp.Or[error](ofAnswer[kind], &call.Error{Kind: kind, Status: 500})
+			err := cmp.Or[error](ofAnswer[kind], &call.APIError{Kind: kind, Status: 500})
 			if got := call.KindOf(err); got != kind {
 				t.Errorf("KindOf(%v) = %v, want %v", err, got, kind)
 			}
@@ -92,9 +92,9 @@ func TestWords(t *testing.T) {
 func listed(t *testing.T, description string) error {
 	t.Helper()
 	var d struct {
-		call.Error `yaml:",inline"`
-		Label      string
-		Page       bool
+		call.APIError `yaml:",inline"`
+		Label         string
+		Page          bool
 	}
 	err := yaml.Unmarshal([]byte(description), &d)
 	if err != nil {
@@ -109,7 +109,7 @@ func listed(t *testing.T, description string) error {
 	if d.Page {
 		d.Err = call.ErrWebPage
 	}
-	return &d.Error
+	return &d.APIError
 }
 
 func TestKind(t *testing.T) {
@@ -121,11 +121,11 @@ func TestKind(t *testing.T) {
 // The checks of doctor show the hint.
 func TestNoModels(t *testing.T) {
 	v := advisorFor("https://a.example/v1")
-	for e, want := range map[*call.Error]bool{
-		refused(call.KindNotFound, 404, ""):  true,
-		refused(call.KindParameter, 405, ""): true,
-		refused(call.KindServer, 501, ""):    true,
-		refused(call.KindAuth, 401, ""):      false,
+	for e, want := range map[*call.APIError]bool{
+		refused(call.KindNotFound, 404, ""):   true,
+		refused(call.KindBadRequest, 405, ""): true,
+		refused(call.KindServer, 501, ""):     true,
+		refused(call.KindAuth, 401, ""):       false,
 	} {
 		t.Run(e.Kind.Label(), func(t *testing.T) {
 			got := v.NoModelsHint(e)

@@ -65,7 +65,7 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, ParseError("not JSON")
 	}
-	if jsonx.Elements(data) > jsonx.MaxElements {
+	if jsonx.CountElements(data) > jsonx.MaxElements {
 		return nil, InvalidRequest("more than 10,000 elements or 64 levels")
 	}
 	object := gjson.ParseBytes(data)

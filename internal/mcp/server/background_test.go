@@ -51,7 +51,7 @@ func (a *api) ask(
 	case "fails", "goes on in the foreground": // at 7 s
 		c.Emit(call.Named{ID: "resp_0"})
 		time.Sleep(7 * time.Second)
-		c.Emit(call.Retrying{Err: &call.Error{}})
+		c.Emit(call.Retrying{Err: &call.APIError{}})
 		if q.Query == "fails" {
 			time.Sleep(4 * time.Second)
 			c.Emit(call.Named{ID: "resp_1"})
@@ -70,7 +70,7 @@ func (a *api) ask(
 
 // queued is refused by the rate limit, and waits for a minute with three calls ahead.
 func queued(ctx context.Context, c *call.Call) (*answer.Answer, error) {
-	c.Attempts = 1
+	c.Requests = 1
 	c.Ahead = 3
 	waits, cancel := c.WaitContext(ctx)
 	defer cancel()
@@ -78,7 +78,7 @@ func queued(ctx context.Context, c *call.Call) (*answer.Answer, error) {
 	case <-time.After(time.Minute):
 		return research(ctx, c, answer.Question{Query: "brief"})
 	case <-waits.Done():
-		return nil, &call.Error{Kind: call.KindTimeout, Err: context.Cause(waits), Attempts: 1}
+		return nil, &call.APIError{Kind: call.KindTimeout, Err: context.Cause(waits), Attempts: 1}
 	}
 }
 
@@ -133,8 +133,8 @@ func (a *api) overHTTP(o *Options) {
 }
 
 func (a *api) overStdio(o *Options) {
-	o.Settings.Profiles = map[string]answer.Profile{detailed: {Profile: call.Profile{Background: true}}}
-	o.LongCalls.API = &tasks.API{
+	o.Settings.Profiles = map[string]answer.Profile{detailed: {ModelSettings: call.ModelSettings{Background: true}}}
+	o.LongCalls.API = &tasks.BackgroundAPI{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },
@@ -375,7 +375,7 @@ func TestBackgroundStdio(t *testing.T) {
 
 				compare.Equal(p, "requests", a.fetches, 0)
 			}, a.overStdio, func(o *Options) {
-				o.Settings.Profiles = map[string]answer.Profile{detailed: {Profile: call.Profile{Background: tt.background}}}
+				o.Settings.Profiles = map[string]answer.Profile{detailed: {ModelSettings: call.ModelSettings{Background: tt.background}}}
 			})
 		})
 	}

@@ -34,7 +34,7 @@ func newCall(req mcp.Request, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
 		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // set by a proxy
-		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
+		App:  text.Label(cmp.Or(clientLabel(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
 		Began:  time.Now(),
@@ -48,18 +48,18 @@ func newCall(req mcp.Request, tool string) *call.Call {
 }
 
 // traceparentGrammar matches a traceparent of version 00 (https://www.w3.org/TR/trace-context).
-var traceparentGrammar = text.Regexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+var traceparentGrammar = text.LazyRegexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// clientInfo returns the client of a request as name/version, or "" if it is not known. Over HTTP,
+// clientLabel returns the client of a request as name/version, or "" if it is not known. Over HTTP,
 // clients of 2025-06-18 name themselves only in initialize, which another server may have answered.
-func clientInfo(req mcp.Request) string {
-	info := clientImplementation(req)
+func clientLabel(req mcp.Request) string {
+	info := clientInfo(req)
 	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
 }
 
-// clientImplementation returns how the client of a request describes itself, or the zero value if
+// clientInfo returns how the client of a request describes itself, or the zero value if
 // that is not known.
-func clientImplementation(req mcp.Request) mcp.Implementation {
+func clientInfo(req mcp.Request) mcp.Implementation {
 	params, _ := req.GetParams().(*mcp.InitializeParams)
 	if params != nil && params.ClientInfo != nil { // the session has it only after initialize
 		return *params.ClientInfo
@@ -95,7 +95,7 @@ func (s *Server) call(
 	}()
 	listed := s.clientSettings.Load().tools
 	known := slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
-	if name == answerResult && s.options.LongCalls.API != nil {
+	if name == answerResultTool && s.options.LongCalls.API != nil {
 		known = true // not listed here, but another server may have sealed the id
 	}
 	if !known {
@@ -108,14 +108,14 @@ func (s *Server) call(
 
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	if name == answerResult {
-		s.logCall(name, args, "")
+	if name == answerResultTool {
+		s.logArguments(name, args, "")
 		return s.await(ctx, req, c, args.Get("id").Str)
 	}
 
 	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
-	s.logCall(name, args, q.Query)
-	var taken *budget.Taken // endCall settles it
+	s.logArguments(name, args, q.Query)
+	var taken *budget.Taken // settleCall settles it
 	if err == nil && s.options.ObserveStart != nil {
 		s.options.ObserveStart(c)
 	}
@@ -153,9 +153,9 @@ func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task, 
 	}
 }
 
-// logCall logs a call at debug level: the names of its arguments and the length of its question,
+// logArguments logs a call at debug level: the names of its arguments and the length of its question,
 // but none of their text.
-func (s *Server) logCall(name string, args gjson.Result, query string) {
+func (s *Server) logArguments(name string, args gjson.Result, query string) {
 	if !s.options.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
@@ -168,8 +168,8 @@ func (s *Server) logCall(name string, args gjson.Result, query string) {
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
-	defer s.recoverCall(c.Tool, &err) // from endCall
-	defer func() { s.endCall(t, taken, c, a, err) }()
+	defer s.recoverCall(c.Tool, &err) // from settleCall
+	defer func() { s.settleCall(t, taken, c, a, err) }()
 	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
@@ -182,22 +182,22 @@ func (s *Server) runInSlot(
 	return s.options.Ask(ctx, c, q)
 }
 
-// endCall is called when the call of a task has ended. It replaces what the quotas have reserved
+// settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
 // for the call with what the call has used, as far as the API has reported it, and observes the
 // end. A call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
 //   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). What is reserved
 //     counts as used, because llm has counted the request in UnreportedBegun. With a store and a
 //     limit, the process that reads the end of the response corrects that, and observes the end
-//     (endRemoteCall). Otherwise nobody observes it.
+//     (settleRemoteCall). Otherwise nobody observes it.
 //   - Another process has already read the end of the response, and has observed it. What is
 //     reserved counts as used: that process has noted the difference, below 0 if need be.
-func (s *Server) endCall(
+func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
-	unsent := c.Attempts == 0
+	unsent := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
-	end := budget.End{GiveBack: unsent || isWaiting}
+	end := budget.End{NotCounted: unsent || isWaiting}
 	response := s.tasks.StopSealing(t) // the one in the id of the task, or ""
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
 	if processEnds {
@@ -238,9 +238,9 @@ func isWatched(req *mcp.CallToolRequest) bool {
 	return false
 }
 
-// watch sends progress notifications about a call to the client of a request after delay, if the
+// sendProgress sends progress notifications about a call to the client of a request after delay, if the
 // client asks for them. None is sent after stop returns.
-func watch(
+func sendProgress(
 	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress, delay time.Duration,
 ) (stop func()) {
 	if !isWatched(req) {
@@ -266,21 +266,21 @@ func watch(
 	}
 }
 
-// endRemoteCall is called when this process has read the end of a response whose call another
+// settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and
 // observes the end of that call, unless a process has done so before. c is the call of the request
 // that has read the end. An error without a usage is not noted: the process that ran the call may
 // know more, or else what it has reserved counts.
-func (s *Server) endRemoteCall(
+func (s *Server) settleRemoteCall(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
 	ended := *c
-	ended.Attempts = 1 // for the log
+	ended.Requests = 1 // for the log
 	ended.NotInStore = origin.NotInStore
 	took := time.Since(origin.Created)
 	if a != nil {
 		took = a.Meta.Elapsed
-		ended.Time = took
+		ended.APITime = took
 	}
 	if ended.Usage == (call.Usage{}) {
 		if a == nil {
@@ -315,7 +315,7 @@ func (s *Server) observe(c *call.Call, took time.Duration, a *answer.Answer, err
 	if a != nil {
 		end.Retries = a.Meta.Retries
 	}
-	if e, ok := errors.AsType[*call.Error](err); ok {
+	if e, ok := errors.AsType[*call.APIError](err); ok {
 		end.Retries = max(0, e.Attempts-1)
 	}
 

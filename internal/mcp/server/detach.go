@@ -37,11 +37,11 @@ type LongCalls struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
 	// DetachAfter is how long a call waits for its answer before it is detached, and how long
-	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTime).
+	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTimeout).
 	DetachAfter time.Duration
 
-	API       *tasks.API // runs responses in the background; nil: none
-	OnlyAtAPI bool       // later requests may reach other processes, so each call must go on at the API
+	API       *tasks.BackgroundAPI // runs responses in the background; nil: none
+	OnlyAtAPI bool                 // later requests may reach other processes, so each call must go on at the API
 
 	// EOF is closed when no request can follow. Late answers and answer_result then wait for the
 	// end of the call.
@@ -73,11 +73,11 @@ func (s *Server) ask(
 	if t.Polled { // a task, which it may be by then, has its progress in its state
 		delay = watchPolledAfter
 	}
-	defer watch(ctx, req, t.Progress, delay)() // ends before the result is sent
+	defer sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
-	if s.tasks.Detach(t) { // false at once if Run has already waited for the end
+	if s.tasks.DetachWhenDue(t) { // false at once if Run has already waited for the end
 		return t, nil, nil
 	}
 	a, err := t.Result()

@@ -51,9 +51,9 @@ func research(
 	duration := time.Minute
 	word, second, _ := strings.Cut(q.Query, " ")
 	if word == "unsent" {
-		return nil, &call.Error{Kind: call.KindAuth, Status: 401}
+		return nil, &call.APIError{Kind: call.KindAuth, Status: 401}
 	}
-	c.Attempts = 1
+	c.Requests = 1
 	switch word {
 	case "brief":
 		duration = time.Second
@@ -61,7 +61,7 @@ func research(
 		if second == "late" {
 			time.Sleep(duration)
 		}
-		return nil, &call.Error{
+		return nil, &call.APIError{
 			Kind:      call.KindServer,
 			Status:    503,
 			Type:      "t" + secret,

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	answerResult = "answer_result" // the tool that returns late answers
-	maxWorking   = 1_000_000       // working results of a task (nextID)
+	answerResultTool  = "answer_result" // the tool that returns late answers
+	maxWorkingResults = 1_000_000       // working results of a task (nextID)
 
-	// resultTime is how long answer_result waits where DetachAfter is 0. Such a server has no late
+	// resultTimeout is how long answer_result waits where DetachAfter is 0. Such a server has no late
 	// answers of its own, but its clients may have ids of servers with other settings.
-	resultTime = 20 * time.Second
+	resultTimeout = 20 * time.Second
 )
 
 const lateInstructions = "\nA result with status working is not the answer yet: call " +
@@ -72,15 +72,15 @@ func (s *Server) await(
 	id, next := nextID(id)
 	task := s.tasks.Find(id, c.Person.ID)
 	if task == nil {
-		return s.failure(req, answerResult,
+		return s.failure(req, answerResultTool,
 			call.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
 	// c takes no quota, and its end is not observed. If this process reads the end of a call of
-	// another process, endRemoteCall observes a copy of c as that end.
+	// another process, settleRemoteCall observes a copy of c as that end.
 	c.Tool = task.Tool
-	defer watch(ctx, req, task.Progress, 0)()
-	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTime))
+	defer sendProgress(ctx, req, task.Progress, 0)()
+	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTimeout))
 	if state.Works() {
 		return s.workingResult(req, next), nil
 	}
@@ -96,7 +96,7 @@ func nextID(given string) (id, next string) {
 	n := 1
 	if numbered {
 		n, _ = strconv.Atoi(number)
-		if n < 2 || n > maxWorking || strconv.Itoa(n) != number {
+		if n < 2 || n > maxWorkingResults || strconv.Itoa(n) != number {
 			return "", ""
 		}
 	}

@@ -279,7 +279,7 @@ func TestLateInTime(t *testing.T) {
 }
 
 // elsewhere returns a server whose calls are not late. It has waited for the late answer to a query
-// in vain, for resultTime, and answers with the id that is returned.
+// in vain, for resultTimeout, and answers with the id that is returned.
 func (p *peer) elsewhere(a *api, query string) (other *peer, next string) {
 	p.Helper()
 	_, working := p.ask(query)
@@ -290,7 +290,7 @@ func (p *peer) elsewhere(a *api, query string) (other *peer, next string) {
 	_, second := other.await(id)
 	next = id + ".2"
 	other.want(second, `"status":"working","id":"`+next+`"`)
-	compare.Equal(p, "wait", time.Since(began), resultTime)
+	compare.Equal(p, "wait", time.Since(began), resultTimeout)
 	return other, next
 }
 

@@ -63,7 +63,7 @@ func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result
 func knowsResultType(req mcp.Request) bool {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	p := session.InitializeParams()
-	asked := p != nil && p.ProtocolVersion >= Stateless
+	asked := p != nil && p.ProtocolVersion >= StatelessVersion
 	return asked || isStateless(req.GetParams().GetMeta())
 }
 
@@ -80,17 +80,17 @@ func (s *Server) result(
 
 // usage is a call.Usage as _meta of a result shows it.
 type usage struct {
-	Input      int64 `json:"input_tokens"`
-	Cached     int64 `json:"cached_tokens"`
-	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
-	Output     int64 `json:"output_tokens"`
-	Reasoning  int64 `json:"reasoning_tokens"`
-	Total      int64 `json:"total_tokens"`
-	Searches   int64 `json:"-"` // _meta has searches beside usage
+	Input            int64 `json:"input_tokens"`
+	Cached           int64 `json:"cached_tokens"`
+	CacheWrite       int64 `json:"cache_write_tokens,omitempty"`
+	Output           int64 `json:"output_tokens"`
+	Reasoning        int64 `json:"reasoning_tokens"`
+	Total            int64 `json:"total_tokens"`
+	ReportedSearches int64 `json:"-"` // _meta has searches beside usage
 }
 
-// maxStep bounds each search query and each URL in _meta, in characters.
-const maxStep = 200
+// maxStepChars bounds each search query and each URL in _meta, in characters.
+const maxStepChars = 200
 
 // success returns the result of an answer (spec §3.2): one JSON object in content[0].text. Its
 // _meta has the figures of the call, what it searched and opened, and the URLs of the citations
@@ -110,7 +110,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 
 	var accessed []string
 	for _, c := range a.Citations {
-		if c.Accessed {
+		if c.IsAccessDate {
 			accessed = append(accessed, c.URL)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 		meta["accessed"] = accessed
 	}
 	if m.Cost != nil {
-		meta["cost_usd"] = call.MicroUSD(*m.Cost)
+		meta["cost_usd"] = call.RoundUSD(*m.Cost)
 	}
 	if m.NearLimit != "" {
 		meta["quota"] = m.NearLimit
@@ -132,7 +132,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	} {
 		var list []string
 		for _, step := range steps {
-			list = append(list, s.options.Redactor.Truncate(step, maxStep))
+			list = append(list, s.options.Redactor.Truncate(step, maxStepChars))
 		}
 		if list != nil { // no empty list: some clients show _meta to the model
 			meta[name] = list
@@ -160,7 +160,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 		message = "answer failed: " + reason
 	}
 
-	e, ok := errors.AsType[*call.Error](err)
+	e, ok := errors.AsType[*call.APIError](err)
 	if ok && s.options.Settings.Debug {
 		maps.Copy(data, details(e, clean))
 	}
@@ -183,9 +183,9 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 }
 
 // details returns what an error of the API says besides its message, without empty members.
-func details(e *call.Error, clean func(string) string) map[string]any {
+func details(e *call.APIError, clean func(string) string) map[string]any {
 	data := map[string]any{
-		"name":       e.Name(),
+		"name":       e.SDKClass(),
 		"type":       clean(e.Type),
 		"request_id": clean(e.RequestID),
 		"status":     e.Status,

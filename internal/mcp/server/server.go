@@ -121,7 +121,7 @@ type clientSettings struct {
 // New returns a Server.
 func New(o Options) *Server {
 	o.People = cmp.Or(o.People, people.New(people.Bounds{}))
-	o.Settings.ProtocolVersion = cmp.Or(o.Settings.ProtocolVersion, legacy)
+	o.Settings.ProtocolVersion = cmp.Or(o.Settings.ProtocolVersion, defaultVersion)
 	o.Budget = cmp.Or(o.Budget, budget.New(budget.Options{}))
 	s := &Server{options: o}
 	s.setNeeds(Needs{})
@@ -129,7 +129,7 @@ func New(o Options) *Server {
 		Timeout: o.Settings.Timeout,
 		API:     o.LongCalls.API,
 
-		RemoteEnded: s.endRemoteCall,
+		RemoteEnded: s.settleRemoteCall,
 		Recover:     s.recoverCall,
 		EOF:         o.LongCalls.EOF,
 	})
@@ -153,7 +153,7 @@ func (s *Server) adaptTo(req mcp.Request) {
 	if s.options.Needs == nil || s.adapted.Load() {
 		return
 	}
-	name := clientImplementation(req).Name
+	name := clientInfo(req).Name
 	if name != "" {
 		s.adaptOnce.Do(func() {
 			s.setNeeds(s.options.Needs(name))
@@ -188,7 +188,7 @@ func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 		Capabilities: serverCapabilities,
 		// initialize answers the second version, whichever the client asks for (spec §2.3). The
 		// first is for stateless clients, which do not initialize a session.
-		SupportedProtocolVersions: []string{Stateless, s.ProtocolVersion()},
+		SupportedProtocolVersions: []string{StatelessVersion, s.ProtocolVersion()},
 	})
 
 	// The tools are not added to m: AddTool would take two thirds of the memory that a request
@@ -206,17 +206,17 @@ func (s *Server) ProtocolVersion() string {
 	return s.options.Settings.ProtocolVersion
 }
 
-// Stateless is the first protocol version in which each request describes its client. Clients of an
+// StatelessVersion is the first protocol version in which each request describes its client. Clients of an
 // earlier version initialize a session; it has the version legacy, unless Settings.ProtocolVersion
 // is an even older one.
 const (
-	Stateless = "2026-07-28"
-	legacy    = "2025-06-18"
+	StatelessVersion = "2026-07-28"
+	defaultVersion   = "2025-06-18"
 )
 
 // SessionVersions are the protocol versions of clients that initialize a session. They do not
 // differ for tools.
-var SessionVersions = []string{legacy, "2025-11-25"}
+var SessionVersions = []string{defaultVersion, "2025-11-25"}
 
 // serverCapabilities are exactly {"tools":{}}; by default the SDK adds logging and listChanged. The
 // SDK copies the value, so all servers share this one.
@@ -234,7 +234,7 @@ func implementation() *mcp.Implementation {
 // later versions.
 func isStateless(meta mcp.Meta) bool {
 	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
-	return v >= Stateless
+	return v >= StatelessVersion
 }
 
 // Methods are the requests that a server answers. They include the lists of prompts and resources,
@@ -272,14 +272,14 @@ func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp
 			return s.initializeResult(), nil
 		}
 		if err == nil {
-			s.complete(res)
+			s.addMembers(res)
 		}
 		return res, err
 	}
 }
 
-// complete adds to a result of the SDK what the SDK does not know.
-func (s *Server) complete(res mcp.Result) {
+// addMembers adds to a result of the SDK what the SDK does not know.
+func (s *Server) addMembers(res mcp.Result) {
 	settings := s.clientSettings.Load()
 	switch r := res.(type) {
 	case *mcp.InitializeResult:

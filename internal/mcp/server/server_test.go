@@ -178,8 +178,8 @@ func TestObservePanic(t *testing.T) {
 // _meta names the sources whose date is that of access, if there are any.
 func TestAccessed(t *testing.T) {
 	dated := cite.Citation{URL: "https://a.example/", PublishedAt: "2025-02-10"}
-	page := cite.Citation{URL: "https://b.example/", PublishedAt: "2025-08-09", Accessed: true}
-	name := cite.Citation{URL: "oai-weather", PublishedAt: "2025-08-09", Accessed: true}
+	page := cite.Citation{URL: "https://b.example/", PublishedAt: "2025-08-09", IsAccessDate: true}
+	name := cite.Citation{URL: "oai-weather", PublishedAt: "2025-08-09", IsAccessDate: true}
 
 	for _, tt := range []struct {
 		name  string

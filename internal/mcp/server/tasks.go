@@ -129,7 +129,7 @@ func (s *Server) handleTask(
 	c.Tool = t.Tool
 	switch method {
 	case "tasks/get":
-		return s.stateResult(req, t, s.tasks.Look(ctx, t, c)), nil
+		return s.stateResult(req, t, s.tasks.Refresh(ctx, t, c)), nil
 	case "tasks/cancel":
 		s.tasks.Cancel(ctx, t, c)
 	}

@@ -52,11 +52,11 @@ func tools(s Settings, detachAfter time.Duration) (all []*mcp.Tool) {
 	output := outputSchema
 	if detachAfter > 0 {
 		all = append(all, &mcp.Tool{
-			Name:  answerResult,
+			Name:  answerResultTool,
 			Title: "Wait for an answer",
 			Description: "Wait for the answer of a call that returned status working and an id, and " +
 				"return it. If it is not ready, the result has status working and the next id.",
-			InputSchema: json.RawMessage(answerResultInput),
+			InputSchema: json.RawMessage(answerResultSchema),
 		})
 		output = lateOutputSchema
 	}
@@ -85,8 +85,8 @@ func inputSchema(tool string, d answer.Defaults) json.RawMessage {
 		strings.Join(properties, ","))
 }
 
-// answerResultInput is the schema of the arguments of answer_result.
-const answerResultInput = `{"type":"object","properties":{"id":{"type":"string",` +
+// answerResultSchema is the schema of the arguments of answer_result.
+const answerResultSchema = `{"type":"object","properties":{"id":{"type":"string",` +
 	`"description":"The id of the last result, unchanged."}},"required":["id"]}`
 
 // The schema of answers. The SDK sends schemas without the white space between values.

@@ -47,10 +47,10 @@ type conn struct {
 // request in place of its id and of its progress token: "3 7" for the third request, which has the
 // id 7. The number tells a request from a cancelled earlier one with the same id.
 type request struct {
-	name   string
-	id     gjson.Result // as the client sent it
-	token  string       // the progress token as the client sent it, in JSON; "": none
-	method string
+	name          string
+	id            gjson.Result // as the client sent it
+	progressToken string       // the progress token as the client sent it, in JSON; "": none
+	method        string
 }
 
 // scan reads the input to its end, and passes on its messages. If a Read blocks in the operating
@@ -177,7 +177,7 @@ func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	r.ID, _ = jsonrpc.MakeID(req.name) // a string is always an id
 	const path = "_meta.progressToken"
 	if token := gjson.GetBytes(r.Params, path); rpc.Key(token) != "" {
-		req.token = token.Raw
+		req.progressToken = token.Raw
 		r.Params, _ = sjson.SetBytes(r.Params, path, req.name) // the path is valid
 	}
 
@@ -235,7 +235,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		if !ok {
 			return nil
 		}
-		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.token)) // the path is valid
+		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.progressToken)) // the path is valid
 		return c.writeLocked(outgoing{
 			Method: m.Method,
 			Params: params,

@@ -43,8 +43,8 @@ const (
 	fionreadBSD   = 0x4004667f
 )
 
-// Unread reports whether r is a file or pipe from which something can be read now.
-func Unread(r io.Reader) bool {
+// HasInput reports whether r is a file or pipe from which something can be read now.
+func HasInput(r io.Reader) bool {
 	request := uint(fionreadBSD)
 	if runtime.GOOS == "linux" {
 		request = fionreadLinux

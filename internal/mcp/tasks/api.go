@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	askTimeout  = 10 * time.Second // of each request to the API
-	shareTime   = time.Second      // how long all requests about a task share a reply of the API
-	askInterval = 2 * time.Second  // between two requests to the API while a client waits
+	requestTimeout = 10 * time.Second // of each request to the API
+	maxReplyAge    = time.Second      // how long all requests about a task share a reply of the API
+	fetchInterval  = 2 * time.Second  // between two requests to the API while a client waits
 )
 
 // remote is what the API has replied about a task whose call another process runs, or ran.
 type remote struct {
-	// asking holds a value while a request uses the fields below, and asks the API. Unlike with a
+	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
 	// sync.Mutex, a request can stop waiting for it.
-	asking  chan struct{}
-	lastAsk time.Time // when the API was last asked
-	message string    // about the task at lastAsk; "": the response runs
+	fetching  chan struct{}
+	fetchedAt time.Time // when the API was last asked
+	message   string    // about the task at fetchedAt; "": the response runs
 }
 
-// askAPI asks the API about a task, ends the task if its response has ended, and returns a message
-// about a task that works. It may return what an earlier request got less than shareTime ago. If
-// ctx ends first, askAPI returns "" at once. A request to the API that has begun goes on, for
-// askTimeout at most.
-func (ts *Tasks) askAPI(ctx context.Context, t *Task, c *call.Call) string {
-	return ts.ask(ctx, t, c, false)
+// fetchState asks the API about a task, ends the task if its response has ended, and returns a message
+// about a task that works. It may return what an earlier request got less than maxReplyAge ago. If
+// ctx ends first, fetchState returns "" at once. A request to the API that has begun goes on, for
+// requestTimeout at most.
+func (ts *Tasks) fetchState(ctx context.Context, t *Task, c *call.Call) string {
+	return ts.fetch(ctx, t, c, false)
 }
 
-// cancelAtAPI cancels the response of a task even if the client leaves, and then asks as askAPI.
+// cancelAtAPI cancels the response of a task even if the client leaves, and then asks as fetchState.
 func (ts *Tasks) cancelAtAPI(ctx context.Context, t *Task, c *call.Call) {
-	ts.ask(context.WithoutCancel(ctx), t, c, true)
+	ts.fetch(context.WithoutCancel(ctx), t, c, true)
 }
 
-// ask is askAPI; with cancels it first cancels the response.
-func (ts *Tasks) ask(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+// fetch is fetchState; with cancels it first cancels the response.
+func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
 	select {
-	case t.remote.asking <- struct{}{}:
+	case t.remote.fetching <- struct{}{}:
 	case <-ctx.Done():
 		return ""
 	}
@@ -50,12 +50,12 @@ func (ts *Tasks) ask(ctx context.Context, t *Task, c *call.Call, cancels bool) s
 	go func() {
 		message := ""
 		defer func() {
-			<-t.remote.asking
+			<-t.remote.fetching
 			replies <- message
 		}()
-		var err error // dropped: askAlone ends the task
+		var err error // dropped: fetchAlone ends the task
 		defer ts.options.Recover(callCopy.Tool, &err)
-		message = ts.askAlone(context.WithoutCancel(ctx), t, &callCopy, cancels)
+		message = ts.fetchAlone(context.WithoutCancel(ctx), t, &callCopy, cancelFirst)
 	}()
 	select {
 	case message := <-replies:
@@ -65,23 +65,23 @@ func (ts *Tasks) ask(ctx context.Context, t *Task, c *call.Call, cancels bool) s
 	}
 }
 
-// askAlone does the work of ask, while no other request asks about the task.
+// fetchAlone does the work of ask, while no other request asks about the task.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.
-func (ts *Tasks) askAlone(ctx context.Context, t *Task, c *call.Call, cancels bool) string {
+func (ts *Tasks) fetchAlone(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
 	r := t.remote
-	isFresh := time.Since(r.lastAsk) < shareTime && !cancels
+	isFresh := time.Since(r.fetchedAt) < maxReplyAge && !cancelFirst
 	if isFresh || t.hasEnded() {
 		return r.message
 	}
 
 	origin := *t.origin.get()
-	if cancels {
+	if cancelFirst {
 		ts.cancelResponse(ctx, c, origin)
 	}
 	a, err := ts.fetchAnswer(ctx, c, origin)
-	r.lastAsk = time.Now()
+	r.fetchedAt = time.Now()
 	r.message = ""
 
 	overdue := time.Since(t.Created) >= ts.options.Timeout
@@ -94,12 +94,12 @@ func (ts *Tasks) askAlone(ctx context.Context, t *Task, c *call.Call, cancels bo
 	case overdue:
 		ts.cancelResponse(ctx, c, origin)
 		a, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
-		hasEnded := !errors.Is(err, answer.ErrRunning)
+		responseEnded := !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = answer.TimeoutError(ts.options.Timeout)
 		}
 		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
-		if hasEnded {
+		if responseEnded {
 			ts.options.RemoteEnded(c, origin, a, err)
 		}
 	}
@@ -107,7 +107,7 @@ func (ts *Tasks) askAlone(ctx context.Context, t *Task, c *call.Call, cancels bo
 }
 
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_ = ts.options.API.Cancel(ctx, c, origin.ResponseID) // the next GET tells whether it worked
 }
@@ -117,7 +117,7 @@ func (ts *Tasks) fetchAnswer(
 	ctx context.Context, c *call.Call, origin answer.Origin,
 ) (a *answer.Answer, err error) {
 	defer ts.options.Recover(c.Tool, &err)
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return ts.options.API.Fetch(ctx, c, origin)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// nameTime is how long Detach waits for the API to name a response if the task can be detached
+// nameTimeout is how long Detach waits for the API to name a response if the task can be detached
 // without: a polled task that runs in this process, which then has no sealed id, and a task during
 // a retry, whose id then has the earlier response.
-const nameTime = 2 * time.Second
+const nameTimeout = 2 * time.Second
 
 // Terms say what the client of a call takes, and when and where the call can go on without its
 // request. The zero value is a call that ends with its request.
@@ -39,7 +39,7 @@ type Terms struct {
 type detachable struct {
 	Terms // without Excluded, which the origin has
 
-	original call.Call // a copy of the call at its start, for the GET of askIfGone
+	original call.Call // a copy of the call at its start, for the GET of isGoneAtAPI
 
 	ctx   context.Context         // the context of the call; done at its end
 	stop  context.CancelCauseFunc // ends the call
@@ -68,7 +68,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	if terms.Polled || terms.DetachAfter > 0 {
 		t.detachable = &detachable{
 			Terms:    terms,
-			original: *c, // without a sink, so that the GET of askIfGone adds nothing to the call
+			original: *c, // without a sink, so that the GET of isGoneAtAPI adds nothing to the call
 		}
 	}
 	if t.detachable == nil && !terms.Watched {
@@ -92,7 +92,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	switch ev := ev.(type) {
 	case call.Retrying:
-		t.origin.retry()
+		t.origin.beginAttempt()
 	case call.Named:
 		origin.ResponseID = ev.ID
 		if ev.ID != "" && len(origin.Excluded) <= maxExcluded {
@@ -126,8 +126,8 @@ func (l *latestOrigin) set(o *answer.Origin) {
 	l.isCurrent = true
 }
 
-// retry notes that another attempt begins.
-func (l *latestOrigin) retry() {
+// beginAttempt notes that another attempt begins.
+func (l *latestOrigin) beginAttempt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isCurrent {
@@ -174,7 +174,7 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// StopSealing prevents that a task gets a sealed id from now on. Server.endCall calls it when the
+// StopSealing prevents that a task gets a sealed id from now on. Server.settleCall calls it when the
 // call of the task has ended, before it notes what the call has used. If the task already has a
 // sealed id, StopSealing returns the response in it, whose end other processes may read; else "".
 func (ts *Tasks) StopSealing(t *Task) (response string) {
@@ -184,11 +184,11 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 	return t.sealedResponseID
 }
 
-// Detach separates a task from its request, if its Terms allow that. It waits until this is
-// decided: soon for a polled task, after DetachAfter for any other. If Detach returns true, the
+// DetachWhenDue separates a task from its request, if its Terms allow that. It waits until this is
+// decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue returns true, the
 // task has an ID, by which later requests find it, and the call goes on, at most until Close. If
 // not, the task ends with its request, or has ended already: Result returns its end.
-func (ts *Tasks) Detach(t *Task) bool {
+func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if t.detachable == nil {
 		return false
 	}
@@ -226,7 +226,7 @@ func (ts *Tasks) Detach(t *Task) bool {
 
 // awaitDetachHere waits until a task can go on in this process, and reports whether it can. A
 // polled task can go on at once, even if it has ended; but in the background, awaitDetachHere waits
-// up to nameTime for the name of its response. Any other task can go on after DetachAfter, unless
+// up to nameTimeout for the name of its response. Any other task can go on after DetachAfter, unless
 // it has ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
@@ -234,7 +234,7 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 		return !t.hasEnded()
 	}
 	if t.detachable.Background {
-		t.awaitOrigin(time.After(nameTime))
+		t.awaitOrigin(time.After(nameTimeout))
 	}
 	return true
 }
@@ -253,31 +253,31 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachable.DetachAfter/2)
 
-	asked := t.origin.get()
-	if t.hasEnded() || asked != nil && ts.askIfGone(detachCtx, t, *asked) {
+	fetched := t.origin.get()
+	if t.hasEnded() || fetched != nil && ts.isGoneAtAPI(detachCtx, t, *fetched) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
-	if asked == nil {
+	if fetched == nil {
 		return ts.awaitName(t)
 	}
-	t.awaitOrigin(time.After(nameTime)) // returns at once, except during a retry
+	t.awaitOrigin(time.After(nameTimeout)) // returns at once, except during a retry
 	return !t.hasEnded()
 }
 
-// awaitName waits until the API has named the response of a task, during a retry for nameTime at
+// awaitName waits until the API has named the response of a task, during a retry for nameTimeout at
 // most, and reports whether the task works and no GET says that the response is gone.
 func (ts *Tasks) awaitName(t *Task) bool {
 	var timeout <-chan time.Time
 	if t.origin.get() != nil {
-		timeout = time.After(nameTime)
+		timeout = time.After(nameTimeout)
 	}
 	t.awaitOrigin(timeout)
 	origin := t.origin.get()
 	works := origin != nil && !t.hasEnded()
-	return works && !ts.askIfGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
+	return works && !ts.isGoneAtAPI(t.detachable.ctx, t, *origin) && !t.hasEnded()
 }
 
 // awaitOrigin waits until the API has named the response of the present attempt, until the task has
@@ -290,11 +290,11 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	}
 }
 
-// askIfGone asks the API for the response with an origin, and reports whether the API replies that
+// isGoneAtAPI asks the API for the response with an origin, and reports whether the API replies that
 // it does not have it, with a 404 and an error object: some servers say that a response runs in the
 // background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
 // detached: if it stayed, a client that ends long calls would certainly lose the answer.
-func (ts *Tasks) askIfGone(ctx context.Context, t *Task, origin answer.Origin) bool {
+func (ts *Tasks) isGoneAtAPI(ctx context.Context, t *Task, origin answer.Origin) bool {
 	original := t.detachable.original
 	_, err := ts.fetchAnswer(ctx, &original, origin)
 	return errors.Is(err, answer.ErrGone)

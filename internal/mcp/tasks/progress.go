@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	minGap      = 300 * time.Millisecond // between two messages
-	maxGap      = 5 * time.Second        // of silence: clients end silent calls after 60 s
-	maxProgress = 200                    // characters of a message
+	messageInterval = 300 * time.Millisecond // between two messages
+	repeatInterval  = 5 * time.Second        // of silence: clients end silent calls after 60 s
+	maxMessageChars = 200                    // characters of a message
 )
 
 // Progress turns the events of a call into messages about its stage. If stages change faster than
 // messages may be sent, stages are left out, but no search and no page: the API names a search only
 // when it is over, just before the next stage.
 type Progress struct {
-	mu           sync.Mutex
-	current      string   // the message about the current stage
-	steps        []string // the messages about searches and pages
-	attemptStart int      // how many of steps were before this attempt
-	written      int      // characters of the answer in this attempt
+	mu          sync.Mutex
+	current     string   // the message about the current stage
+	steps       []string // the messages about searches and pages
+	stepsBefore int      // how many of steps were before this attempt
+	written     int      // characters of the answer in this attempt
 }
 
 // NewProgress returns the progress of a call that begins.
@@ -36,14 +36,14 @@ func NewProgress() *Progress {
 }
 
 // Watch sends the messages from now on, until ctx is done or sending fails. It repeats the last
-// message if there is no new one for maxGap.
+// message if there is no new one for repeatInterval.
 func (p *Progress) Watch(ctx context.Context, send func(message string) error) {
 	seen := p.count()
 	sent := ""
 	silent := time.Duration(0) // since the last message
 	for ctx.Err() == nil {
 		message := p.next(&seen)
-		if message != sent || silent >= maxGap {
+		if message != sent || silent >= repeatInterval {
 			if send(message) != nil {
 				return
 			}
@@ -53,8 +53,8 @@ func (p *Progress) Watch(ctx context.Context, send func(message string) error) {
 
 		select {
 		case <-ctx.Done():
-		case <-time.After(minGap):
-			silent += minGap
+		case <-time.After(messageInterval):
+			silent += messageInterval
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (p *Progress) count() int {
 func (p *Progress) next(seen *int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := max(*seen, p.attemptStart)
+	i := max(*seen, p.stepsBefore)
 	if i >= len(p.steps) { // they are fewer after forgetSteps
 		return p.current
 	}
@@ -99,7 +99,7 @@ func (p *Progress) Add(ev call.Event) {
 	defer p.mu.Unlock()
 	stage, object := answer.Stage(ev)
 	if object != "" {
-		stage = text.Truncate(stage+": "+object, maxProgress)
+		stage = text.Truncate(stage+": "+object, maxMessageChars)
 		p.steps = append(p.steps, stage)
 	}
 	p.current = cmp.Or(stage, p.current)
@@ -112,7 +112,7 @@ func (p *Progress) Add(ev call.Event) {
 		}
 	case call.Retrying:
 		p.written = 0
-		p.attemptStart = len(p.steps)
+		p.stepsBefore = len(p.steps)
 	}
 }
 

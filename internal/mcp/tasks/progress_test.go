@@ -30,7 +30,7 @@ func event(words string) call.Event {
 	case "find":
 		return call.Search{Action: "find_in_page", URL: rest, Query: "x"}
 	case "retry":
-		return call.Retrying{Err: &call.Error{}}
+		return call.Retrying{Err: &call.APIError{}}
 	case "input":
 		return call.BlockDelta{InputJSON: "{}", Thinking: "x"}
 	}

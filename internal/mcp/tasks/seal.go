@@ -28,8 +28,8 @@ var encoding = base64.RawURLEncoding
 // ownerOf returns what a sealed id is bound to: the ID of the person who can open it ("" over stdio
 // and for anonymous callers), and the base URL of the API. The URL has no NUL, so two different
 // pairs never have the same owner.
-func ownerOf(person, baseURL string) []byte {
-	return []byte(person + "\x00" + baseURL)
+func ownerOf(personID, baseURL string) []byte {
+	return []byte(personID + "\x00" + baseURL)
 }
 
 // seal returns an id that has the origin of a response in it, encrypted. For a response of OpenAI

@@ -49,7 +49,7 @@ type Options struct {
 	Timeout time.Duration // the time limit of a call
 
 	// API runs responses in the background; nil: all tasks end with this process.
-	API *API
+	API *BackgroundAPI
 
 	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
 	// response whose call another process runs, or ran. c is the call of the request that read the
@@ -64,8 +64,8 @@ type Options struct {
 	EOF <-chan struct{}
 }
 
-// API is how tasks reach an API that runs responses in the background.
-type API struct {
+// BackgroundAPI is how tasks reach an BackgroundAPI that runs responses in the background.
+type BackgroundAPI struct {
 	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error that says why
 	// there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel) cancels a response.
 	// Neither waits for a slot or for the rate limit.
@@ -156,12 +156,12 @@ func (s State) Works() bool {
 }
 
 // newTask returns a task that works.
-func newTask(tool, person string, created time.Time) *Task {
+func newTask(tool, personID string, created time.Time) *Task {
 	return &Task{
 		Tool:     tool,
 		Created:  created,
 		Progress: NewProgress(),
-		person:   person,
+		person:   personID,
 		origin:   latestOrigin{current: make(chan struct{})},
 		done:     make(chan struct{}),
 	}
@@ -185,12 +185,12 @@ func (t *Task) isExpired() bool {
 	return time.Since(t.Created) > t.TTL
 }
 
-// Look returns the state of a task. If another process runs the call, Look asks the API for it: c
+// Refresh returns the state of a task. If another process runs the call, Refresh asks the API for it: c
 // is the call of the request that looks. For a task that runs in this process c may be nil.
-func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
+func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
 	if t.remote != nil {
-		message = ts.askAPI(ctx, t, c)
+		message = ts.fetchState(ctx, t, c)
 	}
 	if t.hasEnded() {
 		return t.final
@@ -204,7 +204,7 @@ func (ts *Tasks) Look(ctx context.Context, t *Task, c *call.Call) State {
 // Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
 // task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
 // to the end of the task. An API that does not tell that end cannot keep the process alive: Wait
-// ends at the time limit of the call plus askTimeout, at the latest. c is as for Look.
+// ends at the time limit of the call plus requestTimeout, at the latest. c is as for Look.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {
@@ -213,21 +213,21 @@ func (ts *Tasks) Wait(
 	timer := time.AfterFunc(limit, func() {
 		select {
 		case <-ts.options.EOF:
-			time.AfterFunc(time.Until(t.Created.Add(ts.options.Timeout+askTimeout)), stop)
+			time.AfterFunc(time.Until(t.Created.Add(ts.options.Timeout+requestTimeout)), stop)
 		default:
 			stop()
 		}
 	})
 	defer timer.Stop()
 	for {
-		state := ts.Look(ctx, t, c)
+		state := ts.Refresh(ctx, t, c)
 		if !state.Works() {
 			return state
 		}
 
 		var askAgain <-chan time.Time // nil if the call runs here: t.done tells its end
 		if t.remote != nil {
-			askAgain = time.After(askInterval)
+			askAgain = time.After(fetchInterval)
 		}
 		select {
 		case <-t.done:
@@ -251,14 +251,14 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 
 // Find returns the task with an id. It returns nil if there is no such task, if it belongs to
 // another person, or if its TTL is over.
-func (ts *Tasks) Find(id, person string) *Task {
+func (ts *Tasks) Find(id, personID string) *Task {
 	ts.mu.Lock()
 	t := ts.known[id]
 	ts.mu.Unlock()
 	if t == nil {
-		t = ts.open(id, person)
+		t = ts.open(id, personID)
 	}
-	if t == nil || t.person != person || t.isExpired() {
+	if t == nil || t.person != personID || t.isExpired() {
 		return nil
 	}
 	return t
@@ -266,17 +266,17 @@ func (ts *Tasks) Find(id, person string) *Task {
 
 // open opens a sealed id, and returns the task in it, whose call another process runs, or ran. From
 // then on this process knows the task. open returns nil if the id was not sealed for the person.
-func (ts *Tasks) open(id, person string) *Task {
+func (ts *Tasks) open(id, personID string) *Task {
 	if ts.options.API == nil {
 		return nil
 	}
-	origin, ok := unseal(id, ts.options.API.Secrets(), ownerOf(person, ts.options.API.BaseURL))
+	origin, ok := unseal(id, ts.options.API.Secrets(), ownerOf(personID, ts.options.API.BaseURL))
 	if !ok {
 		return nil
 	}
-	t := newTask(origin.Tool, person, origin.Created)
+	t := newTask(origin.Tool, personID, origin.Created)
 	t.origin.set(&origin)
-	t.remote = &remote{asking: make(chan struct{}, 1)}
+	t.remote = &remote{fetching: make(chan struct{}, 1)}
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

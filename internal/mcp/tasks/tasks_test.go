@@ -15,12 +15,12 @@ import (
 // A task is found by its person alone, here and, if the API runs it, in another process.
 func TestOwners(t *testing.T) {
 	const alice = "token:alice"
-	api := &API{
+	api := &BackgroundAPI{
 		Secrets: func() []string { return []string{newSecret} },
 		BaseURL: baseURL,
 		Keep:    time.Hour,
 	}
-	for name, api := range map[string]*API{"here": nil, "at the API": api} {
+	for name, api := range map[string]*BackgroundAPI{"here": nil, "at the API": api} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Timeout: time.Hour, API: api}
 			first, second := New(o), New(o)
@@ -33,7 +33,7 @@ func TestOwners(t *testing.T) {
 			}
 			task := first.Prepare(c, Terms{Polled: true, Background: api != nil})
 			first.Run(t.Context(), task, run)
-			compare.Equal(t, "detached", first.Detach(task), true)
+			compare.Equal(t, "detached", first.DetachWhenDue(task), true)
 
 			for _, who := range []string{"token:bob", "", alice, "token:bob", ""} {
 				found := first.Find(task.ID, who) != nil
@@ -66,12 +66,12 @@ func TestDetach(t *testing.T) {
 					<-ctx.Done()
 					return nil, context.Cause(ctx)
 				})
-				detached := name == "detached" && s.Detach(task)
+				detached := name == "detached" && s.DetachWhenDue(task)
 
 				leave()
 				synctest.Wait()
 				compare.Equal(t, "runs", !task.hasEnded(), detached)
-				compare.Equal(t, "detached afterwards", s.Detach(task), false)
+				compare.Equal(t, "detached afterwards", s.DetachWhenDue(task), false)
 				s.Close()
 				_, err := task.Result()
 				if !errors.Is(err, want) {
@@ -87,7 +87,7 @@ func TestAskEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{
 			Recover: func(string, *error) {},
-			API: &API{Fetch: func(
+			API: &BackgroundAPI{Fetch: func(
 				ctx context.Context, _ *call.Call, _ answer.Origin,
 			) (*answer.Answer, error) {
 				<-ctx.Done()
@@ -103,7 +103,7 @@ func TestAskEnds(t *testing.T) {
 			return &answer.Answer{}, nil
 		})
 
-		compare.Equal(t, "detached", s.Detach(task), false)
+		compare.Equal(t, "detached", s.DetachWhenDue(task), false)
 		compare.Equal(t, "after", time.Since(began), time.Second)
 	})
 }
@@ -118,7 +118,7 @@ func TestWaitAfterEOF(t *testing.T) {
 			Timeout: 5 * time.Minute,
 			EOF:     eof,
 			Recover: func(string, *error) {},
-			API: &API{
+			API: &BackgroundAPI{
 				Secrets: func() []string { return []string{newSecret} },
 				Keep:    time.Hour,
 				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
@@ -130,7 +130,7 @@ func TestWaitAfterEOF(t *testing.T) {
 		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
 		state := s.Wait(t.Context(), task, &call.Call{}, 20*time.Second)
 		compare.Equal(t, "works", state.Works(), true)
-		compare.Equal(t, "waited", time.Since(origin.Created), 5*time.Minute+askTimeout)
+		compare.Equal(t, "waited", time.Since(origin.Created), 5*time.Minute+requestTimeout)
 	})
 }
 
@@ -146,7 +146,7 @@ func TestSettlePanic(t *testing.T) {
 				}
 			},
 			RemoteEnded: func(*call.Call, answer.Origin, *answer.Answer, error) { panic("bug") },
-			API: &API{
+			API: &BackgroundAPI{
 				Secrets: func() []string { return []string{newSecret} },
 				Keep:    time.Hour,
 				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
@@ -157,10 +157,10 @@ func TestSettlePanic(t *testing.T) {
 		origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
 		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
 		for range 2 {
-			_ = s.Look(t.Context(), task, &call.Call{})
-			time.Sleep(askInterval)
+			_ = s.Refresh(t.Context(), task, &call.Call{})
+			time.Sleep(fetchInterval)
 		}
-		compare.Equal(t, "works", s.Look(t.Context(), task, &call.Call{}).Works(), false)
+		compare.Equal(t, "works", s.Refresh(t.Context(), task, &call.Call{}).Works(), false)
 		compare.Equal(t, "panics", panics, 1)
 	})
 }

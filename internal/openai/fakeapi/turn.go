@@ -54,7 +54,7 @@ func ID(prefix string) string {
 
 // aboutNews matches a question about things that a model cannot know without a search. It matches
 // whole words: "now" does not match in "knowledge".
-var aboutNews = text.Regexp(
+var aboutNews = text.LazyRegexp(
 	`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
 		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
 		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
@@ -69,7 +69,7 @@ func chooseTurn(request gjson.Result) string {
 	return "ok"
 }
 
-var japaneseText = text.Regexp(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
+var japaneseText = text.LazyRegexp(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
 // output returns the items of the output of a turn, in the language of the question.
 func output(request gjson.Result, turn string) []gjson.Result {

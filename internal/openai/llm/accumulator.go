@@ -46,7 +46,7 @@ const unknownItem itemNumber = 0
 // may take several connections. Events and items of unknown types start no blocks, but the response
 // keeps the items.
 //
-// While a stream is read, no item number is higher than lastItem. At the end, completeOutput gives
+// While a stream is read, no item number is higher than lastItem. At the end, emitUnstreamed gives
 // higher numbers to items that only the final output contains. A block stays in blocks and in order
 // after it has stopped.
 type accumulator struct {
@@ -68,15 +68,15 @@ type accumulator struct {
 	final      *call.Response // the response once it has ended, also if it failed; nil before
 
 	size        int // bytes of all events so far
-	elements    int // elements of the complete items (elementsOf)
+	elements    int // elements of the complete items (countElements)
 	annotations int // annotations that came in events of their own
 
 	created call.Response // the response in the event response.created
 
 	// The current connection. getOnce sets these fields again for each GET.
-	failure  *call.Error // the most telling failure so far that names no kind; nil: none
-	giveUp   func()      // ends the connection
-	giveUpAt time.Time   // when silenceLimit calls giveUp (endSoon sets it); zero: never
+	failure     *call.APIError // the most telling failure so far that names no kind; nil: none
+	closeConn   func()         // ends the connection
+	closeConnAt time.Time      // when silenceLimit calls giveUp (endSoon sets it); zero: never
 }
 
 // newAccumulator returns an accumulator for a response of c that has read nothing yet.
@@ -120,9 +120,9 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 		}
 		switch {
 		case len(data) > maxEvent:
-			return nil, call.TooLarge("an event of the answer is larger than 8 MiB")
+			return nil, call.TooLargeError("an event of the answer is larger than 8 MiB")
 		case a.size > maxBody: // size counts all connections of the response
-			return nil, call.TooLarge(tooLong)
+			return nil, call.TooLargeError(tooLong)
 		case !isObject(data):
 			continue
 		}
@@ -134,7 +134,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 	}
 
 	readErr = cmp.Or(readErr, ctx.Err())
-	streamEnded := readErr == nil || !a.giveUpAt.IsZero() // after endSoon any error is the end
+	streamEnded := readErr == nil || !a.closeConnAt.IsZero() // after endSoon any error is the end
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
@@ -163,12 +163,12 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	switch ev.Type {
 	case "response.created":
 		a.created = ev.Response
-		a.setID(&ev.Response)
+		a.confirmBackground(&ev.Response)
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
 		r, err := a.finish(ev.lastResponse(), rawJSON{data: data, event: true})
-		e, ok := errors.AsType[*call.Error](err)
+		e, ok := errors.AsType[*call.APIError](err)
 		if ok {
 			return nil, a.failOrKeep(e)
 		}
@@ -179,7 +179,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	elements := max(len(a.order), len(a.byID), int(a.lastItem), a.elements, a.annotations)
 	if elements > maxElements {
-		return nil, call.TooLarge(tooMany)
+		return nil, call.TooLargeError(tooMany)
 	}
 	return nil, nil
 }
@@ -194,7 +194,7 @@ const (
 // failure is of KindFailed: failOrKeep returns nil, keeps the failure, and gives the stream another
 // detailTime, because the next event may say more. Azure sends response.failed without details, and
 // then the error.
-func (a *accumulator) failOrKeep(e *call.Error) error {
+func (a *accumulator) failOrKeep(e *call.APIError) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
 	}
@@ -208,8 +208,8 @@ func (a *accumulator) failOrKeep(e *call.Error) error {
 
 // endSoon makes silenceLimit give up the connection in detailTime. Later calls change nothing.
 func (a *accumulator) endSoon() {
-	if a.giveUpAt.IsZero() {
-		a.giveUpAt = time.Now().Add(detailTime)
+	if a.closeConnAt.IsZero() {
+		a.closeConnAt = time.Now().Add(detailTime)
 	}
 }
 
@@ -219,26 +219,26 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.final == nil
 }
 
-// setID records the id of the response and emits call.Named, once, if the response runs in the
+// confirmBackground records the id of the response and emits call.Named, once, if the response runs in the
 // background: the request asked for it, and the API confirms it.
-func (a *accumulator) setID(r *call.Response) {
+func (a *accumulator) confirmBackground(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID
 		a.call.Emit(call.Named{ID: r.ID})
 	}
 }
 
-// finishPlain reads the response from a body that is an object, not a stream.
-func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
+// finishObject reads the response from a body that is an object, not a stream.
+func (a *accumulator) finishObject(data []byte) (*call.Response, error) {
 	r := &call.Response{}
-	err := call.Decode(data, r)
+	err := call.DecodeLenient(data, r)
 	_, malformed := errors.AsType[*json.SyntaxError](err)
 	truncated := malformed && err.Error() == "unexpected end of JSON input"
 	unknownState := a.runsAtAPI() && !slices.Contains(backgroundStates, r.Status)
 
 	switch {
 	case !isObject(data), malformed && !truncated, err == nil && unknownState:
-		return nil, notResponse(data)
+		return nil, notResponseError(data)
 	case err != nil:
 		return nil, err
 	}
@@ -250,10 +250,10 @@ func (a *accumulator) finishPlain(data []byte) (*call.Response, error) {
 func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, error) {
 	isOther := a.background.id != "" && r.ID != "" && r.ID != a.background.id
 	if isOther { // not the response in the background
-		return nil, notResponse(from.json())
+		return nil, notResponseError(from.json())
 	}
 	if r.Running() {
-		a.setID(r)
+		a.confirmBackground(r)
 		if a.runsAtAPI() {
 			return r, nil
 		}
@@ -268,7 +268,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 	if err != nil {
 		return nil, err
 	}
-	a.completeOutput(r.Output)
+	a.emitUnstreamed(r.Output)
 	return r, nil
 }
 

@@ -27,7 +27,7 @@ const (
 	// in which the call must still be settled.
 	shutdownTime = 400 * time.Millisecond
 
-	objectTime   = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
+	getTimeout   = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
 	maxSilence   = time.Minute      // after which a silent connection is given up and resumed
 	lostWait     = 2 * time.Second  // before the second GET, which confirms that a response is lost
 	maxFetchWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
@@ -41,23 +41,23 @@ type background struct {
 	include   []string // the include of the request, sent with each GET, too
 	id        string   // "" until the API names the response as one in the background
 
-	nextEvent float64 // sequence number that follows those of all events so far
-	resumedAt float64 // nextEvent when the connection began: earlier events were read before
+	nextSequence float64 // sequence number that follows those of all events so far
+	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
 }
 
 // progressed reports whether the current connection brought an event that no earlier one brought.
 func (b *background) progressed() bool {
-	return b.nextEvent > b.resumedAt
+	return b.nextSequence > b.resumedFrom
 }
 
 // advance records that ev has come.
 func (b *background) advance(ev *streamEvent) {
-	b.nextEvent = max(b.nextEvent, ev.Sequence+1)
+	b.nextSequence = max(b.nextSequence, ev.Sequence+1)
 }
 
 // alreadyRead reports whether ev was read from an earlier connection.
 func (b *background) alreadyRead(ev *streamEvent) bool {
-	return ev.Sequence < b.resumedAt
+	return ev.Sequence < b.resumedFrom
 }
 
 // Get returns a background response in its current state. A response that has failed or was
@@ -133,7 +133,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 
 	c := *acc.call
 	c.Sink = nil // the call gets no more events
-	c.Used = call.Used{RequestID: c.RequestID}
+	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	resp, err := cl.cancel(requestCtx, &c, acc.background.id)
 	isReported := err == nil && cl.readUsage(requestCtx, resp, &c, acc.background.id)
 	if err == nil && !isReported && !endsProcess {
@@ -144,9 +144,9 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 		_, _ = cl.getOnce(getCtx, get, false) // adds the usage to c; an error is logged
 	}
 
-	acc.call.RequestID = c.RequestID
+	acc.call.APIRequestID = c.APIRequestID
 	if c.Usage != (call.Usage{}) {
-		acc.call.Usage.Add(c.Usage)
+		acc.call.Usage.AddTokens(c.Usage)
 		acc.call.Searches += c.Searches
 	}
 }
@@ -165,7 +165,7 @@ func (cl *Client) readUsage(
 	cl.logBody(ctx, "openai(client): response", rawJSON{data: data})
 
 	var r call.Response
-	err := call.Decode(data, &r)
+	err := call.DecodeLenient(data, &r)
 	if err != nil || r.ID != id || r.Running() || r.Usage == (call.Usage{}) {
 		return false
 	}
@@ -183,7 +183,7 @@ func (cl *Client) readUsage(
 // firewall may have answered.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
-	var failure *call.Error
+	var failure *call.APIError
 	streamed := broken != nil // the last connection was a stream, and has broken
 	if streamed {
 		failure = x.client.attemptError(ctx, broken, 1)
@@ -233,7 +233,7 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 // canResume reports whether to ask for the rest of the stream again. broken, the error of the last
 // connection, must be temporary. Besides, the connection must have brought new events (progress),
 // or the API must not have accepted it.
-func canResume(broken *call.Error, progress bool) bool {
+func canResume(broken *call.APIError, progress bool) bool {
 	if broken == nil || !retryable(broken) {
 		return false
 	}
@@ -246,7 +246,7 @@ func canResume(broken *call.Error, progress bool) bool {
 // proxy may have restarted.
 func (cl *Client) get(
 	ctx context.Context, acc *accumulator, stream bool,
-) (*call.Response, *call.Error) {
+) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, stream)
 	if failure == nil || !failure.ResponseLost {
 		return r, failure
@@ -261,23 +261,23 @@ func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
 	stream bool,
-) (*call.Response, *call.Error) {
+) (*call.Response, *call.APIError) {
 	ctx, giveUp := context.WithCancel(parent)
 	defer giveUp()
-	limit := time.AfterFunc(objectTime, giveUp)
+	limit := time.AfterFunc(getTimeout, giveUp)
 	defer limit.Stop()
 
-	acc.giveUp = giveUp
-	acc.background.resumedAt = acc.background.nextEvent
+	acc.closeConn = giveUp
+	acc.background.resumedFrom = acc.background.nextSequence
 	acc.failure = nil
-	acc.giveUpAt = time.Time{}
+	acc.closeConnAt = time.Time{}
 	var resp *http.Response
 	options := cl.requestOptions(acc.call, &resp)
 	if stream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
-			option.WithQuery("starting_after", fmt.Sprint(acc.background.nextEvent-1)))
+			option.WithQuery("starting_after", fmt.Sprint(acc.background.nextSequence-1)))
 	}
 	for _, element := range acc.background.include {
 		if element != encryptedReasoning { // the API refuses it in a GET
@@ -314,7 +314,7 @@ func (cl *Client) getOnce(
 // says that it does not have the response. The request can then be made again, as after a failure
 // of the server. Unless strict, that also holds if the API seems to have no GET /responses/{id}.
 func lostError(err error, strict bool) error {
-	e, ok := errors.AsType[*call.Error](err)
+	e, ok := errors.AsType[*call.APIError](err)
 	if !ok {
 		return err
 	}

@@ -179,7 +179,7 @@ func TestBackground(t *testing.T) {
 		steps, want := row[0], row[1]
 		cl, api, _ := newBackground(t, 1, steps)
 		r := backgroundQuestion()
-		r.Plain = strings.HasPrefix(name, "plain")
+		r.NoStream = strings.HasPrefix(name, "plain")
 		events, resp, sent := trace(t, cl, api, r)
 
 		wantEqual(t, "requests", sent, want)
@@ -317,7 +317,7 @@ func TestBackgroundMemory(t *testing.T) {
 		for range 2 {
 			_, err := create(t, cl, backgroundQuestion())
 			if err != nil {
-				wantKind(t, err, call.KindParameter)
+				wantKind(t, err, call.KindBadRequest)
 			}
 		}
 
@@ -436,7 +436,7 @@ func TestStrangeGet(t *testing.T) {
 		running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
 		cl, api := newClient(0, running, running, strange, strange, succeed)
 		r := backgroundQuestion()
-		r.Plain = true
+		r.NoStream = true
 		_, err := create(t, cl, r)
 		wantSuccess(t, err)
 		api.wantRequests(t, 5)

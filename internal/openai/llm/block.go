@@ -96,7 +96,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		if complete {
 			a.log(rawJSON{data: ev.Item.Raw})
 			a.doneTexts[number] = textOf(a.items[number])
-			a.elements += elementsOf(ev.Item)
+			a.elements += countElements(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
 

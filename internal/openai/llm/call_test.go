@@ -39,10 +39,10 @@ func TestCall(t *testing.T) {
 		wantKind(t, err, call.KindTimeout)
 
 		want := call.Used{
-			Attempts:  2,
-			Time:      5 * time.Second,
-			Waited:    10 * time.Second,
-			RequestID: strings.Repeat("r", 95) + "[red…",
+			Requests:      2,
+			APITime:       5 * time.Second,
+			RateLimitWait: 10 * time.Second,
+			APIRequestID:  strings.Repeat("r", 95) + "[red…",
 		}
 		compare.Equal(t, "used", got.Used, want, cmpopts.IgnoreFields(call.Used{}, "Input"))
 	})
@@ -89,7 +89,7 @@ func TestWaitUntilTurn(t *testing.T) {
 			_, err := cl.Create(within(t, tt.within), c, question())
 
 			wantEqual(t, "answered", err == nil, tt.attempts > 0)
-			wantEqual(t, "attempts", c.Attempts, tt.attempts)
+			wantEqual(t, "attempts", c.Requests, tt.attempts)
 			wantEqual(t, "requests", len(api.sent)-before, tt.attempts)
 		})
 	}

@@ -66,7 +66,7 @@ func TestEnds(t *testing.T) {
 					c.Sink = func(call.Event) {}
 				}
 				r := question()
-				r.Plain = way == "plain"
+				r.NoStream = way == "plain"
 				resp, err := cl.Create(t.Context(), c, r)
 				wantEqual(t, "outcome", meaning(t, resp, err), want)
 				got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)

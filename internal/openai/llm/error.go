@@ -24,30 +24,30 @@ import (
 )
 
 // retryable reports whether the same request may succeed later.
-func retryable(e *call.Error) bool {
+func retryable(e *call.APIError) bool {
 	return e.Kind.IsTemporary() && !e.NoRetry
 }
 
 // unknownWords matches how servers say that they do not know a parameter.
-var unknownWords = text.Regexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
+var unknownWords = text.LazyRegexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
 	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
 	`unexpected (keyword|argument|parameter|field|propert)`)
 
 // isUnknownParameter reports whether the server does not know the parameter that the error is
 // about.
-func isUnknownParameter(e *call.Error) bool {
+func isUnknownParameter(e *call.APIError) bool {
 	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
 
 // mentions reports whether the error names a parameter in its message, and none as its Param.
-func mentions(e *call.Error, name string) bool {
-	unnamed := e.Kind == call.KindParameter && e.Param == ""
+func mentions(e *call.APIError, name string) bool {
+	unnamed := e.Kind == call.KindBadRequest && e.Param == ""
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
-// statusKind classifies an error with an HTTP status. The API sends an exhausted quota as 429,
+// classify classifies an error with an HTTP status. The API sends an exhausted quota as 429,
 // other servers as 400, 402 or 403.
-func statusKind(e *call.Error, status int, c *call.Call) call.Kind {
+func classify(e *call.APIError, status int, c *call.Call) call.Kind {
 	if status < 400 {
 		return call.KindBadResponse
 	}
@@ -61,13 +61,13 @@ func statusKind(e *call.Error, status int, c *call.Call) call.Kind {
 // responseError reads the error of a response or stream that began with a 2xx and then failed.
 // message is used if the API does not say why it failed. Such an error has a code and no status,
 // but the code of OpenRouter is a status.
-func responseError(data []byte, message string, c *call.Call) *call.Error {
+func responseError(data []byte, message string, c *call.Call) *call.APIError {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of the event, not of the error
 		e.Type = ""
 	}
 	if e.Status != 0 {
-		e.Kind = statusKind(e, e.Status, c)
+		e.Kind = classify(e, e.Status, c)
 		return e
 	}
 	e.Kind = *cmp.Or(namedKind(e, 0, c), &call.KindFailed)
@@ -76,15 +76,15 @@ func responseError(data []byte, message string, c *call.Call) *call.Error {
 
 // isBusy reports whether the status of an error, 408 or 409, may mean that the API works on the
 // request already.
-func isBusy(e *call.Error) bool {
+func isBusy(e *call.APIError) bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 }
 
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
-var plainHTTP = text.Regexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
+var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
 // statusError returns the error of an HTTP response whose status is not a 2xx.
-func statusError(resp *http.Response, c *call.Call) *call.Error {
+func statusError(resp *http.Response, c *call.Call) *call.APIError {
 	var data []byte
 	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
 		body, encodingErr := decodedBody(resp)
@@ -99,7 +99,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
-	e.Kind = statusKind(e, e.Status, c)
+	e.Kind = classify(e, e.Status, c)
 	addWaits(e, resp.Header, c)
 
 	e.NoRetry = isBusy(e) && resp.Header.Get("X-Should-Retry") == "false"
@@ -114,7 +114,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		e.Err = call.ErrWebPage
 		switch e.Kind {
-		case call.KindPermission, call.KindNotFound, call.KindParameter: // the API refuses with JSON
+		case call.KindPermission, call.KindNotFound, call.KindBadRequest: // the API refuses with JSON
 			e.Kind = call.KindBadResponse
 		}
 	}
@@ -129,7 +129,7 @@ func statusError(resp *http.Response, c *call.Call) *call.Error {
 // statusMessage returns the name of a status, followed by the first line of the body if the body is
 // neither a web page nor JSON.
 func statusMessage(status int, data []byte) string {
-	name := call.StatusName(status)
+	name := call.StatusText(status)
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	if line == "" || strings.ContainsAny(line[:1], "<{[") {
 		return name
@@ -144,8 +144,8 @@ const maxNested = 4
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a list, a bare message or detail). message is used if the body has none.
 // The Status is set if the code of the error is an HTTP status.
-func apiError(data []byte, message string) *call.Error {
-	e := &call.Error{Message: message, Body: string(data)}
+func apiError(data []byte, message string) *call.APIError {
+	e := &call.APIError{Message: message, Body: string(data)}
 	readAPIError(e, data, maxNested)
 	return e
 }
@@ -153,15 +153,15 @@ func apiError(data []byte, message string) *call.Error {
 // readAPIError sets in e what an error body says, and reports whether data is an error body. The
 // error of a gateway may contain the error of its provider, which then counts: people have to know
 // it.
-func readAPIError(e *call.Error, data []byte, depth int) bool {
-	if depth == 0 || !json.Valid(data) { // not gjson.Valid, whose recursion could end the process
+func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
+	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, whose recursion could end the process
 		return false
 	}
 
 	doc := gjson.ParseBytes(data)
 	switch {
 	case doc.Type == gjson.String: // JSON in JSON
-		return readAPIError(e, []byte(doc.Str), depth-1)
+		return readAPIError(e, []byte(doc.Str), levelsLeft-1)
 	case doc.IsArray(): // Gemini
 		doc = doc.Get("0")
 	}
@@ -177,14 +177,14 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 		setString(&bare, doc, "error")
 		fields = doc
 		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
-		if !isError && depth < maxNested { // the outermost body is an error in any case
+		if !isError && levelsLeft < maxNested { // the outermost body is an error in any case
 			return false
 		}
 	}
 
 	setString(&e.Type, fields, "type")
 	setString(&e.Param, fields, "param")
-	if isName(bare) {
+	if isKnownCode(bare) {
 		e.Code = bare
 	}
 	setString(&e.Code, fields, "code")
@@ -199,7 +199,7 @@ func readAPIError(e *call.Error, data []byte, depth int) bool {
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
 	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay))
 
-	readInner(e, fields.Get("metadata.raw"), depth-1)
+	readInner(e, fields.Get("metadata.raw"), levelsLeft-1)
 	return true
 }
 
@@ -213,11 +213,11 @@ func setString(dst *string, doc gjson.Result, path string) {
 
 // readInner sets in e what the error inside an error says. It is in raw, the metadata.raw of
 // OpenRouter, as JSON or as plain words, or in a message that is JSON.
-func readInner(e *call.Error, raw gjson.Result, depth int) {
+func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 	for _, inner := range []string{raw.String(), e.Message} {
 		inner = strings.TrimSpace(inner)
 		isJSON := strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"{`)
-		if isJSON && len(inner) <= maxErrorText && readAPIError(e, []byte(inner), depth) {
+		if isJSON && len(inner) <= maxErrorText && readAPIError(e, []byte(inner), levelsLeft) {
 			e.MaybeThisCall = true
 			return
 		}
@@ -233,14 +233,14 @@ func readInner(e *call.Error, raw gjson.Result, depth int) {
 
 // readError returns the error of an HTTP response that was not read to its end, or whose body is no
 // answer. err is the error of reading it.
-func readError(resp *http.Response, err error, c *call.Call) *call.Error {
-	cause, _ := errors.AsType[*call.Error](err)
+func readError(resp *http.Response, err error, c *call.Call) *call.APIError {
+	cause, _ := errors.AsType[*call.APIError](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
 	if ok {
-		cause = call.TooLarge(tooLong)
+		cause = call.TooLargeError(tooLong)
 	}
 
-	e := *cmp.Or(cause, &call.Error{
+	e := *cmp.Or(cause, &call.APIError{
 		Kind:    call.KindConnection,
 		Message: "the answer was cut off: " + err.Error(),
 		Err:     err,
@@ -256,7 +256,7 @@ func readError(resp *http.Response, err error, c *call.Call) *call.Error {
 }
 
 // connectionError returns the error of a request without an HTTP response.
-func connectionError(err error) *call.Error {
+func connectionError(err error) *call.APIError {
 	urlErr, ok := errors.AsType[*url.Error](err)
 	if ok {
 		err = urlErr.Err // without the URL, which may contain a password
@@ -266,7 +266,7 @@ func connectionError(err error) *call.Error {
 	if errors.Is(err, io.EOF) {
 		message = "the server closed the connection without an answer"
 	}
-	return &call.Error{
+	return &call.APIError{
 		Kind:    call.KindConnection,
 		Message: message,
 		Err:     err,
@@ -291,8 +291,8 @@ func isPermanent(err error) bool {
 // contextError returns the error of a call whose ctx has ended with err. Its kind is that of the
 // cause of ctx: a timeout, a cancellation or another one. In the result, errors.Is finds the error
 // of ctx and its cause, and errors.As a QueuedError or a RootsError that is in err.
-func contextError(ctx context.Context, err error) *call.Error {
-	e := &call.Error{
+func contextError(ctx context.Context, err error) *call.APIError {
+	e := &call.APIError{
 		Message: "the call was canceled",
 		Err:     errors.Join(ctx.Err(), context.Cause(ctx)),
 	}
@@ -327,7 +327,7 @@ func retryAfterHeaders(h http.Header) time.Duration {
 
 // messageWait returns the time to wait that the message names. Words that are in the question do
 // not count: a server may repeat them.
-func messageWait(e *call.Error, c *call.Call) time.Duration {
+func messageWait(e *call.APIError, c *call.Call) time.Duration {
 	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
 	if strings.Contains(fmt.Sprintf("%s", c.Input), words) {
 		return 0
@@ -338,8 +338,8 @@ func messageWait(e *call.Error, c *call.Call) time.Duration {
 // addWaits raises RetryAfter to the wait that the message of a rate limit or of a 402 names. For a
 // rate limit it also sets Reset, if the headers tell when the limit is whole again. A call need not
 // wait for that.
-func addWaits(e *call.Error, h http.Header, c *call.Call) {
-	payment := e.Kind == call.KindQuota && e.Status == http.StatusPaymentRequired
+func addWaits(e *call.APIError, h http.Header, c *call.Call) {
+	payment := e.Kind == call.KindAPIQuota && e.Status == http.StatusPaymentRequired
 	if e.Kind != call.KindRateLimit && !payment {
 		return
 	}
@@ -352,7 +352,7 @@ func addWaits(e *call.Error, h http.Header, c *call.Call) {
 	for _, limit := range []string{"Requests", "Tokens"} {
 		reset := min(headerWait(h.Get("X-Ratelimit-Reset-"+limit), time.Second), time.Minute)
 		if reset > 0 && h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
-			e.Reset = min(reset, cmp.Or(e.Reset, reset))
+			e.ResetAfter = min(reset, cmp.Or(e.ResetAfter, reset))
 		}
 	}
 }
@@ -361,11 +361,11 @@ func addWaits(e *call.Error, h http.Header, c *call.Call) {
 // in 17 seconds", "Please retry after 6 seconds" (Azure), "Wait 10 seconds and try again"
 // (gateways). waitPart matches a number of the wait with its unit.
 var (
-	waitWords = text.Regexp(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
+	waitWords = text.LazyRegexp(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
 		`\d+(?:\.\d+)? ?` +
 		`(?:m(?:illi)?s(?:econds?)?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)` +
 		`(?:,? (?:and )?)?)+)\b`)
-	waitPart = text.Regexp(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
+	waitPart = text.LazyRegexp(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
 )
 
 // maxWait bounds a wait: a longer one means nothing to people and could overflow.

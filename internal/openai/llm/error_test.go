@@ -49,7 +49,7 @@ func TestErrorAnswers(t *testing.T) {
 		wantEqual(t, "request id", e.RequestID, "req_1")
 
 		if e.Kind == call.KindBadResponse { // a page: its class is that of the status
-			wantEqual(t, "name", e.Name(), "PermissionDeniedError")
+			wantEqual(t, "name", e.SDKClass(), "PermissionDeniedError")
 		}
 		page := strings.HasPrefix(body, "<!")
 		wantEqual(t, "a web page", errors.Is(e, call.ErrWebPage), page)

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxEvent = 8 << 20 // bytes of one event of a stream
-	maxPlain = 8 << 10 // bytes of an event for readPlain; this bounds its nesting, too
+	maxFlat  = 8 << 10 // bytes of an event for readFlat; this bounds its nesting, too
 )
 
 // streamEvent is what the program needs of the events of a stream
@@ -47,7 +47,7 @@ type streamEvent struct {
 
 // unpaired matches the JSON of a delta with the second half of a character at its start, or with
 // the first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
-var unpaired = text.Regexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
+var unpaired = text.LazyRegexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
 
 // readHalves sets LowAtStart and HighAtEnd from the data of the event.
 func (ev *streamEvent) readHalves(data []byte) {
@@ -81,22 +81,22 @@ func (ev *streamEvent) isError() bool {
 }
 
 // decode replaces ev with the event in data, as call.Decode reads it. Nearly all events are plain,
-// and readPlain takes a third of the time.
+// and readFlat takes a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
-	plain := len(data) <= maxPlain && utf8.Valid(data) && gjson.ValidBytes(data)
-	if plain && ev.readPlain(string(data)) {
+	mayBeFlat := len(data) <= maxFlat && utf8.Valid(data) && gjson.ValidBytes(data)
+	if mayBeFlat && ev.readFlat(string(data)) {
 		return nil
 	}
 	*ev = streamEvent{}
-	return call.Decode(data, ev)
+	return call.DecodeLenient(data, ev)
 }
 
-// readPlain reads an event as encoding/json does, and reports whether the event is plain: ev needs
+// readFlat reads an event as encoding/json does, and reports whether the event is plain: ev needs
 // no more than strings and numbers of it. encoding/json ignores the case of member names, so an
 // event with a name that is not in lower case is not plain.
-func (ev *streamEvent) readPlain(data string) bool {
-	plain := true
+func (ev *streamEvent) readFlat(data string) bool {
+	isFlat := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {
 		readString := func(member *string) {
 			if value.Type == gjson.String {
@@ -127,14 +127,14 @@ func (ev *streamEvent) readPlain(data string) bool {
 		case "refusal":
 			readString(&ev.Refusal)
 		case "annotation", "part", "item", "response", "error":
-			plain = false
+			isFlat = false
 		case "logprobs", "obfuscation":
 		default:
-			plain = strings.Trim(name.Str, "abcdefghijklmnopqrstuvwxyz_") == ""
+			isFlat = strings.Trim(name.Str, "abcdefghijklmnopqrstuvwxyz_") == ""
 		}
-		return plain
+		return isFlat
 	})
-	return plain
+	return isFlat
 }
 
 // lastResponse returns the response of an event that ends a stream. A status that names an end

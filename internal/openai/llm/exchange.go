@@ -59,7 +59,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 		pause, final := x.decide(ctx, failure, wait)
 		if final != nil {
-			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindQuota
+			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindAPIQuota
 			if isKeyError && !final.MaybeThisCall && x.key == cl.key.Load() {
 				cl.memory.noteRefusal(c.Person.ID, final)
 			}
@@ -96,7 +96,7 @@ type exchange struct {
 // pacer makes the call wait; otherwise it is 0.
 func (x *exchange) try(
 	ctx context.Context,
-) (r *call.Response, failure *call.Error, wait time.Duration) {
+) (r *call.Response, failure *call.APIError, wait time.Duration) {
 	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
 	err := x.waitForTurn(waitCtx)
@@ -116,8 +116,8 @@ func (x *exchange) try(
 	failure = x.client.attemptError(ctx, err, x.attempt)
 	if failure.Kind == call.KindRateLimit {
 		retryAfter := failure.RetryAfter
-		if retryAfter == 0 && isInTime(ctx, failure.Reset) {
-			retryAfter = failure.Reset
+		if retryAfter == 0 && isInTime(ctx, failure.ResetAfter) {
+			retryAfter = failure.ResetAfter
 		}
 		return nil, failure, x.ticket.Refused(retryAfter)
 	}
@@ -136,7 +136,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLast, report)
-	x.call.Waited += time.Since(queued)
+	x.call.RateLimitWait += time.Since(queued)
 	if ahead, ok := errors.AsType[call.QueuedError](err); ok {
 		x.call.Ahead = int(ahead)
 	}
@@ -156,7 +156,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		model:     x.model,
 		include:   x.params.include(),
 	}
-	acc.giveUp = giveUp
+	acc.closeConn = giveUp
 	defer acc.stopBlocks()
 
 	usageBefore := x.call.Usage
@@ -199,7 +199,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
-	failure, refused := errors.AsType[*call.Error](err)                       // an HTTP status other than 2xx
+	failure, refused := errors.AsType[*call.APIError](err)                    // an HTTP status other than 2xx
 	// ErrWaiting promises that nothing was begun. That is so after a 4xx, but 408 and 409 may mean
 	// that the API works on the request already.
 	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError || isBusy(failure)
@@ -223,9 +223,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 // leaveOut removes the parameter that the API refuses, and reports whether to make the request
 // again at once, without it. After a lost response it removes background and returns false: the
 // lost response counts as an attempt, and the next attempt waits.
-func (x *exchange) leaveOut(failure *call.Error) bool {
+func (x *exchange) leaveOut(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
-		removed := x.remove("background", failure)
+		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
 			// GETs find other responses, so background works here. toRemember has only background,
 			// as the method post empties it after each 2xx.
@@ -233,7 +233,7 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 		}
 		return false
 	}
-	return x.remove(x.params.refusedName(failure), failure) // "", no parameter: removes nothing
+	return x.removeRefused(x.params.refusedName(failure), failure) // "", no parameter: removes nothing
 }
 
 // decide returns how long the call sleeps before another attempt, or the error that ends the call.
@@ -241,8 +241,8 @@ func (x *exchange) leaveOut(failure *call.Error) bool {
 // failure is final if it is not temporary, after the last attempt, and if the wait would end after
 // the deadline of ctx: the call would then end with a timeout, which tells less than the failure.
 func (x *exchange) decide(
-	ctx context.Context, failure *call.Error, wait time.Duration,
-) (time.Duration, *call.Error) {
+	ctx context.Context, failure *call.APIError, wait time.Duration,
+) (time.Duration, *call.APIError) {
 	if !retryable(failure) || x.attempt > x.client.options.MaxRetries {
 		return 0, failure
 	}
@@ -263,9 +263,9 @@ func (x *exchange) decide(
 	return wait, nil
 }
 
-// remove removes a parameter because of a failure, and reports whether the request had it. It logs
+// removeRefused removes a parameter because of a failure, and reports whether the request had it. It logs
 // a warning, and adds the parameter to toRemember.
-func (x *exchange) remove(name string, failure *call.Error) bool {
+func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	value := x.params.value(name)
 	if value == nil {
 		return false

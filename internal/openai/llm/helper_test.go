@@ -194,9 +194,9 @@ func wantEqual(t testing.TB, what string, got, want any) {
 }
 
 // asError returns err as a *call.Error, or ends the test.
-func asError(t testing.TB, err error) *call.Error {
+func asError(t testing.TB, err error) *call.APIError {
 	t.Helper()
-	e, ok := errors.AsType[*call.Error](err)
+	e, ok := errors.AsType[*call.APIError](err)
 	if !ok {
 		t.Fatalf("error = %v (%T), want a *call.Error", err, err)
 	}
@@ -243,11 +243,11 @@ func object(t *testing.T, text string) (members map[string]any) {
 
 func question() call.Request {
 	return call.Request{
-		Profile:      call.Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"},
-		Instructions: "Answer.",
-		Input:        []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
-		Tools:        []map[string]any{{"type": "web_search"}},
-		Include:      []string{"web_search_call.action.sources"},
+		ModelSettings: call.ModelSettings{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"},
+		Instructions:  "Answer.",
+		Input:         []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
+		Tools:         []map[string]any{{"type": "web_search"}},
+		Include:       []string{"web_search_call.action.sources"},
 	}
 }
 

@@ -155,7 +155,7 @@ func TestEncodings(t *testing.T) {
 
 			cl := newClientOf(s.URL, NewHTTPClient(nil).Transport, 3, io.Discard)
 			r := question()
-			r.Plain = !strings.HasPrefix(name, "streamed")
+			r.NoStream = !strings.HasPrefix(name, "streamed")
 			c := &call.Call{}
 			resp, err := cl.Create(t.Context(), c, r)
 			wantEqual(t, "outcome", meaning(t, resp, err), want)
@@ -243,12 +243,12 @@ func TestUnreportedTokens(t *testing.T) {
 			}))
 			c := &call.Call{}
 			client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
-			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
+			_, _ = client.Create(t.Context(), c, call.Request{NoStream: true})
 			compare.Equal(t, "unknown", c.Unreported, tt.Want)
 
 			s.Close()
 			client = New(Options{API: API{BaseURL: s.URL}, APIKey: testKey}) // without idle connections
-			_, _ = client.Create(t.Context(), c, call.Request{Plain: true})
+			_, _ = client.Create(t.Context(), c, call.Request{NoStream: true})
 			compare.Equal(t, "unknown without a server", c.Unreported, tt.Want)
 		})
 	}

@@ -30,14 +30,14 @@ type kindRow struct {
 // Each code, type or expression has a line of its own, with the page or report that contains it.
 var kindTable = []kindRow{
 	{
-		kind:     &call.KindParameter,
+		kind:     &call.KindBadRequest,
 		statuses: []int{0, 4},
 		words: []string{
 			`^request too large`, // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
 		},
 	},
 	{
-		kind: &call.KindQuota,
+		kind: &call.KindAPIQuota,
 		codes: []string{
 			`insufficient_quota`,                // https://platform.openai.com/docs/guides/error-codes
 			`billing_hard_limit_reached`,        // https://github.com/dfinke/PowerShellAI/issues/127
@@ -55,7 +55,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:          &call.KindQuota,
+		kind:          &call.KindAPIQuota,
 		maybeThisCall: true, // a budget may be of one person
 		codes: []string{
 			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
@@ -183,7 +183,7 @@ var kindTable = []kindRow{
 
 	// Words of servers that have no code for the error.
 	{
-		kind:     &call.KindQuota,
+		kind:     &call.KindAPIQuota,
 		statuses: []int{0, 4},
 		except:   []int{402}, // which means a quota by itself
 		words: []string{
@@ -305,8 +305,8 @@ func (r *rule) matchesMessage(message, question string) bool {
 	})
 }
 
-// isName reports whether a text is a code or a type that names a kind.
-func isName(text string) bool {
+// isKnownCode reports whether a text is a code or a type that names a kind.
+func isKnownCode(text string) bool {
 	return !strings.Contains(text, " ") &&
 		slices.ContainsFunc(rules(), func(r *rule) bool { return r.matchesCode(text) })
 }
@@ -315,7 +315,7 @@ func isName(text string) bool {
 // of the HTTP response, or 0. If only words name a quota, with status 0 or 429, and the error names
 // a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with
 // the same error.
-func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
+func namedKind(e *call.APIError, status int, c *call.Call) *call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
 
@@ -328,7 +328,7 @@ func namedKind(e *call.Error, status int, c *call.Call) *call.Kind {
 			return r.kind
 		}
 
-		isQuota := r.kind == &call.KindQuota && (status == 0 || status == http.StatusTooManyRequests)
+		isQuota := r.kind == &call.KindAPIQuota && (status == 0 || status == http.StatusTooManyRequests)
 		isRateLimit := isQuota && max(e.RetryAfter, messageWait(e, c)) > 0
 		switch {
 		case !r.matchesMessage(message, question):

@@ -54,7 +54,7 @@ func wantNamed(t *testing.T, name, form string, steps []step, kind string) {
 	bubble(t, name, func(t *testing.T) {
 		cl, api := newClient(1, append(steps, steps...)...)
 		r := question()
-		r.Plain = !strings.HasPrefix(form, "streamed")
+		r.NoStream = !strings.HasPrefix(form, "streamed")
 		r.Background = strings.HasPrefix(form, "in the background")
 		_, err := create(t, cl, r)
 		e := asError(t, err)

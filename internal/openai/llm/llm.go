@@ -133,9 +133,9 @@ func (cl *Client) Ready() error {
 	switch {
 	case !cl.bearer:
 	case key == "":
-		return &call.Error{Kind: call.KindMissingKey, Message: "Missing API key"}
+		return &call.APIError{Kind: call.KindMissingKey, Message: "Missing API key"}
 	case strings.ContainsFunc(key, unicode.IsControl):
-		return &call.Error{
+		return &call.APIError{
 			Kind:    call.KindAuth,
 			Message: "the key contains a line break or another control character",
 		}

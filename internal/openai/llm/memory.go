@@ -12,12 +12,12 @@ import (
 const (
 	minRefusals = 3 // refusals of the key in a row, from which on they count
 
-	// probeTime is how long other calls fail while a probe asks the API. After it they ask the API,
+	// probeGrace is how long other calls fail while a probe asks the API. After it they ask the API,
 	// too: some HTTP responses have their header only at their end, so the verdict comes late.
-	probeTime = 2 * time.Second
+	probeGrace = 2 * time.Second
 
-	refusalMemory   = time.Minute      // how long a refusal is remembered after its nextProbe
-	parameterMemory = 10 * time.Minute // how long a refused parameter or a GET is remembered
+	refusalTTL   = time.Minute      // how long a refusal is remembered after its nextProbe
+	parameterTTL = 10 * time.Minute // how long a refused parameter or a GET is remembered
 )
 
 // memory is what a Client remembers between calls, besides its pacers. docs/architecture.md
@@ -37,9 +37,9 @@ type memory struct {
 // newMemory returns a memory without entries.
 func newMemory(refusalPause time.Duration) *memory {
 	m := &memory{refusalPause: refusalPause}
-	m.refusals.Expired = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalMemory }
-	m.parameters.Expired = func(e evidence) bool { return time.Since(e.since) > parameterMemory }
-	m.lastFound.Expired = func(last *time.Time) bool { return time.Since(*last) >= parameterMemory }
+	m.refusals.Expired = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalTTL }
+	m.parameters.Expired = func(e evidence) bool { return time.Since(e.since) > parameterTTL }
+	m.lastFound.Expired = func(last *time.Time) bool { return time.Since(*last) >= parameterTTL }
 	return m
 }
 
@@ -47,27 +47,27 @@ func newMemory(refusalPause time.Duration) *memory {
 // it counts, calls fail with it until nextProbe. It counts for the person from minRefusals in a row
 // on. If minRefusals came from each of two people, they count for all people.
 type refusal struct {
-	failure          *call.Error // the last one
-	countSincePerson int         // refusals since the API accepted a request of the person
-	countSinceAny    int         // refusals since the API accepted a request of any person
-	nextProbe        time.Time   // when a call may ask the API again
-	probing          bool        // a probe has begun since the last refusal
+	failure          *call.APIError // the last one
+	countSincePerson int            // refusals since the API accepted a request of the person
+	countSinceAny    int            // refusals since the API accepted a request of any person
+	nextProbe        time.Time      // when a call may ask the API again
+	probing          bool           // a probe has begun since the last refusal
 }
 
 // noteRefusal records a refusal of the key, and lets all refusals that count pause again.
-func (m *memory) noteRefusal(person string, failure *call.Error) {
+func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.refusals.Get(person)
+	r := m.refusals.Get(personID)
 	if r == nil {
 		r = &refusal{nextProbe: time.Now()}
-		m.refusals.Set(person, r)
+		m.refusals.Set(personID, r)
 	}
 	r.failure = failure
 	r.countSincePerson++
 	r.countSinceAny++
 
-	for _, each := range append(m.countingLocked(person), r) {
+	for _, each := range append(m.countingLocked(personID), r) {
 		each.nextProbe = time.Now().Add(m.refusalPause)
 		each.probing = false
 	}
@@ -82,9 +82,9 @@ func (m *memory) forgetRefusals() {
 
 // countingLocked returns the refusals that count for a person (see refusal): those of all people,
 // if at least two have minRefusals each, and those of the person.
-func (m *memory) countingLocked(person string) []*refusal {
+func (m *memory) countingLocked(personID string) []*refusal {
 	var counting []*refusal
-	for _, r := range m.refusals.All() {
+	for _, r := range m.refusals.Live() {
 		if r.countSinceAny >= minRefusals {
 			counting = append(counting, r)
 		}
@@ -93,7 +93,7 @@ func (m *memory) countingLocked(person string) []*refusal {
 		counting = nil
 	}
 
-	ofPerson := m.refusals.Get(person)
+	ofPerson := m.refusals.Get(personID)
 	if ofPerson != nil && ofPerson.countSincePerson >= minRefusals {
 		counting = append(counting, ofPerson)
 	}
@@ -102,11 +102,11 @@ func (m *memory) countingLocked(person string) []*refusal {
 
 // admit returns nil if a person's call may ask the API, else the remembered error with which the
 // call fails. A call that asks the API while refusals count is a probe: other calls fail for
-// probeTime, unless the API accepts the probe before.
-func (m *memory) admit(person string) *call.Error {
+// probeGrace, unless the API accepts the probe before.
+func (m *memory) admit(personID string) *call.APIError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	counting := m.countingLocked(person)
+	counting := m.countingLocked(personID)
 	for _, r := range counting {
 		if m.refusalPause > 0 && time.Now().Before(r.nextProbe) {
 			failure := *r.failure
@@ -117,7 +117,7 @@ func (m *memory) admit(person string) *call.Error {
 	for _, r := range counting {
 		if !r.probing {
 			r.probing = true
-			r.nextProbe = time.Now().Add(probeTime)
+			r.nextProbe = time.Now().Add(probeGrace)
 		}
 	}
 	return nil
@@ -145,15 +145,15 @@ type evidence struct {
 // noteAccepted records that the API accepts a request of a person, and that it refused the
 // parameters that were removed from the request. It is too early to record these refusals before:
 // the API could have refused the request without these parameters, too.
-func (m *memory) noteAccepted(person, model string, request params, removed []refusedParam) {
+func (m *memory) noteAccepted(personID, model string, request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refusals.Delete(person)
-	for _, r := range m.refusals.All() {
+	m.refusals.Delete(personID)
+	for _, r := range m.refusals.Live() {
 		r.countSinceAny = 0
 	}
 
-	for p := range m.parameters.All() {
+	for p := range m.parameters.Live() {
 		if p.model == model && request.has(p) {
 			m.parameters.Delete(p)
 		}
@@ -166,13 +166,13 @@ func (m *memory) noteAccepted(person, model string, request params, removed []re
 	}
 }
 
-// removeFrom removes from a person's request the parameters that the API refuses. One refusal is
+// stripRefused removes from a person's request the parameters that the API refuses. One refusal is
 // enough if it is for everyone; otherwise two of the person are needed.
-func (m *memory) removeFrom(request params, model, person string) {
+func (m *memory) stripRefused(request params, model, personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for p, e := range m.parameters.All() {
-		counts := p.person == everyone || p.person == person && e.count > 1
+	for p, e := range m.parameters.Live() {
+		counts := p.person == everyone || p.person == personID && e.count > 1
 		if counts && p.model == model && request.has(p) {
 			request.remove(p.name)
 		}

@@ -121,7 +121,7 @@ func TestRefusalsOfAll(t *testing.T) {
 		}
 		for range 600 { // a minute
 			e := asError(t, asks(t, cl, carol))
-			if e.Kind != call.KindAuth && e.Kind != call.KindQuota {
+			if e.Kind != call.KindAuth && e.Kind != call.KindAPIQuota {
 				t.Errorf("kind = %v", e.Kind)
 			}
 			asks(t, cl, alice)
@@ -186,7 +186,7 @@ func TestRefusalsOff(t *testing.T) {
 		api.set(keyFaults["402"], bob)
 		for range 10 {
 			wantKind(t, asks(t, cl, alice), call.KindAuth)
-			wantKind(t, asks(t, cl, bob), call.KindQuota)
+			wantKind(t, asks(t, cl, bob), call.KindAPIQuota)
 		}
 		wantEqual(t, "requests of alice", len(api.of(alice)), 10)
 		wantEqual(t, "requests of bob", len(api.of(bob)), 10)
@@ -232,7 +232,7 @@ func TestRefusedAnyway(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		cl, api := newShared()
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
-		wantKind(t, asks(t, cl, alice), call.KindParameter)
+		wantKind(t, asks(t, cl, alice), call.KindBadRequest)
 		wantSuccess(t, asks(t, cl, bob))
 		wantEqual(t, "requests of bob", len(api.of(bob)), 1)
 		wantEqual(t, "bob's effort is sent", api.lastHas(bob, "reasoning.effort"), true)
@@ -261,7 +261,7 @@ func TestIdentifierAskedFor(t *testing.T) {
 	r := question()
 	r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
 	_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
-	wantKind(t, err, call.KindParameter)
+	wantKind(t, err, call.KindBadRequest)
 	wantEqual(t, "requests without it", len(api.of(call.Person{})), 0)
 }
 

@@ -113,18 +113,18 @@ func (a *accumulator) streamedItem(number itemNumber) call.Item {
 		"content": content,
 	}))
 	message := call.Item{}
-	_ = call.Decode(data, &message) // a message that is too large stays without text
+	_ = call.DecodeLenient(data, &message) // a message that is too large stays without text
 	if lacks([]call.Item{item}, []call.Item{message}) {
 		return message
 	}
 	return item
 }
 
-// completeOutput sends the parts of the final output that were not streamed. It finds the number of
+// emitUnstreamed sends the parts of the final output that were not streamed. It finds the number of
 // an item by its id. An item with an unknown id is taken for the next streamed item of its type
 // that no id of the output names: some servers give items other ids in the final output, and the
 // output may lack items that were streamed.
-func (a *accumulator) completeOutput(output []call.Item) {
+func (a *accumulator) emitUnstreamed(output []call.Item) {
 	named := map[itemNumber]bool{}
 	for _, item := range output {
 		named[a.byID[item.ID]] = true

@@ -33,7 +33,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 		"parallel_tool_calls": true,
 		identifierParam:       identifier(person),
 		"service_tier":        r.ServiceTier,
-		"stream":              !r.Plain,
+		"stream":              !r.NoStream,
 		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
 	}))
 	p["store"] = cl.options.Store // also if it is false
@@ -61,7 +61,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 	}
 
 	p.add(r.Extra)
-	cl.memory.removeFrom(p, r.Model, person.ID)
+	cl.memory.stripRefused(p, r.Model, person.ID)
 	return p
 }
 
@@ -186,7 +186,7 @@ var dispensable = []string{
 // refusedName returns the name of a parameter that a 400 refuses and that the answer can do
 // without, or "". Some servers name background in the message only, or store in its place.
 // safety_identifier may be left out only if the server does not know the parameter.
-func (p params) refusedName(e *call.Error) string {
+func (p params) refusedName(e *call.APIError) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
 	}
@@ -217,7 +217,7 @@ func (p params) questionContains(word string) bool {
 
 // refusedElement returns the element of include that a 400 refuses, or "". As the parameter the API
 // names the element or its index, or only include: then the message names the element.
-func (p params) refusedElement(e *call.Error) string {
+func (p params) refusedElement(e *call.APIError) string {
 	for i, element := range p.include() {
 		switch e.Param {
 		case element, "include." + element, fmt.Sprintf("include[%d]", i):

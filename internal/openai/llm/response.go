@@ -53,7 +53,7 @@ func countSearches(r *call.Response) int {
 	if billed != nil {
 		return int(max(0, min(*billed, maxSearches)))
 	}
-	n := int(min(r.Usage.Searches, maxSearches))
+	n := int(min(r.Usage.ReportedSearches, maxSearches))
 	if n > 0 {
 		return n
 	}
@@ -84,18 +84,18 @@ func (j rawJSON) json() []byte {
 // checkResponse returns why r is not an answer, or nil. If the server has left out the status,
 // checkResponse sets it.
 func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
-	if elementsOf(r.Output...) > maxElements {
-		return call.TooLarge(tooMany)
+	if countElements(r.Output...) > maxElements {
+		return call.TooLargeError(tooMany)
 	}
 
 	r.Status = cmp.Or(r.Status, "completed")
 	switch r.Status {
 	case "cancelled":
-		return &call.Error{Kind: call.KindCanceled, Message: "the response was cancelled"}
+		return &call.APIError{Kind: call.KindCanceled, Message: "the response was cancelled"}
 	case "failed":
 		return responseError(from.json(), responseFailed, c)
 	case "queued", "in_progress":
-		return &call.Error{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
+		return &call.APIError{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // there may be no output yet
 		return nil
 	}
@@ -122,8 +122,8 @@ const (
 	tooLong = "the answer is larger than 16 MiB"
 )
 
-// elementsOf returns the number of items and of the elements of their lists.
-func elementsOf(items ...call.Item) int {
+// countElements returns the number of items and of the elements of their lists.
+func countElements(items ...call.Item) int {
 	n := len(items)
 	for _, item := range items {
 		n += len(item.Action.Queries) + len(item.Action.Sources)
@@ -138,9 +138,9 @@ func isObject(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
 }
 
-// notResponse returns the error of a body that is not a response.
-func notResponse(data []byte) *call.Error {
-	e := &call.Error{
+// notResponseError returns the error of a body that is not a response.
+func notResponseError(data []byte) *call.APIError {
+	e := &call.APIError{
 		Kind:    call.KindBadResponse,
 		Message: "the answer is empty",
 		Body:    string(data),

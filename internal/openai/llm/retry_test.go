@@ -40,7 +40,7 @@ func TestWaits(t *testing.T) {
 				cl, api := newClient(2, append(steps, succeed)...)
 				r := question()
 				r.Background = way == "background"
-				r.Plain = r.Background
+				r.NoStream = r.Background
 				question := call.UserMessage("Why do I read try again in 7 hours?")
 				r.Input = []json.RawMessage{question}
 				most := 90 * time.Minute
@@ -158,11 +158,11 @@ func TestRefusedForGood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cl, api := newClient(3, refuse)
 			r := question()
-			r.Plain = true
+			r.NoStream = true
 			r.Extra = object(t, `{"text": "no object"}`)
 			_, err := create(t, cl, r)
 
-			wantKind(t, err, call.KindParameter)
+			wantKind(t, err, call.KindBadRequest)
 			want := 1
 			if name == "reasoning" {
 				want = 2

@@ -41,7 +41,7 @@ func examples(t *testing.T) map[string]string {
 	for name, row := range table(t, "named") {
 		status, _ := strconv.Atoi(row[0])
 		e := apiError([]byte(row[3]), "")
-		kinds[name] = statusKind(e, status, &call.Call{}).Label()
+		kinds[name] = classify(e, status, &call.Call{}).Label()
 		kind := namedKind(e, 0, &call.Call{})
 		if kind != nil {
 			kinds[name+", without its status"] = kind.Label()

@@ -49,7 +49,7 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 			}
 			return nil, err
 		}
-		c.RequestID = cl.options.Redactor.Truncate(requestID(resp), 100)
+		c.APIRequestID = cl.options.Redactor.Truncate(requestID(resp), 100)
 
 		if resp.StatusCode/100 != 2 {
 			defer resp.Body.Close()
@@ -87,7 +87,7 @@ func readResponse(
 
 	r, err := readBody(ctx, resp, acc)
 	if acc.final != nil {
-		acc.call.Usage.Add(acc.final.Usage)
+		acc.call.Usage.AddTokens(acc.final.Usage)
 		acc.call.Searches += countSearches(acc.final)
 	}
 	if err != nil {
@@ -111,11 +111,11 @@ func readBody(ctx context.Context, resp *http.Response, acc *accumulator) (*call
 	if err != nil {
 		return nil, err
 	}
-	return acc.finishPlain(data)
+	return acc.finishObject(data)
 }
 
 // silenceLimit is the body of an HTTP response. A Read that waits for too long gives up the
-// connection: until acc.giveUpAt, or for maxSilence while the response runs in the background.
+// connection: until acc.closeConnAt, or for maxSilence while the response runs in the background.
 type silenceLimit struct {
 	io.ReadCloser
 	acc *accumulator
@@ -124,29 +124,29 @@ type silenceLimit struct {
 func (l silenceLimit) Read(p []byte) (int, error) {
 	silence := time.Duration(0) // 0: no limit
 	switch {
-	case !l.acc.giveUpAt.IsZero():
-		silence = max(1, time.Until(l.acc.giveUpAt))
+	case !l.acc.closeConnAt.IsZero():
+		silence = max(1, time.Until(l.acc.closeConnAt))
 	case l.acc.runsAtAPI():
 		silence = maxSilence
 	}
 	if silence > 0 {
-		defer time.AfterFunc(silence, l.acc.giveUp).Stop()
+		defer time.AfterFunc(silence, l.acc.closeConn).Stop()
 	}
 	return l.ReadCloser.Read(p)
 }
 
 // Expressions for the first bytes of a body.
 var (
-	startOfStream   = text.Regexp("^(data:|event|:)")
-	startOfDocument = text.Regexp("^[{<]")
-	startOfText     = text.Regexp(`^[\t\r\n -~]*$`)
+	startOfStream   = text.LazyRegexp("^(data:|event|:)")
+	startOfDocument = text.LazyRegexp("^[{<]")
+	startOfText     = text.LazyRegexp(`^[\t\r\n -~]*$`)
 )
 
 // decodedBody returns the body of an HTTP response, or an error if the body is in an encoding other
 // than gzip, or is not in gzip although the server says so: net/http asks for gzip and decodes it.
 // If the body begins with plain text, its Content-Encoding is ignored: some servers name one that
 // does not exist.
-func decodedBody(resp *http.Response) (*bufio.Reader, *call.Error) {
+func decodedBody(resp *http.Response) (*bufio.Reader, *call.APIError) {
 	encoding := resp.Header.Get("Content-Encoding")
 	body := bufio.NewReader(resp.Body)
 	start, err := body.Peek(len("data:"))
@@ -156,7 +156,7 @@ func decodedBody(resp *http.Response) (*bufio.Reader, *call.Error) {
 	case encoding == "", startOfText().Match(start):
 		return body, nil
 	}
-	return nil, &call.Error{
+	return nil, &call.APIError{
 		Kind:    call.KindBadResponse,
 		Message: "the server sends Content-Encoding " + encoding,
 		Err:     call.ErrEncoding,
@@ -184,8 +184,8 @@ func requestID(resp *http.Response) string {
 // attemptError returns err, which has ended an attempt, as a *call.Error without secrets, and logs
 // it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, that is the
 // reason, and not err.
-func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *call.Error {
-	cause, ok := errors.AsType[*call.Error](err)
+func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *call.APIError {
+	cause, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ctx.Err() != nil:
 		cause = contextError(ctx, err)
@@ -208,7 +208,7 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *cal
 	cl.options.Logger.Debug("openai(client): error",
 		"attempt", e.Attempts,
 		"status", e.Status,
-		"name", e.Name(),
+		"name", e.SDKClass(),
 		"code", e.Code,
 		"msg", e.Message,
 		"body", e.Body)
@@ -254,7 +254,7 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 	}
 	data, err := io.ReadAll(body)
 	if err == nil && !(isObject(data) && json.Valid(data)) {
-		err = notResponse(data)
+		err = notResponseError(data)
 	}
 	if err != nil {
 		return nil, readError(resp, err, &call.Call{})

@@ -44,7 +44,7 @@ func (cl *Client) Run(
 		if err != nil {
 			return nil, err
 		}
-		tokens.Add(response.Usage)
+		tokens.AddTokens(response.Usage)
 		response.Usage = tokens
 
 		calls = toolCalls(response, tools)
@@ -55,7 +55,7 @@ func (cl *Client) Run(
 		}
 		r.Input = slices.Concat(r.Input, response.InputItems())
 	}
-	return nil, &call.Error{Kind: call.KindFailed, Message: "the model calls tools again and again"}
+	return nil, &call.APIError{Kind: call.KindFailed, Message: "the model calls tools again and again"}
 }
 
 // toolCall is a tool call and the tool that answers it.

@@ -59,7 +59,7 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 }
 
 // quotedText matches a quoted value of a challenge, which may contain commas and blanks.
-var quotedText = text.Regexp(`"[^"]*"`)
+var quotedText = text.LazyRegexp(`"[^"]*"`)
 
 // proxyError returns the error of a proxy that requires a password; sent reports whether the
 // request had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC

@@ -25,9 +25,9 @@ import (
 
 // Profile is how a tool answers: its model and parameters, and the options of its search.
 type Profile struct {
-	call.Profile
+	call.ModelSettings
 	MaxCitations int // most citations of an answer; 0: 3
-	Search       Search
+	Search       WebSearch
 	Defaults     Defaults    // defaults of the arguments
 	UserLocation *Location   // where the user is; nil: not sent
 	Price        *call.Price // what the model costs; nil: unknown
@@ -166,7 +166,7 @@ func (a *Answerer) date(t time.Time) string {
 }
 
 // logRequest writes the debug lines of spec §8.1.
-func (a *Answerer) logRequest(ctx context.Context, profile string, p call.Profile) {
+func (a *Answerer) logRequest(ctx context.Context, profile string, p call.ModelSettings) {
 	can := call.CapabilityOf(p.Model)
 	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
 	verbosity := onOff(can.Verbosity && p.Verbosity != "")

@@ -39,7 +39,7 @@ type Origin struct {
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
 	p := a.options.Profiles[from.Tool]
 	resp, err := a.options.Get(ctx, c, from.ResponseID, p.Model, searchSources)
-	e, ok := errors.AsType[*call.Error](err)
+	e, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ok && e.ResponseLost:
 		return nil, ErrGone

@@ -88,7 +88,7 @@ func TestNestedAnnotation(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := []cite.Citation{{URL: page, Title: "T", PublishedAt: "2025-08-09", Accessed: true}}
+	want := []cite.Citation{{URL: page, Title: "T", PublishedAt: "2025-08-09", IsAccessDate: true}}
 	compare.Equal(t, "citations", ans.Citations, want)
 	compare.Equal(t, "used_search", ans.UsedSearch, true)
 }

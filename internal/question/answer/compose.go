@@ -31,7 +31,7 @@ func (a *Answerer) compose(
 		}
 		text += "\n\n[" + r.incompleteNote + "]"
 	}
-	if len(citations) > 0 && !doc.Closing {
+	if len(citations) > 0 && !doc.EndsWithList {
 		text += "\n\nSources:"
 		for _, cited := range citations {
 			text += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.Date() + ")"

@@ -51,8 +51,8 @@ func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 		Create: client.Create,
 		Get:    client.Get,
 		Profiles: map[string]Profile{"answer": {
-			Profile: call.Profile{Model: "gpt-5.2"},
-			Search: Search{
+			ModelSettings: call.ModelSettings{Model: "gpt-5.2"},
+			Search: WebSearch{
 				BlockedDomains: []string{"bad.example"},
 				Extra: map[string]any{
 					"filters": map[string]any{"blocked_domains": []any{"worse.example"}},

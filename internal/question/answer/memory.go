@@ -180,7 +180,7 @@ func (a *Answerer) earlier(
 	for _, linked := range cite.LinkedPages(t.answer, false) {
 		pages = append(pages, linked.URL)
 	}
-	if t.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).Has) {
+	if t.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).HasPage) {
 		return messages, followsQuestion
 	}
 	return append(messages, call.AssistantMessage(t.answer)), followsAnswer

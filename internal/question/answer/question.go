@@ -160,7 +160,7 @@ func hostNames(v gjson.Result, exact bool) (names []string, err error) {
 	}
 	sent := []byte(v.Str)
 	array := gjson.ParseBytes(sent)
-	small := jsonx.Elements(sent) <= jsonx.MaxElements
+	small := jsonx.CountElements(sent) <= jsonx.MaxElements
 	if array.IsArray() && small && json.Valid(sent) {
 		v = array
 	}
@@ -185,7 +185,7 @@ func boolean(v gjson.Result) (bool, error) {
 }
 
 // countryCode matches the code of a country (ISO 3166-1 alpha-2).
-var countryCode = text.Regexp(`^[A-Z]{2}$`)
+var countryCode = text.LazyRegexp(`^[A-Z]{2}$`)
 
 // line returns v as a string of one short line. With a line break it could end the line of the
 // hints, and add a line of its own.

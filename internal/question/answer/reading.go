@@ -185,7 +185,7 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
 			_, known := index[key]
-			if key == "" || !known && blockedHosts.Has(c.URL) { // "": neither URL nor name
+			if key == "" || !known && blockedHosts.HasPage(c.URL) { // "": neither URL nor name
 				continue
 			}
 			if !known {
@@ -198,8 +198,8 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 	}
 
 	isIncomplete := r.incompleteNote != ""
-	if r.searched && doc.Closing && !isIncomplete {
-		add(cite.PublicPages(doc.Pages()))
+	if r.searched && doc.EndsWithList && !isIncomplete {
+		add(cite.PublicPages(doc.ListPages()))
 	}
 	cited := add(r.content.citations) || add(r.citedAny)
 	if r.searched && !cited {

@@ -18,9 +18,9 @@ import (
 // styles are the values of Question.Style that the policy explains.
 var styles = []string{"summary", "bullets", "citations-only"}
 
-// Search holds the options of the web search tool. Without any of them the tool is exactly
+// WebSearch holds the options of the web search tool. Without any of them the tool is exactly
 // {"type":"web_search"}, as in spec §6.
-type Search struct {
+type WebSearch struct {
 	EnforceDomains bool           // search the domains of the question only
 	BlockedDomains []string       // never searched or cited, subdomains included
 	ContextSize    string         // low, medium or high
@@ -44,19 +44,19 @@ var searchSources = []string{"web_search_call.action.sources"}
 // have in common, and leaves out what the model does not take. If q has no domains, the configured
 // ones apply: a call must not lift EnforceDomains.
 func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Question) call.Request {
-	a.logRequest(ctx, tool, p.Profile)
+	a.logRequest(ctx, tool, p.ModelSettings)
 	if len(q.Domains) == 0 {
 		q.Domains = p.Defaults.Domains
 	}
 
 	r := call.Request{
-		Profile:      p.Profile,
-		Instructions: a.options.Instructions,
-		Input:        []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
-		Tools:        []map[string]any{p.webSearch(q)},
-		Include:      searchSources,
-		Extra:        a.options.ExtraBody,
-		Plain:        a.options.Stream == "false",
+		ModelSettings: p.ModelSettings,
+		Instructions:  a.options.Instructions,
+		Input:         []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
+		Tools:         []map[string]any{p.webSearch(q)},
+		Include:       searchSources,
+		Extra:         a.options.ExtraBody,
+		NoStream:      a.options.Stream == "false",
 	}
 	if p.Search.Required {
 		r.ToolChoice = "required"
@@ -92,7 +92,7 @@ func decimal(f float64) string {
 func narrow(domains, allowed []string) []string {
 	hosts := cite.NewHosts(allowed)
 	outside := func(domain string) bool {
-		return len(allowed) > 0 && !hosts.Has("https://"+domain)
+		return len(allowed) > 0 && !hosts.HasPage("https://"+domain)
 	}
 	inside := slices.DeleteFunc(slices.Clone(domains), outside)
 	if len(inside) == 0 {
@@ -112,7 +112,7 @@ func stringsOf(list any) (names []string) {
 
 // Blocked returns the domains that are neither searched nor cited: those that the configuration
 // blocks, also in search.extra, and those that a question excludes.
-func (s Search) Blocked(excluded []string) []string {
+func (s WebSearch) Blocked(excluded []string) []string {
 	filters, _ := s.Extra["filters"].(map[string]any)
 	extra := stringsOf(filters["blocked_domains"])
 	return slices.Concat(s.BlockedDomains, excluded, extra)

@@ -26,15 +26,15 @@ const maxTitle = 300 // characters of Citation.Title
 
 // Citation is one source of an answer (spec §3.2).
 type Citation struct {
-	URL         string `json:"url"`             // http(s), or a name if there is none ("oai-weather")
-	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
-	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
-	Accessed    bool   `json:"-"`               // the date is that of access; the source has none
+	URL          string `json:"url"`             // http(s), or a name if there is none ("oai-weather")
+	Title        string `json:"title,omitempty"` // one line; "api" for a source without a URL
+	PublishedAt  string `json:"published_at"`    // YYYY-MM-DD
+	IsAccessDate bool   `json:"-"`               // the date is that of access; the source has none
 }
 
 // sourceNumber matches what some servers send in place of a title: the number of the source
 // ("[[1]](https://a.example)").
-var sourceNumber = text.Regexp(`^\[?\d{1,2}\]?$`)
+var sourceNumber = text.LazyRegexp(`^\[?\d{1,2}\]?$`)
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {
@@ -49,7 +49,7 @@ func Page(raw, title string) Citation {
 }
 
 // sourceName matches the name of a source without a URL. It matches no URL and no Markdown.
-var sourceName = text.Regexp(`^[A-Za-z0-9._-]{1,64}$`)
+var sourceName = text.LazyRegexp(`^[A-Za-z0-9._-]{1,64}$`)
 
 // NamedSource returns a source that has a name but no URL, such as those of the API itself
 // ("oai-weather"). The URL of the result is the name, or empty if name is not an identifier.
@@ -67,7 +67,7 @@ func (c Citation) IsPage() bool {
 
 // Date returns the date for a list of sources: "2026-05-01", or "accessed 2026-11-28".
 func (c Citation) Date() string {
-	if c.Accessed {
+	if c.IsAccessDate {
 		return "accessed " + c.PublishedAt
 	}
 	return c.PublishedAt
@@ -89,7 +89,7 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 		}
 		if c.PublishedAt == "" {
 			c.PublishedAt = accessDate(cmp.Or(listed.accessed, inProse.accessed), today)
-			c.Accessed = true
+			c.IsAccessDate = true
 		}
 	}
 	return list

@@ -17,10 +17,10 @@ const tracker = "utm_source=openai"
 
 var (
 	// queryEnd matches what follows a parameter that is the last one of its URL.
-	queryEnd = text.Regexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
+	queryEnd = text.LazyRegexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 	// bareAddress matches the beginning of a URL without a scheme, up to a parameter.
-	bareAddress = text.Regexp(
+	bareAddress = text.LazyRegexp(
 		`(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
 )
 
@@ -99,7 +99,7 @@ func (f markerFinder) next(at int) int {
 }
 
 // linkEnd matches what follows brackets with the text of a link, or with the label of one.
-var linkEnd = text.Regexp(`^(?:\(|: *https?:)`)
+var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
 
 // Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
 // in links. It does not change code.

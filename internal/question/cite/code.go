@@ -9,7 +9,7 @@ import (
 )
 
 // fence matches the line above or below a block of code, which may be in a list or a quotation.
-var fence = text.Regexp("^(?:[ \\t>]|[-*+] |\\d{1,9}[.)] )*(?:(`{3,})[^`]*|(~{3,}).*)$")
+var fence = text.LazyRegexp("^(?:[ \\t>]|[-*+] |\\d{1,9}[.)] )*(?:(`{3,})[^`]*|(~{3,}).*)$")
 
 const (
 	itemStart  = "-*+0123456789"   // characters that may begin an item of a list in Markdown
@@ -33,7 +33,7 @@ func (c code) endAt(i int) int {
 	return -1
 }
 
-// removeFrom returns the text without its code.
+// stripRefused returns the text without its code.
 func (c code) removeFrom(s string) string {
 	var b strings.Builder
 	start := 0

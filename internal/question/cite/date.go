@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	maxDates = 20           // dates of each form in a text
-	maxDate  = 500          // bytes next to a link that are searched for its date
-	never    = "9999-12-31" // a day after all dates, for callers without a today
+	maxDates   = 20           // dates of each form in a text
+	dateWindow = 500          // bytes next to a link that are searched for its date
+	farFuture  = "9999-12-31" // a day after all dates, for callers without a today
 )
 
 //go:embed forms.table
@@ -191,12 +191,12 @@ var (
 	// joinsBefore and joinsAfter match the text next to a date that is a part of a longer number or
 	// name, such as v2026-03-01 and 2026.3.1.2. In a path a name may precede a date, as in
 	// /rev2026-03-01, but not the v of a version.
-	joinsBefore = text.Regexp(`[\p{Latin}\d]$|\d\.$`)
-	joinsInPath = text.Regexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
-	joinsAfter  = text.Regexp(`^\.?\d`)
+	joinsBefore = text.LazyRegexp(`[\p{Latin}\d]$|\d\.$`)
+	joinsInPath = text.LazyRegexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
+	joinsAfter  = text.LazyRegexp(`^\.?\d`)
 
 	// afterWord matches a text that ends with a word, which a version may follow.
-	afterWord = text.Regexp(`[\pL\pN] *$`)
+	afterWord = text.LazyRegexp(`[\pL\pN] *$`)
 )
 
 // standsAlone reports whether a part of a text, or of the path of a URL, is not a part of a longer
@@ -244,10 +244,10 @@ const beforeDate = " \t:：(（[*_|\"“”'`-–—~"
 
 var (
 	// connector matches a short word between a word of dates.table and its date ("on", "am", "le").
-	connector = text.Regexp(`[\s:：]\pL{1,3}\.?$`)
+	connector = text.LazyRegexp(`[\s:：]\pL{1,3}\.?$`)
 
 	// behindDate matches what may be between a date and a word after it: "2026-05-01-preview".
-	behindDate = text.Regexp(`^[-_.]?[ \t*]*`)
+	behindDate = text.LazyRegexp(`^[-_.]?[ \t*]*`)
 )
 
 // kindBefore returns the kind of the word at the end of s, the text before a date. size is how many
@@ -267,7 +267,7 @@ func kindBefore(s string) (kind string, size int) {
 
 // wordEnd matches what follows a word that is about the date before it. Another word would make
 // both the start of a title.
-var wordEnd = text.Regexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
+var wordEnd = text.LazyRegexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 
 // kindAfter returns the kind of the word at the start of s, the text after a date.
 func kindAfter(s string) string {
@@ -390,7 +390,7 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 }
 
 // firstRemark matches the first parentheses after a link, and what is before them.
-var firstRemark = text.Regexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
+var firstRemark = text.LazyRegexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
 
 // listDates returns the dates that an entry of the list gives for link k of line i: after the link;
 // or before it, if dates come first in the line; or in a line of the same entry that has no link.
@@ -409,7 +409,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	var afterLastLink pageDates
 	afterLastLink.add(datesAtEnd, today)
 	if afterLastLink.page() == "" {
-		found.add(datesIn(before[max(0, len(before)-maxDate):]), today)
+		found.add(datesIn(before[max(0, len(before)-dateWindow):]), today)
 	}
 	remark := len(firstRemark().FindString(after))
 	inRemark := slices.DeleteFunc(slices.Clone(datesAfter), func(d date) bool { return d.end > remark })
@@ -448,17 +448,17 @@ func (doc *Document) datesBeside(i, lower int) []date {
 var (
 	// besideLink matches what may be between a link in prose and the word of its date, and
 	// nextToLink what may be between the link and a date without a word.
-	besideLink = text.Regexp(`^[^\pL\pN|.。!?！？]*$`)
-	nextToLink = text.Regexp(`^[^\pL\pN|.。!?！？:：]*$`)
+	besideLink = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
+	nextToLink = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
 	// afterSource matches what follows a date if nothing more is said about the link.
-	afterSource = text.Regexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
+	afterSource = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
 
 	// inParentheses matches what follows a date if it is in parentheses that are still open.
-	inParentheses = text.Regexp(`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
+	inParentheses = text.LazyRegexp(`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
 
 	// remarkEnd matches the end of a remark about a link.
-	remarkEnd = text.Regexp(`[)）\]】。|]`)
+	remarkEnd = text.LazyRegexp(`[)）\]】。|]`)
 )
 
 // proseDates returns the dates right after link k of line i, if they are about the page. In
@@ -502,5 +502,5 @@ func dateInPath(u, today string) string {
 
 // window returns the start of a text. Only that is searched for a date.
 func window(s string) string {
-	return s[:min(len(s), maxDate)]
+	return s[:min(len(s), dateWindow)]
 }

@@ -21,7 +21,7 @@ const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
 // heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
 // or a Markdown heading.
-var heading = text.Regexp(
+var heading = text.LazyRegexp(
 	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：]*(?:` +
 		`sources?|references?|citations|bibliography|` +
 		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
@@ -38,7 +38,7 @@ const (
 
 // datedEntry matches an entry of the list in the form that the policy asks for. In the text that it
 // matches, the word DATE replaces each date.
-var datedEntry = text.Regexp(
+var datedEntry = text.LazyRegexp(
 	`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + "|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
@@ -46,7 +46,7 @@ var datedEntry = text.Regexp(
 
 // undatedEntry matches an entry without a date: a URL after a bullet, or a line with nothing but an
 // identifier, a URL or a link, and maybe a remark such as "(no date)".
-var undatedEntry = text.Regexp(
+var undatedEntry = text.LazyRegexp(
 	`^` + bullet + `.*https?://|` +
 		`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` + remarks)
@@ -55,28 +55,28 @@ var undatedEntry = text.Regexp(
 const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
 
 // onlyDate matches a line with nothing but a date, which the word DATE replaces.
-var onlyDate = text.Regexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
+var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
 // bulletStart matches the start of an entry, whatever form the rest of the entry has.
-var bulletStart = text.Regexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
+var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // Punctuation are the characters that a URL in a text may contain, but does not end with.
 const Punctuation = ".,;:!?*_'`|"
 
 // urlInText matches a URL without the punctuation that follows it. Parentheses belong to the URL
 // only in pairs.
-var urlInText = text.Regexp(
+var urlInText = text.LazyRegexp(
 	"https?://(?:[" + Punctuation + "]*" +
 		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\((?:[^()\s]|\([^()\s]*\))*\)))+`)
 
 // dateAtEnd matches a date in parentheses at the end of a match of urlInText.
-var dateAtEnd = text.Regexp(`\(\d{4}-\d{2}-\d{2}\)$`)
+var dateAtEnd = text.LazyRegexp(`\(\d{4}-\d{2}-\d{2}\)$`)
 
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
-	// Closing reports whether the list ends the text in the form that the policy asks for: each
+	// EndsWithList reports whether the list ends the text in the form that the policy asks for: each
 	// entry is a URL, a link or an identifier, and at least one has a date.
-	Closing bool
+	EndsWithList bool
 
 	// ListStart is where the heading of the list begins: bytes from the start of the text, or the
 	// length of the text if it has no list.
@@ -100,7 +100,7 @@ type line struct {
 type Link struct {
 	Start int
 	End   int
-	Page  string // PageURL, "" for a name
+	URL   string // PageURL, "" for a name
 	key   string // PageKey
 }
 
@@ -177,7 +177,7 @@ func (doc *Document) readList() {
 	}
 
 	doc.end = len(doc.lines)
-	doc.Closing = hasDate && onlyEntries && !lacksSource
+	doc.EndsWithList = hasDate && onlyEntries && !lacksSource
 }
 
 // startsEntry reports whether line i begins an entry of the list: it has a bullet, and is not
@@ -196,29 +196,29 @@ func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
-// Pages returns the pages of the list without their dates, which take longer to read (ListedPages).
-func (doc *Document) Pages() []Citation {
+// ListPages returns the pages of the list without their dates, which take longer to read (DatedListPages).
+func (doc *Document) ListPages() []Citation {
 	var list []Citation
 	for _, l := range doc.lines[doc.begin:doc.end] {
 		for _, link := range l.links {
-			if link.Page != "" {
-				list = append(list, Citation{URL: link.Page})
+			if link.URL != "" {
+				list = append(list, Citation{URL: link.URL})
 			}
 		}
 	}
 	return list
 }
 
-// ListedPages returns the pages of the list, with the dates that it gives.
-func (doc *Document) ListedPages() []Citation {
-	list := doc.Pages()
+// DatedListPages returns the pages of the list, with the dates that it gives.
+func (doc *Document) DatedListPages() []Citation {
+	list := doc.ListPages()
 	next := 0 // index in list
 	for i := doc.begin; i < doc.end; i++ {
 		for k, link := range doc.lines[i].links {
-			if link.Page != "" {
-				found := doc.listDates(i, k, never)
+			if link.URL != "" {
+				found := doc.listDates(i, k, farFuture)
 				list[next].PublishedAt = cmp.Or(found.page(), found.accessed)
-				list[next].Accessed = found.page() == "" && found.accessed != ""
+				list[next].IsAccessDate = found.page() == "" && found.accessed != ""
 				next++
 			}
 		}
@@ -227,10 +227,10 @@ func (doc *Document) ListedPages() []Citation {
 }
 
 // markdownImage matches an image, whose URL is no link.
-var markdownImage = text.Regexp(`!\[[^\]]*\]\([^)]*\)`)
+var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)`)
 
 // lastURL matches the URL at the end of a text.
-var lastURL = text.Regexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
+var lastURL = text.LazyRegexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
 // LinkedPages returns the pages with a public host name that a text links to, those in its list
 // first. Links in code do not count. If the text is cut short, neither does a URL at its end, which
@@ -243,9 +243,9 @@ func LinkedPages(body string, cut bool) []Citation {
 	body = codeIn(body).removeFrom(body)
 	body = markdownImage().ReplaceAllString(body, "")
 
-	pages := NewDocument(body).Pages()
+	pages := NewDocument(body).ListPages()
 	for _, link := range FindLinks(body, maxLinks) {
-		pages = append(pages, Citation{URL: link.Page})
+		pages = append(pages, Citation{URL: link.URL})
 	}
 	return PublicPages(pages)
 }
@@ -320,7 +320,7 @@ func FindLinks(s string, limit int) []Link {
 		list = append(list, Link{
 			Start: at[0],
 			End:   end,
-			Page:  page,
+			URL:   page,
 			key:   PageKey(page),
 		})
 	}
@@ -334,8 +334,8 @@ var markdownUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-
 var (
 	// lastUnderscore matches an underscore at the end of a word, and emphasisStart one that begins
 	// emphasis.
-	lastUnderscore = text.Regexp(`^_(?:$|[ \n\t)>.,;])`)
-	emphasisStart  = text.Regexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
+	lastUnderscore = text.LazyRegexp(`^_(?:$|[ \n\t)>.,;])`)
+	emphasisStart  = text.LazyRegexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
 )
 
 // isEndOfPage reports whether the URL s[start:end] is followed by an underscore that belongs to it,
@@ -344,7 +344,7 @@ func isEndOfPage(s string, start, end int) bool {
 	if !strings.HasPrefix(s[end:], "_") { // the expressions are slow
 		return false
 	}
-	before := s[max(0, start-maxDate):start]
+	before := s[max(0, start-dateWindow):start]
 	return lastUnderscore().MatchString(s[end:]) && !emphasisStart().MatchString(before)
 }
 

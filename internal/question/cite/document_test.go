@@ -10,7 +10,7 @@ import (
 
 func TestClosing(t *testing.T) {
 	check(t, table(t, "closing"), func(text string) string {
-		return fmt.Sprint(NewDocument(text).Closing)
+		return fmt.Sprint(NewDocument(text).EndsWithList)
 	})
 }
 
@@ -26,7 +26,7 @@ func TestLongEntries(t *testing.T) {
 		{"both", "- " + long + " https://a.example/" + long + " (2025-01-02)", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := NewDocument("Sources:\n" + tt.entry).Closing
+			got := NewDocument("Sources:\n" + tt.entry).EndsWithList
 			compare.Equal(t, "closing", got, tt.want)
 		})
 	}

@@ -16,11 +16,11 @@ const maxHost = 253
 
 // needsEscape matches the characters that a URL may contain only in escaped form (RFC 3986 section
 // 2). Letters of other scripts stay, as in an IRI.
-var needsEscape = text.Regexp("[ \"<>\\\\^`{|}]")
+var needsEscape = text.LazyRegexp("[ \"<>\\\\^`{|}]")
 
 // chatTracker matches the parameter that ChatGPT adds to links. The API sometimes copies such
 // links.
-var chatTracker = text.Regexp(`\butm_source=chatgpt\.com(&|#|$)`)
+var chatTracker = text.LazyRegexp(`\butm_source=chatgpt\.com(&|#|$)`)
 
 // PageURL returns an http or https URL without user, password and tracking (utm_source=openai or
 // chatgpt.com, a text fragment), or "" for anything else. A backslash in the path is a slash, as in
@@ -134,8 +134,8 @@ func NewHosts(names []string) Hosts {
 	return set
 }
 
-// Has reports whether a page belongs to one of the domains or a subdomain of one.
-func (set Hosts) Has(u string) bool {
+// HasPage reports whether a page belongs to one of the domains or a subdomain of one.
+func (set Hosts) HasPage(u string) bool {
 	for host := HostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true

@@ -20,5 +20,5 @@ func TestPageKey(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	hosts := NewHosts([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
-	check(t, table(t, "hosts"), func(u string) string { return fmt.Sprint(hosts.Has(u)) })
+	check(t, table(t, "hosts"), func(u string) string { return fmt.Sprint(hosts.HasPage(u)) })
 }

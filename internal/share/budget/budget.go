@@ -100,8 +100,8 @@ type Taken struct {
 	tool     string
 	reserved amount
 
-	localUntil int64 // minute until which the local buckets reserve this; 0 if they do not
-	storeUntil int64 // minute until which the store reserves this; 0 if it has not taken the call
+	localUntilMinute int64 // minute until which the local buckets reserve this; 0 if they do not
+	storeUntilMinute int64 // minute until which the store reserves this; 0 if it has not taken the call
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One
@@ -114,42 +114,42 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		reserved: b.reservation(c.Tool),
 	}
 	start := change{
-		use:        amount{calls: 1},
-		reserve:    taken.reserved,
-		lastMinute: fromNow(min(b.Timeout, 24*time.Hour)),
+		use:         amount{unitCalls: 1},
+		reserve:     taken.reserved,
+		untilMinute: fromNow(min(b.Timeout, 24*time.Hour)),
 	}
 
 	changes := b.perBucket(taken.person, start)
 	storeChanges, r, ran := taken.takeInStore(start, changes)
-	inStore := ran && r.refused == 0
+	inStore := ran && r.refusedBucket == 0
 	c.NotInStore = !inStore
 	switch {
 	case ran: // the store has taken or refused the call
 		changes = storeChanges
 		if inStore { // the local buckets take the call, too: they decide if the store fails
-			taken.storeUntil = r.lastMinute
+			taken.storeUntilMinute = r.untilMinute
 			start.force = true
-			taken.localUntil = b.local.apply(b.perBucket(taken.person, start)).lastMinute
+			taken.localUntilMinute = b.local.apply(b.perBucket(taken.person, start)).untilMinute
 		}
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
 		r = b.local.apply(changes)
-		taken.localUntil = r.lastMinute
+		taken.localUntilMinute = r.untilMinute
 	}
 
-	if r.refused == 0 {
+	if r.refusedBucket == 0 {
 		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
-	refused := changes[r.refused-1] // never startBucket: its name is new
+	refused := changes[r.refusedBucket-1] // never startChange: its name is new
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
 }
 
 // takeInStore takes a call in the store, if there is one that works; ran reports whether the store
-// has decided. It returns the changes whose buckets the reply numbers: the first one, startBucket
+// has decided. It returns the changes whose buckets the reply numbers: the first one, startChange
 // with a random name, makes the store remember the call. If the store does not answer, the call
 // goes on without it, and giveBack later asks that bucket whether the call was taken.
 func (t *Taken) takeInStore(
@@ -157,15 +157,15 @@ func (t *Taken) takeInStore(
 ) (storeChanges []bucketChange, r reply, ran bool) {
 	name := rand.Text()
 	if len(changes) > 0 {
-		changes = append([]bucketChange{startBucket(name)}, changes...)
+		changes = append([]bucketChange{startChange(name)}, changes...)
 	}
 	r, result := t.budget.Store.apply(changes)
 	if result == storeUnsure {
 		t.budget.Store.giveBack(name, t.budget.perBucket(t.person, change{
-			use:        amount{calls: -1},
-			reserve:    t.reserved.times(-1),
-			force:      true,
-			lastMinute: start.lastMinute,
+			use:         amount{unitCalls: -1},
+			reserve:     t.reserved.times(-1),
+			force:       true,
+			untilMinute: start.untilMinute,
 		}))
 	}
 	return changes, r, result == storeRan
@@ -195,7 +195,7 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 
 // End says how a call has ended. The zero value is a call whose end only this process knows.
 type End struct {
-	GiveBack bool // the call does not count for the quota of calls
+	NotCounted bool // the call does not count for the quota of calls
 
 	// EndedResponse is the id of the call's response at the API, or "". It is set if other
 	// processes may read its end, too: the first one settles it.
@@ -217,8 +217,8 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if how.GiveBack {
-		end.use[calls] = -1
+	if how.NotCounted {
+		end.use[unitCalls] = -1
 	}
 	changes := b.perBucket(t.person, t.endHere(end))
 	r := b.local.apply(changes)
@@ -228,7 +228,7 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	// The end of a call that is not in the store is not kept for it: while the store fails, the
 	// local buckets are enough. With EndedResponse it is, so that SettleResponse of another process
 	// does not take the call, too.
-	if t.storeUntil != 0 || how.EndedResponse != "" {
+	if t.storeUntilMinute != 0 || how.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}
 	storeChanges := b.perBucket(t.person, t.endInStore(end, how))
@@ -237,16 +237,16 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
-	return storeReply.refused == 0 // else another process has settled the response
+	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
 
 // endHere returns the end of a call as a change of the local buckets. They have reserved nothing
 // for a call that began before its person had any limit.
 func (t *Taken) endHere(end change) change {
-	end.lastMinute = t.localUntil
-	if t.localUntil == 0 {
+	end.untilMinute = t.localUntilMinute
+	if t.localUntilMinute == 0 {
 		end.reserve = amount{}
-		end.use[calls] = 0
+		end.use[unitCalls] = 0
 	}
 	return end
 }
@@ -258,16 +258,16 @@ func (t *Taken) endHere(end change) change {
 //	                                  be taken twice
 //	it has not                        the change takes the call now, with what it has used
 func (t *Taken) endInStore(end change, how End) change {
-	end.lastMinute = t.storeUntil
+	end.untilMinute = t.storeUntilMinute
 	end.responseID = how.EndedResponse
 	switch {
-	case t.storeUntil != 0:
+	case t.storeUntilMinute != 0:
 		return end
 	case how.LeftResponse != "":
 		return change{}
 	}
-	end.use[calls]++ // from a correction to the call: 1, or 0 if it is given back
-	end.lastMinute = fromNow(0)
+	end.use[unitCalls]++ // from a correction to the call: 1, or 0 if it is given back
+	end.untilMinute = fromNow(0)
 	end.reserve = amount{}
 	return end
 }
@@ -291,18 +291,18 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	}
 	use := b.used(c.Tool, c)
 	end := change{
-		use:        use.plus(b.reservation(c.Tool).times(-1)),
-		lastMinute: fromNow(0),
-		force:      true,
-		responseID: response,
+		use:         use.plus(b.reservation(c.Tool).times(-1)),
+		untilMinute: fromNow(0),
+		force:       true,
+		responseID:  response,
 	}
 	if c.NotInStore {
 		end.use = use
-		end.use[calls] = 1
+		end.use[unitCalls] = 1
 	}
 	storeChanges := b.perBucket(c.Person, end)
 	r, result := store.applyOrKeep(storeChanges)
-	if result == storeNotRun || r.refused != 0 {
+	if result == storeNotRun || r.refusedBucket != 0 {
 		return false
 	}
 	if result == storeRan {
@@ -329,16 +329,16 @@ func (b *Budget) storeOf(p call.Person) *Store {
 func (b *Budget) used(tool string, c *call.Call) amount {
 	guess := b.usual(tool, questionTokens, 0).times(c.Unreported - c.UnreportedBegun).
 		plus(b.reservation(tool).times(c.UnreportedBegun))
-	c.GuessedTokens = guess[tokens]
+	c.GuessedTokens = guess[unitTokens]
 	return guess.plus(amount{
-		tokens: c.Usage.Input + c.Usage.Output,
-		usd:    b.cost(tool, c.Usage, c.Searches),
+		unitTokens: c.Usage.Input + c.Usage.Output,
+		unitUSD:    b.cost(tool, c.Usage, c.Searches),
 	})
 }
 
 // reservation returns what a call of a tool usually takes.
 func (b *Budget) reservation(tool string) amount {
-	return b.usual(tool, call.TokensOf(tool), usualSearches)
+	return b.usual(tool, call.UsualTokensOf(tool), usualSearches)
 }
 
 // usual returns n tokens and their price with that of the searches, in the model of a tool. A tenth
@@ -349,8 +349,8 @@ func (b *Budget) usual(tool string, n int64, searches int) amount {
 		Output: n / 10,
 	}
 	return amount{
-		tokens: n,
-		usd:    b.cost(tool, usage, searches),
+		unitTokens: n,
+		unitUSD:    b.cost(tool, usage, searches),
 	}
 }
 

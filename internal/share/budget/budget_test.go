@@ -59,10 +59,10 @@ func TestSettle(t *testing.T) {
 					UnreportedBegun: tt.Begun,
 				}
 				c := &call.Call{Used: used}
-				taken.Settle(c, End{GiveBack: !tt.Sent})
+				taken.Settle(c, End{NotCounted: !tt.Sent})
 				compare.Equal(t, tt.What+": a guess", c.GuessedTokens > 0, tt.Unreported > 0)
 			}
-			bucket := b.perBucket(alice, change{use: amount{tokens: 1}})[0]
+			bucket := b.perBucket(alice, change{use: amount{unitTokens: 1}})[0]
 			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": tokens", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
@@ -105,7 +105,7 @@ func TestUSD(t *testing.T) {
 			} else {
 				compare.Equal(t, "limit", c.RefusedBy, "usd")
 			}
-			bucket := b.perBucket(alice, change{use: amount{usd: 1}})[0]
+			bucket := b.perBucket(alice, change{use: amount{unitUSD: 1}})[0]
 			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
 			compare.Equal(t, tt.What+": millionths", int64(s.used), tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, 0)
@@ -285,7 +285,7 @@ func TestLateEnd(t *testing.T) {
 		taken, _ := take(b, "token:alice")
 		time.Sleep(time.Hour)
 		settle(taken, 5000)
-		bucket := b.perBucket(alice, change{use: amount{tokens: 1}})[0]
+		bucket := b.perBucket(alice, change{use: amount{unitTokens: 1}})[0]
 		s, _ := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
 		compare.Equal(t, "tokens", int64(s.used), 833) // an hour refills 4,166
 	})

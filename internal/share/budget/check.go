@@ -26,7 +26,7 @@ type Checked struct {
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
 // most a second.
 func (s *Store) Check(ctx context.Context) (c Checked) {
-	bounded, cancel := context.WithTimeout(ctx, useTime)
+	bounded, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	conn, err := s.dial(bounded)
 	if err == nil {
@@ -60,7 +60,7 @@ func clockAhead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 // the store drops keys. As all keys expire, policies that only drop keys that expire drop them,
 // too. Without a maxmemory no policy drops keys.
 func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
-	ctx, cancel := context.WithTimeout(ctx, useTime)
+	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	conn, err := s.connect(ctx, s.url.Load(), infoReplies)
 	if err != nil {

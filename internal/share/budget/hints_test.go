@@ -51,7 +51,7 @@ func TestHints(t *testing.T) {
 					go replyTo(server, said, toSentinel)
 					return client, nil
 				}
-				_, _ = r.Store.use(probe)
+				_, _ = r.Store.runScript(probe)
 				compare.Equal(t, "fails", r.Store.IsFailing(), true)
 				compare.Contains(t, "log", r.log.buf.String(), row[1])
 				compare.Equal(t, "hints", r.log.count("hint="), 1)
@@ -89,7 +89,7 @@ func TestHintsOfConnections(t *testing.T) {
 		{"redis://no.such.host.invalid", "see whether the store runs"},
 	} {
 		r := idleReplica(t, tt.url, Options{})
-		_, _ = r.Store.use(probe)
+		_, _ = r.Store.runScript(probe)
 		compare.Contains(t, tt.url, r.log.buf.String(), tt.want)
 	}
 }

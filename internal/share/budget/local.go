@@ -50,26 +50,26 @@ func (l *local) apply(changes []bucketChange) reply {
 		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.wait {
 			r = reply{
-				refused:   int64(i + 1),
-				wait:      wait,
-				used:      int64(math.Ceil(max(s.used, 0))),
-				changedAt: int64(math.Ceil(float64(s.at) / oneMinute)),
+				refusedBucket: int64(i + 1),
+				wait:          wait,
+				used:          int64(math.Ceil(max(s.used, 0))),
+				changedAt:     int64(math.Ceil(float64(s.at) / minuteMicros)),
 			}
 		}
 		states[i] = s
 	}
-	if r.refused > 0 {
+	if r.refusedBucket > 0 {
 		return r
 	}
 
 	r = reply{}
 	for i, b := range changes {
-		r.lastMinute = b.lastMinute
-		if b.lastMinute < 0 {
-			r.lastMinute = int64(math.Ceil(float64(now)/oneMinute)) - b.lastMinute
+		r.untilMinute = b.untilMinute
+		if b.untilMinute < 0 {
+			r.untilMinute = int64(math.Ceil(float64(now)/minuteMicros)) - b.untilMinute
 		}
 
-		s := states[i].after(now, b, r.lastMinute)
+		s := states[i].after(now, b, r.untilMinute)
 		l.buckets[b.key] = s
 
 		used := mostUsed{int64(math.Floor(s.used / float64(b.limitUnits) * 1000)), int64(i + 1)}
@@ -92,7 +92,7 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 
 	overdue := int64(0)
 	for lastMinute, units := range s.reserved {
-		if lastMinute*oneMinute <= now { // the process has ended before the end of its call
+		if lastMinute*minuteMicros <= now { // the process has ended before the end of its call
 			overdue += units
 			continue
 		}
@@ -108,11 +108,11 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	return next, running
 }
 
-// after returns the state after a change at the time now, which reserves units until lastMinute.
+// after returns the state after a change at the time now, which reserves units until untilMinute.
 // It changes the map of s.
 func (s state) after(now int64, b bucketChange, lastMinute int64) state {
 	use := b.use
-	if b.reserve < 0 && lastMinute*oneMinute <= now { // the reserved units count as used already
+	if b.reserve < 0 && lastMinute*minuteMicros <= now { // the reserved units count as used already
 		use += b.reserve
 	}
 
@@ -135,7 +135,7 @@ func (s state) after(now int64, b bucketChange, lastMinute int64) state {
 	for until, reserved := range s.reserved {
 		if reserved > 0 {
 			units += float64(reserved)
-			unreservedAt = max(unreservedAt, until*oneMinute)
+			unreservedAt = max(unreservedAt, until*minuteMicros)
 		}
 	}
 	refill := bounded(units, 0, b) * float64(b.period) / float64(b.limitUnits)

@@ -38,7 +38,7 @@ func newNear() *near {
 // the most used one of the person and the most used one of all people, or "" if neither is nearly
 // used up. It logs a bucket once in a period.
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
-	if r.refused != 0 {
+	if r.refusedBucket != 0 {
 		return ""
 	}
 	b.near.mu.Lock()
@@ -97,7 +97,7 @@ func (b *Budget) Near() map[string]int {
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
 	count := map[string]int{}
-	for _, e := range b.near.entries.All() {
+	for _, e := range b.near.entries.Live() {
 		if time.Now().Before(e.nearUntil) {
 			count[e.quota]++
 		}

@@ -52,7 +52,7 @@ func TestNear(t *testing.T) {
 			compare.Equal(t, what+": near", b.Near(), tt.near)
 			compare.Equal(t, what+": lines", log.count("a limit is nearly used up"), tt.lines)
 		}
-		delete(b.local.buckets, b.perBucket(alice, change{use: amount{tokens: 1}})[0].key) // quota reset
+		delete(b.local.buckets, b.perBucket(alice, change{use: amount{unitTokens: 1}})[0].key) // quota reset
 		taken, _ := takeCall(b, &call.Call{Person: alice})
 		settle(taken, 10)
 		compare.Equal(t, "near after a reset", b.Near(), map[string]int{})

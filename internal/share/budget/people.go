@@ -82,11 +82,11 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 
 // parseLimit parses the limit of a setting. ok is false if a line may not have it.
 func parseLimit(setting, value string) (limit float64, ok bool) {
-	all := Limits{}.All()
+	all := Limits{}.Quotas()
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting && !q.ofAll })
 	digits := "0123456789"
 	highest := float64(maxLimit)
-	if i >= 0 && all[i].unit == usd {
+	if i >= 0 && all[i].unit == unitUSD {
 		digits += "."
 		highest = MaxUSD
 	}
@@ -96,7 +96,7 @@ func parseLimit(setting, value string) (limit float64, ok bool) {
 
 // personSettings returns the names of the settings that a line may have.
 func personSettings() (names []string) {
-	for _, q := range (Limits{}).All() {
+	for _, q := range (Limits{}).Quotas() {
 		if !q.ofAll {
 			names = append(names, q.Setting)
 		}
@@ -107,8 +107,8 @@ func personSettings() (names []string) {
 // HaveUSD reports whether a person has a limit in USD.
 func (p PersonLimits) HaveUSD() bool {
 	for limits := range maps.Values(p) {
-		for _, q := range (Limits{}).All() {
-			if q.unit == usd && limits[q.Setting] > 0 {
+		for _, q := range (Limits{}).Quotas() {
+			if q.unit == unitUSD && limits[q.Setting] > 0 {
 				return true
 			}
 		}

@@ -38,7 +38,7 @@ func TestYoungLimit(t *testing.T) {
 		want    string
 	}{
 		{"tokens_per_day", 100_000, 70_000, 40_000, End{}, "used 110000 of 100000 tokens a day; "},
-		{"calls_per_hour", 1, 0, 0, End{GiveBack: true}, "used 1 of 1 calls an hour; "},
+		{"calls_per_hour", 1, 0, 0, End{NotCounted: true}, "used 1 of 1 calls an hour; "},
 	} {
 		t.Run(tt.setting, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

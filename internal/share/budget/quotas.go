@@ -30,14 +30,14 @@ type Quota struct {
 	ofAll bool // one bucket for all people, not one for each person
 }
 
-// All returns the quotas, also those without a limit.
-func (l Limits) All() []Quota {
+// Quotas returns the quotas, also those without a limit.
+func (l Limits) Quotas() []Quota {
 	return []Quota{
-		{"hour", "calls_per_hour", float64(l.CallsPerHour), calls, false},
-		{"day", "tokens_per_day", float64(l.TokensPerDay), tokens, false},
-		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), tokens, true},
-		{"usd", "usd_per_day", l.USDPerDay, usd, false},
-		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, usd, true},
+		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, false},
+		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, false},
+		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, true},
+		{"usd", "usd_per_day", l.USDPerDay, unitUSD, false},
+		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, true},
 	}
 }
 
@@ -46,41 +46,41 @@ func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 
 
 // unitWords returns words for the units of a quota in its period, such as "tokens a day".
 func (q Quota) unitWords() string {
-	words := units[q.unit].words
+	words := unitInfo[q.unit].words
 	if q.ofAll {
 		words += " of all people"
 	}
 	return words
 }
 
-const oneMinute = 60_000_000 // microseconds
+const minuteMicros = 60_000_000 // microseconds
 
 // unit is what a quota counts.
 type unit int
 
 const (
-	calls unit = iota
-	tokens
-	usd    // millionths of a USD
-	nUnits = int(iota)
+	unitCalls unit = iota
+	unitTokens
+	unitUSD // millionths of a USD
+	nUnits  = int(iota)
 )
 
-const oneDay = 24 * 60 * oneMinute
+const dayMicros = 24 * 60 * minuteMicros
 
-// units has the words for each unit in its period, and this period, in microseconds.
-var units = [nUnits]struct {
+// unitInfo has the words for each unit in its period, and this period, in microseconds.
+var unitInfo = [nUnits]struct {
 	words  string
 	period int64
 }{
-	calls:  {"calls an hour", 60 * oneMinute},
-	tokens: {"tokens a day", oneDay},
-	usd:    {"USD a day", oneDay},
+	unitCalls:  {"calls an hour", 60 * minuteMicros},
+	unitTokens: {"tokens a day", dayMicros},
+	unitUSD:    {"USD a day", dayMicros},
 }
 
 // format formats a number of units; millionths of a USD become USD.
 func (u unit) format(n int64) string {
 	switch {
-	case u != usd:
+	case u != unitUSD:
 		return strconv.FormatInt(n, 10)
 	case n < 1e6:
 		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64)
@@ -124,42 +124,42 @@ func (a amount) times(n int) amount {
 
 // change is what a call changes in the buckets of its person and of all people.
 type change struct {
-	use        amount // negative if units are given back
-	reserve    amount // negative at the end of a call
-	lastMinute int64  // since 1970, until which units are reserved; negative: see fromNow
-	force      bool   // no quota refuses, even if too little is free; endBucket still may
-	responseID string // id of the response that the change settles; refused if it was settled before; "": none
+	use         amount // negative if units are given back
+	reserve     amount // negative at the end of a call
+	untilMinute int64  // since 1970, until which units are reserved; negative: see fromNow
+	force       bool   // no quota refuses, even if too little is free; endChange still may
+	responseID  string // id of the response that the change settles; refused if it was settled before; "": none
 }
 
-// fromNow returns the lastMinute of a change that reserves units for a time from now on, as a
+// fromNow returns the untilMinute of a change that reserves units for a time from now on, as a
 // number of minutes below 0. take.lua adds it to its own clock. A change that reserves nothing has
 // fromNow(0), because each reply has a minute, too (reply.answers).
 func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
-	Quota            // the zero value in a onceBucket
+	Quota            // the zero value in a onceChange
 	period     int64 // in which the limit refills, in microseconds
 	key        string
 	personName string // name of the person; "" if the store does not get it
 
-	limitUnits                     int64 // units in a period
-	need, use, reserve, lastMinute int64 // see take.lua
+	limitUnits                      int64 // units in a period
+	need, use, reserve, untilMinute int64 // see take.lua
 }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
 // them, or all are changed.
 type reply struct {
-	refused int64 // number of the bucket that refuses for the longest time; 0 if none does
-	wait    int64 // microseconds until it refuses no more; 0 if only calls that run are in the way
-	used    int64 // used units of the bucket that refuses
+	refusedBucket int64 // number of the bucket that refuses for the longest time; 0 if none does
+	wait          int64 // microseconds until it refuses no more; 0 if only calls that run are in the way
+	used          int64 // used units of the bucket that refuses
 
 	changedAt int64 // minute since 1970 in which the bucket that refuses was last changed
 
 	// If no bucket refuses:
 	ofPerson    mostUsed // the most used bucket of the person
 	ofAllPeople mostUsed // that of all people
-	lastMinute  int64    // minute since 1970 until which units are reserved
+	untilMinute int64    // minute since 1970 until which units are reserved
 }
 
 // mostUsed is a bucket that has a larger part of its limit used than others. The zero value is
@@ -177,11 +177,11 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 	return u
 }
 
-// onceLimit is the limit of a bucket of onceBucket, in units. The one or two units that are used of
+// onceLimit is the limit of a bucket of onceChange, in units. The one or two units that are used of
 // it are less than a thousandth, so that no reply names this bucket as the most used.
 const onceLimit = 10_000
 
-// The used units of the bucket of startBucket tell for an hour, in which one unit refills, which
+// The used units of the bucket of startChange tell for an hour, in which one unit refills, which
 // came first: the call, or giving back what it may have taken. Replies round up, so they stay 2 or
 // 1 for this hour.
 const (
@@ -189,30 +189,30 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceBucket returns a change of a bucket of no quota that succeeds once: it needs all units free
+// onceChange returns a change of a bucket of no quota that succeeds once: it needs all units free
 // and uses one, so that the bucket refuses any further one until that unit has refilled. The r in
 // its key is no hexadecimal digit, so that take.lua keeps no index of it.
-func onceBucket(refill time.Duration, kind, name string) bucketChange {
+func onceChange(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
-		period:     onceLimit * refill.Microseconds(),
-		key:        kind + ":r" + idOf(name),
-		limitUnits: onceLimit,
-		need:       onceLimit,
-		use:        1,
-		lastMinute: fromNow(0),
+		period:      onceLimit * refill.Microseconds(),
+		key:         kind + ":r" + pseudonym(name),
+		limitUnits:  onceLimit,
+		need:        onceLimit,
+		use:         1,
+		untilMinute: fromNow(0),
 	}
 }
 
-// endBucket returns the bucket that remembers the end of a response for two days. Sealed ids last
+// endChange returns the bucket that remembers the end of a response for two days. Sealed ids last
 // for an hour and the time limit of calls, which is far less.
-func endBucket(response string) bucketChange {
-	return onceBucket(48*time.Hour, "end", response)
+func endChange(response string) bucketChange {
+	return onceChange(48*time.Hour, "end", response)
 }
 
-// startBucket returns the bucket that remembers that the store has taken a call: for an hour it
+// startChange returns the bucket that remembers that the store has taken a call: for an hour it
 // tells so (usedByCall), after two it is gone. name is a random name of the call.
-func startBucket(name string) bucketChange {
-	start := onceBucket(time.Hour, "call", name)
+func startChange(name string) bucketChange {
+	start := onceChange(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
 }
@@ -228,8 +228,8 @@ func (b *Budget) storedName(p call.Person) string {
 	return p.Name
 }
 
-// idOf returns the pseudonym of a person, a call or a response in the store.
-func idOf(name string) string {
+// pseudonym returns the pseudonym of a person, a call or a response in the store.
+func pseudonym(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
 }
 
@@ -248,30 +248,30 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 // perBucket returns what a change does to each bucket that it affects.
 func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 	if c.responseID != "" {
-		list = append(list, endBucket(c.responseID))
+		list = append(list, endChange(c.responseID))
 	}
-	id := idOf(cmp.Or(person.ID, b.DefaultID))
+	id := pseudonym(cmp.Or(person.ID, b.DefaultID))
 	personLimits := (*b.personLimits.Load())[person.ID]
-	for _, q := range b.Limits.All() {
+	for _, q := range b.Limits.Quotas() {
 		limit, replaced := personLimits[q.Setting]
 		if replaced {
 			q.Limit = limit
 		}
 		bc := bucketChange{
-			Quota:      q,
-			period:     units[q.unit].period,
-			key:        q.Name + ":",
-			limitUnits: int64(min(q.Limit, maxLimit)),
-			need:       1,
-			use:        c.use[q.unit],
-			reserve:    c.reserve[q.unit],
-			lastMinute: c.lastMinute,
+			Quota:       q,
+			period:      unitInfo[q.unit].period,
+			key:         q.Name + ":",
+			limitUnits:  int64(min(q.Limit, maxLimit)),
+			need:        1,
+			use:         c.use[q.unit],
+			reserve:     c.reserve[q.unit],
+			untilMinute: c.untilMinute,
 		}
 
 		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {
 			continue
 		}
-		if q.unit == usd {
+		if q.unit == unitUSD {
 			bc.limitUnits = max(millionths(q.Limit), 1)
 		}
 		if !q.ofAll {

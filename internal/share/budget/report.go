@@ -26,13 +26,13 @@ const (
 
 // Entry is what a person, or all people together, have used of a quota.
 type Entry struct {
-	Name     string // name of the person as in the log, or the ID; "" for all people
-	ID       string // half of the SHA-256 of the person's ID; "" for all people
-	Limit    string // limit in force, with its unitWords
-	Used     string
-	Reserved string // for calls that run
-	Left     string
-	UnusedAt time.Time // when nothing is used any more
+	Name      string // name of the person as in the log, or the ID; "" for all people
+	Pseudonym string // half of the SHA-256 of the person's Pseudonym; "" for all people
+	Limit     string // limit in force, with its unitWords
+	Used      string
+	Reserved  string // for calls that run
+	Left      string
+	UnusedAt  time.Time // when nothing is used any more
 
 	share float64 // used or reserved part of the limit
 }
@@ -62,7 +62,7 @@ func (s *Store) Report(ctx context.Context, name string) (list []Entry, err erro
 
 // Hint returns what to do about an error of the store, or "".
 func (s *Store) Hint(ctx context.Context, err error) string {
-	ctx, cancel := context.WithTimeout(ctx, useTime)
+	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	return s.hint(ctx, err)
 }
@@ -80,7 +80,7 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 			return
 		}
 		for _, q := range r.quotas(true) {
-			id := people[0][0].ID
+			id := people[0][0].Pseudonym
 			_, _ = r.do("DEL", s.key(q.Name+":"+id))
 			_, _ = r.do("ZREM", s.key(q.Name+":"), id)
 		}
@@ -133,7 +133,7 @@ func (r *report) do(command string, args ...any) (any, error) {
 
 // quotas returns the quotas of each person, or those of all people.
 func (r *report) quotas(ofPerson bool) []Quota {
-	return slices.DeleteFunc(Limits{}.All(), func(q Quota) bool { return q.ofAll == ofPerson })
+	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll == ofPerson })
 }
 
 // topIDs returns, for each quota, the IDs of the n people whose buckets take the longest to refill;
@@ -152,15 +152,15 @@ func (r *report) topIDs(n int) []string {
 // idsByName returns the IDs of the people whom a name means: of the person with this ID, or else of
 // the holder of a token and of all people in the store with this name.
 func (r *report) idsByName(name string) []string {
-	exact := []string{idOf(name)}
+	exact := []string{pseudonym(name)}
 	if len(r.people(exact)) > 0 {
 		return exact
 	}
 
-	ids := []string{idOf(call.TokenIDPrefix + name)}
+	ids := []string{pseudonym(call.TokenIDPrefix + name)}
 	for _, entries := range r.people(r.topIDs(0)) {
-		if entries[0].Name == name && entries[0].ID != ids[0] {
-			ids = append(ids, entries[0].ID)
+		if entries[0].Name == name && entries[0].Pseudonym != ids[0] {
+			ids = append(ids, entries[0].Pseudonym)
 		}
 	}
 	return ids
@@ -212,7 +212,7 @@ func (r *report) get(keys []string) map[string]string {
 }
 
 // storedValue matches the value of a key; see take.lua.
-var storedValue = text.Regexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
+var storedValue = text.LazyRegexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
 // entry parses the value of a key. ok is false if nothing is used or reserved, or it is not valid.
 func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
@@ -223,7 +223,7 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	s := state{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.at, _ = strconv.ParseInt(m[2], 10, 64)
-	b := bucketChange{Quota: q, period: units[q.unit].period}
+	b := bucketChange{Quota: q, period: unitInfo[q.unit].period}
 	b.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var lastMinute, units int64
@@ -242,13 +242,13 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	taken := s.used + float64(running)
 	unusedAt := r.now + int64(taken*float64(b.period)/float64(b.limitUnits))
 	return Entry{
-		Name:     text.Label(cmp.Or(m[5], id)),
-		ID:       id,
-		Limit:    q.unit.format(b.limitUnits) + " " + q.unitWords(),
-		Used:     q.unit.format(int64(math.Ceil(s.used))),
-		Reserved: q.unit.format(running),
-		Left:     q.unit.format(max(int64(float64(b.limitUnits)-taken), 0)),
-		UnusedAt: time.UnixMicro(unusedAt),
-		share:    taken / float64(b.limitUnits),
+		Name:      text.Label(cmp.Or(m[5], id)),
+		Pseudonym: id,
+		Limit:     q.unit.format(b.limitUnits) + " " + q.unitWords(),
+		Used:      q.unit.format(int64(math.Ceil(s.used))),
+		Reserved:  q.unit.format(running),
+		Left:      q.unit.format(max(int64(float64(b.limitUnits)-taken), 0)),
+		UnusedAt:  time.UnixMicro(unusedAt),
+		share:     taken / float64(b.limitUnits),
 	}, taken > 0
 }

@@ -134,7 +134,7 @@ func TestSettleResponse(t *testing.T) {
 					count(r.SettleResponse(end, response))
 				case "fails":
 					server.Do("CONFIG", "SET", "maxmemory", "1")
-					replicas[0].Store.use(probe)
+					replicas[0].Store.runScript(probe)
 				case "loses":
 					loses.Store(true)
 				case "works":
@@ -154,10 +154,10 @@ func TestSettleResponse(t *testing.T) {
 				all.Wait()
 			}
 
-			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, tokens), tt.Tokens/1000)
-			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, usd), 2*tt.Tokens/1000)
+			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, unitTokens), tt.Tokens/1000)
+			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, unitUSD), 2*tt.Tokens/1000)
 			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
-			bob := replicas[1].perBucket(call.Person{ID: "token:bob"}, change{use: amount{tokens: 1}})[0].key
+			bob := replicas[1].perBucket(call.Person{ID: "token:bob"}, change{use: amount{unitTokens: 1}})[0].key
 			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.key(bob)))
 			compare.Equal(t, "keys of another person", n, 0)
 		})
@@ -217,9 +217,9 @@ func TestGivenBack(t *testing.T) {
 				lastMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
 			}
 			used, running := at(change{
-				use:        amount{tokens: tt.use},
-				reserve:    amount{tokens: tt.reserve},
-				lastMinute: lastMinute,
+				use:         amount{unitTokens: tt.use},
+				reserve:     amount{unitTokens: tt.reserve},
+				untilMinute: lastMinute,
 			})
 			compare.Equal(t, tt.what+": used", used, tt.used)
 			compare.Equal(t, tt.what+": reserved", running, tt.running)

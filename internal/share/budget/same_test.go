@@ -25,21 +25,21 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 		USDPerDayOfAll:    0.9,
 	}})
 	c := change{
-		use:        amount{calls: r.Int64N(3), tokens: r.Int64N(100_000), usd: r.Int64N(100_000)},
-		reserve:    amount{tokens: r.Int64N(300_000), usd: r.Int64N(300_000)},
-		lastMinute: -r.Int64N(100) - 1,
-		force:      r.IntN(3) == 0,
+		use:         amount{unitCalls: r.Int64N(3), unitTokens: r.Int64N(100_000), unitUSD: r.Int64N(100_000)},
+		reserve:     amount{unitTokens: r.Int64N(300_000), unitUSD: r.Int64N(300_000)},
+		untilMinute: -r.Int64N(100) - 1,
+		force:       r.IntN(3) == 0,
 	}
 	if c.force {
-		c.use[calls] -= r.Int64N(4)
-		c.use[tokens] += r.Int64N(2_000_000) - 500_000
-		c.use[usd] += r.Int64N(2_000_000) - 500_000
+		c.use[unitCalls] -= r.Int64N(4)
+		c.use[unitTokens] += r.Int64N(2_000_000) - 500_000
+		c.use[unitUSD] += r.Int64N(2_000_000) - 500_000
 		c.reserve = c.reserve.times(-1)
-		c.lastMinute = minutes + r.Int64N(10)
+		c.untilMinute = minutes + r.Int64N(10)
 	}
 	if r.IntN(3) == 0 { // so that others can use less than nothing
-		c.use[tokens] = -r.Int64N(4_000_000)
-		c.use[usd] = c.use[tokens]
+		c.use[unitTokens] = -r.Int64N(4_000_000)
+		c.use[unitUSD] = c.use[unitTokens]
 		c.reserve = amount{}
 	}
 	if r.IntN(4) == 0 {
@@ -68,7 +68,7 @@ func TestSame(t *testing.T) {
 	passed, again, givenBack := 0, 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
-		buckets := random(r, now/oneMinute)
+		buckets := random(r, now/minuteMicros)
 		if len(buckets) == 0 {
 			continue
 		}
@@ -83,9 +83,9 @@ func TestSame(t *testing.T) {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, got, want)
 		}
 		switch {
-		case want.refused == 0:
+		case want.refusedBucket == 0:
 			passed++
-		case buckets[want.refused-1].Name == "":
+		case buckets[want.refusedBucket-1].Name == "":
 			again++
 		}
 		if slices.ContainsFunc(buckets, func(b bucketChange) bool { return local.buckets[b.key].used < 0 }) {
@@ -112,7 +112,7 @@ func TestWrongValues(t *testing.T) {
 			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, s.key(b.perBucket(alice, change{use: amount{calls: 1}})[0].key), value)
+			server.Do(tt.Command, s.key(b.perBucket(alice, change{use: amount{unitCalls: 1}})[0].key), value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

@@ -41,8 +41,8 @@ func TestStall(t *testing.T) {
 			holds := func(want string) {
 				t.Helper()
 				for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-					got := fmt.Sprintf("%d thousand tokens, %.0f calls", stored(t, server, r.Budget, tokens),
-						storedUnits(t, server, r.Budget, calls))
+					got := fmt.Sprintf("%d thousand tokens, %.0f calls", stored(t, server, r.Budget, unitTokens),
+						storedUnits(t, server, r.Budget, unitCalls))
 					if got == want {
 						return
 					}

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	useTime    = 500 * time.Millisecond // for one use of the store, connecting included
-	probeTime  = time.Second            // between two probes of a store that fails
-	maxUses    = 64                     // at once, each with a connection
-	maxPending = 1000                   // changes; what further calls have reserved counts as used
+	scriptTimeout = 500 * time.Millisecond // for one use of the store, connecting included
+	probeInterval = time.Second            // between two probes of a store that fails
+	maxScripts    = 64                     // at once, each with a connection
+	maxPending    = 1000                   // changes; what further calls have reserved counts as used
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
@@ -38,7 +38,7 @@ var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. A user needs a password: a user alone could be a misplaced
 // password. A prefix begins with a letter, so that it cannot be the version in Store.key.
-var storeURL = text.Regexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
+var storeURL = text.LazyRegexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
 // Store is a Valkey or Redis server. After an error it fails: it is not used until a probe
@@ -58,9 +58,9 @@ type Store struct {
 	failing  atomic.Bool
 	unprobed atomic.Bool // no probe has succeeded since SetURL
 
-	// places holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if
+	// inFlight holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if
 	// the pool is closed during a wait.
-	places chan struct{}
+	inFlight chan struct{}
 
 	whileFailing string // words for the log: which limits hold while it fails
 
@@ -81,10 +81,10 @@ func NewStore(
 	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
 ) *Store {
 	s := &Store{
-		Dial:   new(net.Dialer).DialContext,
-		roots:  roots,
-		log:    log,
-		places: make(chan struct{}, maxUses),
+		Dial:     new(net.Dialer).DialContext,
+		roots:    roots,
+		log:      log,
+		inFlight: make(chan struct{}, maxScripts),
 
 		whileFailing: "they are those of this replica",
 	}
@@ -123,7 +123,7 @@ func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix="
 func (s *Store) renew(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext:     s.dial,
-		MaxIdle:         maxUses,
+		MaxIdle:         maxScripts,
 		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
 		MaxConnLifetime: 5 * time.Minute,
 	})
@@ -184,7 +184,7 @@ func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
 // probe is a change of a bucket that belongs to no person. A unit of it refills in a second.
 var probe = []bucketChange{{
-	key: "probe", period: 60 * oneMinute, limitUnits: 3600, use: 1, lastMinute: fromNow(0),
+	key: "probe", period: 60 * minuteMicros, limitUnits: 3600, use: 1, untilMinute: fromNow(0),
 }}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
@@ -193,7 +193,7 @@ var probe = []bucketChange{{
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
 		if s.unprobed.Load() || s.IsFailing() {
-			_, result := s.use(probe)
+			_, result := s.runScript(probe)
 			if result == storeRan {
 				s.noteWorking(ctx)
 			}
@@ -201,7 +201,7 @@ func (s *Store) Probe(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(probeTime):
+		case <-time.After(probeInterval):
 		}
 	}
 }
@@ -223,25 +223,25 @@ func (s *Store) noteWorking(ctx context.Context) {
 }
 
 // apply changes buckets of the store (use). It does nothing if there is no store, the store fails,
-// or there are no changes. It waits while maxUses uses run.
+// or there are no changes. It waits while maxScripts uses run.
 func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 	if s == nil || s.IsFailing() || len(changes) == 0 {
 		return reply{}, storeNotRun
 	}
-	s.places <- struct{}{} // each use ends in useTime
-	defer func() { <-s.places }()
+	s.inFlight <- struct{}{} // each use ends in scriptTimeout
+	defer func() { <-s.inFlight }()
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}, storeNotRun
 	}
-	return s.use(changes)
+	return s.runScript(changes)
 }
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
-// endBucket refuses it the second time.
+// endChange refuses it the second time.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	isOnce := len(end) > 0 && end[0].Quota == (Quota{}) // its first change is that of endBucket
+	isOnce := len(end) > 0 && end[0].Quota == (Quota{}) // its first change is that of endChange
 	isKept := result == storeNotRun || result == storeUnsure && isOnce
 	if isKept && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
@@ -250,16 +250,16 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 }
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
-// random name of the call. The lastMinute of the changes is negative: so many minutes after the
+// random name of the call. The untilMinute of the changes is negative: so many minutes after the
 // start.
 //
-// First a claim uses the bucket of the name (startBucket). If the store has taken the call, that
+// First a claim uses the bucket of the name (startChange). If the store has taken the call, that
 // bucket refuses the claim, and the changes follow. If not, the store refuses the call from now on,
 // should it read that only later from an old connection.
 func (s *Store) giveBack(name string, changes []bucketChange) {
-	claim := startBucket(name)
+	claim := startChange(name)
 	claim.use = usedByGiveBack
-	back := onceBucket(time.Hour, "back", name)
+	back := onceChange(time.Hour, "back", name)
 	s.keep(pendingChange{append([]bucketChange{back}, changes...), &claim})
 }
 
@@ -292,12 +292,12 @@ func (s *Store) applyPending() {
 		}
 
 		r, result := s.apply([]bucketChange{*p.claim})
-		wasTaken := r.refused == 1 && r.used == usedByCall
+		wasTaken := r.refusedBucket == 1 && r.used == usedByCall
 		if wasTaken {
 			takenAt := r.changedAt // by the call
 			changes := slices.Clone(p.changes)
 			for i := range changes { // until so many minutes after takenAt (fromNow)
-				changes[i].lastMinute = takenAt - changes[i].lastMinute
+				changes[i].untilMinute = takenAt - changes[i].untilMinute
 			}
 			_, result = s.apply(changes)
 		}
@@ -307,11 +307,11 @@ func (s *Store) applyPending() {
 	}
 }
 
-// use runs take.lua. After an error the store fails, and all connections are closed: the server
+// runScript runs take.lua. After an error the store fails, and all connections are closed: the server
 // behind them may have become read-only. If SetURL has changed the URL in the meantime, the error
 // is not about the present store, which does not fail.
-func (s *Store) use(changes []bucketChange) (reply, storeResult) {
-	ctx, cancel := context.WithTimeout(context.Background(), useTime)
+func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
+	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()
 	fails := false
 	began := time.Now()
@@ -371,9 +371,9 @@ func newReply(n []int64) reply {
 	case len(n) != 4:
 		return reply{}
 	case n[0] == 0:
-		return reply{ofPerson: unpack(n[1]), ofAllPeople: unpack(n[2]), lastMinute: n[3]}
+		return reply{ofPerson: unpack(n[1]), ofAllPeople: unpack(n[2]), untilMinute: n[3]}
 	}
-	return reply{refused: n[0], wait: n[1], used: n[2], changedAt: n[3]}
+	return reply{refusedBucket: n[0], wait: n[1], used: n[2], changedAt: n[3]}
 }
 
 // answers reports whether take.lua can return this reply for these changes.
@@ -382,13 +382,13 @@ func (r reply) answers(changes []bucketChange) bool {
 		isUsed := 0 < u.thousandths && u.thousandths <= 8000
 		return u == mostUsed{} || isUsed && 0 < u.bucket && u.bucket <= int64(len(changes))
 	}
-	if r.refused == 0 {
-		return fits(r.ofPerson) && fits(r.ofAllPeople) && r.lastMinute > 0
+	if r.refusedBucket == 0 {
+		return fits(r.ofPerson) && fits(r.ofAllPeople) && r.untilMinute > 0
 	}
-	if r.refused < 0 || r.refused > int64(len(changes)) {
+	if r.refusedBucket < 0 || r.refusedBucket > int64(len(changes)) {
 		return false
 	}
-	b := changes[r.refused-1]
+	b := changes[r.refusedBucket-1]
 	return r.changedAt >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limitUnits
 }
 
@@ -411,7 +411,7 @@ func (s *Store) arguments(changes []bucketChange) []any {
 	var values []any
 	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
-		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.lastMinute, b.personName)
+		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.untilMinute, b.personName)
 	}
 	return append(keys, values...)
 }

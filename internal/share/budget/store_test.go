@@ -124,7 +124,7 @@ func TestSilent(t *testing.T) {
 			all.Go(func() { r.calls("alice", 1) })
 		}
 		all.Wait()
-		if took := time.Since(began); took > many*useTime/2 {
+		if took := time.Since(began); took > many*scriptTimeout/2 {
 			t.Errorf("%s: %d calls took %v, one after the other", scheme, many, took)
 		}
 
@@ -140,13 +140,13 @@ func TestSilent(t *testing.T) {
 // A store does not fail because many calls wait for each other.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const takes = 2 * useTime / 5
+		const takes = 2 * scriptTimeout / 5
 		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
 		r.Store.Dial = redistest.Passing(t, takes)
 
 		var all sync.WaitGroup
 		began := time.Now()
-		for range 4 * maxUses {
+		for range 4 * maxScripts {
 			all.Go(func() { _, _ = take(r.Budget, "alice") })
 		}
 		all.Wait()
@@ -235,7 +235,7 @@ func replyAll(conn net.Conn, said []byte, size int) {
 
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
-	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).perBucket(alice, change{use: amount{calls: 1}})
+	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).perBucket(alice, change{use: amount{unitCalls: 1}})
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {
 			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {

@@ -20,7 +20,7 @@
 --	need        units that must be free, else nothing is changed
 --	use         units that are used; negative if they are given back
 --	reserve     units that are reserved for a call that runs; negative at its end
---	lastMinute  until which they are reserved, since 1970; if negative, so many minutes from now
+--	untilMinute  until which they are reserved, since 1970; if negative, so many minutes from now
 --	name        of the person, or empty
 --
 -- It returns four numbers. If buckets refuse: the number of the bucket that refuses for the longest
@@ -44,7 +44,7 @@ for i, key in ipairs(KEYS) do
 		return value
 	end
 	local b = { used = 0, at = 0, reserved = {} }
-	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'lastMinute' }) do
+	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'untilMinute' }) do
 		b[name] = tonumber(ARGV[7 * (i - 1) + j])
 	end
 	b.name = ARGV[7 * i]
@@ -85,17 +85,17 @@ if refused > 0 then
 	return { refused, wait, math.max(math.ceil(used), 0), math.ceil(since / 60000000) }
 end
 
-local lastMinute, ofPerson, ofAll = 0, 0, 0
+local untilMinute, ofPerson, ofAll = 0, 0, 0
 for i, key in ipairs(KEYS) do -- change the buckets (state.after)
 	local b = buckets[i]
-	lastMinute = b.lastMinute
-	if lastMinute < 0 then
-		lastMinute = math.ceil(now / 60000000) - lastMinute
-	elseif b.reserve < 0 and lastMinute * 60000000 <= now then -- these count as used already
+	untilMinute = b.untilMinute
+	if untilMinute < 0 then
+		untilMinute = math.ceil(now / 60000000) - untilMinute
+	elseif b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
 		b.use = b.use + b.reserve
 	end
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
-	b.reserved[lastMinute] = math.max((b.reserved[lastMinute] or 0) + b.reserve, 0)
+	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
 
 	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: not the bucket of one person
 	local share = math.floor(b.used / b.limit * 1000)
@@ -129,4 +129,4 @@ for i, key in ipairs(KEYS) do -- change the buckets (state.after)
 		redis.pcall('EXPIRE', index, kept)
 	end
 end
-return { 0, ofPerson, ofAll, lastMinute }
+return { 0, ofPerson, ofAll, untilMinute }

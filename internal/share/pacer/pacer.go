@@ -38,7 +38,7 @@ const (
 	maxQueuePause = 4 * time.Second        // of the queue after refusals in a row
 
 	maxVerdict  = time.Second // after it a request without a refusal counts as accepted
-	limitMemory = time.Minute // without a refusal and a waiting call, until a limit is forgotten
+	limitTTL    = time.Minute // without a refusal and a waiting call, until a limit is forgotten
 	reportEvery = time.Second // between two looks of a waiting call at how many calls are ahead
 )
 
@@ -55,17 +55,17 @@ const (
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
-	mu     sync.Mutex         // guards the fields below and all tickets, see beginEvent
+	mu     sync.Mutex         // guards the fields below and all tickets, see lockAndForget
 	epoch  time.Time          // a minute before New, so that a zero time is not recent
 	people map[string]*person // limited people, by ID
 	queue  queue.Queue        // calls of limited people
 	timer  *time.Timer        // nil until the first refusal
 
-	gap        time.Duration // between two requests of the queue; 0 while the limit is not known
-	nextSend   time.Duration // when the queue may let its next request out
-	queuePause time.Duration // after the last refusal that counted; 0 once a request is accepted
-	refusedAt  time.Duration // when the last refusal came
-	slowest    time.Duration // longest time from a request to its refusal; 0 without a limit
+	gap            time.Duration // between two requests of the queue; 0 while the limit is not known
+	nextSend       time.Duration // when the queue may let its next request out
+	queuePause     time.Duration // after the last refusal that counted; 0 once a request is accepted
+	refusedAt      time.Duration // when the last refusal came
+	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
 // person is the state of a limited person.
@@ -94,16 +94,16 @@ type Ticket struct {
 // New returns a Pacer without a limit.
 func New() *Pacer {
 	return &Pacer{
-		epoch:  time.Now().Add(-limitMemory),
+		epoch:  time.Now().Add(-limitTTL),
 		people: map[string]*person{},
 		queue:  queue.Queue{ByTurns: true},
 	}
 }
 
 // Ticket returns a ticket for a call of the person with an ID.
-func (p *Pacer) Ticket(person string) *Ticket {
+func (p *Pacer) Ticket(personID string) *Ticket {
 	t := &Ticket{pacer: p}
-	t.place = queue.Place{Person: person, Call: t}
+	t.place = queue.Place{PersonID: personID, Value: t}
 	return t
 }
 
@@ -161,29 +161,29 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 
 func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// beginEvent locks the pacer for an event, and forgets what is old. A person without a refusal and
+// lockAndForget locks the pacer for an event, and forgets what is old. A person without a refusal and
 // a waiting call for a minute is not limited any more. If no person is limited, the gap is
 // forgotten.
-func (p *Pacer) beginEvent() {
+func (p *Pacer) lockAndForget() {
 	p.mu.Lock()
 	p.queue.DropOld()
 	now := p.now()
 	for id, owner := range p.people {
 		waits := len(p.queue.Waiting[id]) > 0
-		if !waits && now-max(owner.refusedAt, owner.gaveUpAt) >= limitMemory {
+		if !waits && now-max(owner.refusedAt, owner.gaveUpAt) >= limitTTL {
 			delete(p.people, id)
 		}
 	}
 	if len(p.people) == 0 {
 		p.gap = 0
 		p.queuePause = 0
-		p.slowest = 0
+		p.slowestRefusal = 0
 	}
 }
 
-// endEvent ends an event: it lets the requests out that are due, sets the timer for the next one,
+// releaseDueAndUnlock ends an event: it lets the requests out that are due, sets the timer for the next one,
 // and unlocks the pacer.
-func (p *Pacer) endEvent() {
+func (p *Pacer) releaseDueAndUnlock() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
 		t, due := p.nextLocked()
@@ -193,8 +193,8 @@ func (p *Pacer) endEvent() {
 			p.releaseLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, func() {
-				p.beginEvent()
-				p.endEvent()
+				p.lockAndForget()
+				p.releaseDueAndUnlock()
 			})
 			return
 		default:
@@ -207,11 +207,11 @@ func (p *Pacer) endEvent() {
 // enter puts the call into the queue and returns its turn, or nil if the request goes out at once.
 func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 	p := t.pacer
-	p.beginEvent()
-	defer p.endEvent()
+	p.lockAndForget()
+	defer p.releaseDueAndUnlock()
 
 	t.isLast = last
-	t.isQueued = p.people[t.place.Person] != nil
+	t.isQueued = p.people[t.place.PersonID] != nil
 	if t.isQueued {
 		return p.queue.Enter(&t.place)
 	}
@@ -222,27 +222,27 @@ func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
 // leave takes the call out of the queue, and reports whether the call was there.
 func (t *Ticket) leave() bool {
 	p := t.pacer
-	p.beginEvent()
-	defer p.endEvent()
+	p.lockAndForget()
+	defer p.releaseDueAndUnlock()
 
 	left := p.queue.Leave(&t.place)
 	if left {
-		p.people[t.place.Person].gaveUpAt = p.now()
+		p.people[t.place.PersonID].gaveUpAt = p.now()
 	}
 	return left
 }
 
 // ahead returns how many calls are ahead of this waiting call.
 func (t *Ticket) ahead() int {
-	t.pacer.beginEvent()
-	defer t.pacer.endEvent()
+	t.pacer.lockAndForget()
+	defer t.pacer.releaseDueAndUnlock()
 	return t.pacer.queue.Ahead(&t.place)
 }
 
 // NoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
 func (t *Ticket) NoVerdict() {
-	t.pacer.beginEvent()
-	defer t.pacer.endEvent()
+	t.pacer.lockAndForget()
+	defer t.pacer.releaseDueAndUnlock()
 	t.decideLocked()
 }
 
@@ -250,7 +250,7 @@ func (t *Ticket) NoVerdict() {
 // refusal took, the request counts as accepted: a response that is not streamed has its header only
 // at its end.
 func (t *Ticket) sendLocked() {
-	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
+	limit := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
 	t.sent = sent
 	t.verdictTimer = time.AfterFunc(limit, func() { t.accept(sent) })
@@ -263,14 +263,14 @@ func (t *Ticket) Accepted() { t.accept(t.sent) }
 // already. That ends the refusals in a row of the person, and shortens the gap.
 func (t *Ticket) accept(sent time.Duration) {
 	p := t.pacer
-	p.beginEvent()
-	defer p.endEvent()
+	p.lockAndForget()
+	defer p.releaseDueAndUnlock()
 
 	if t.verdictTimer == nil || t.sent != sent {
 		return
 	}
 	t.decideLocked()
-	owner := p.people[t.place.Person]
+	owner := p.people[t.place.PersonID]
 	if owner == nil {
 		return // the person is not limited: the request says nothing about the queue
 	}
@@ -295,24 +295,24 @@ func (t *Ticket) decideLocked() {
 // calls of the queue may go out earlier.
 func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	p := t.pacer
-	p.beginEvent()
-	defer p.endEvent()
+	p.lockAndForget()
+	defer p.releaseDueAndUnlock()
 
 	now := p.now()
 	t.decideLocked()
-	p.slowest = max(p.slowest, now-t.sent)
+	p.slowestRefusal = max(p.slowestRefusal, now-t.sent)
 
 	wait := retryAfter
 	if wait == 0 {
 		t.callPause = nextPause(t.callPause)
 		wait = t.callPause
 	}
-	t.place.Ready = now + wait
+	t.place.ReadyAt = now + wait
 
-	owner := p.people[t.place.Person]
+	owner := p.people[t.place.PersonID]
 	if owner == nil {
 		owner = &person{latest: t}
-		p.people[t.place.Person] = owner
+		p.people[t.place.PersonID] = owner
 	}
 	if t.isQueued {
 		owner.refusals++
@@ -371,7 +371,7 @@ func nextPause(pause time.Duration) time.Duration {
 func (p *Pacer) releaseLocked(t *Ticket) {
 	t.sendLocked()
 	p.nextSend = t.sent + p.gap
-	p.people[t.place.Person].latest = t
+	p.people[t.place.PersonID].latest = t
 	p.queue.Release(&t.place)
 }
 
@@ -382,8 +382,8 @@ func (p *Pacer) releaseLocked(t *Ticket) {
 func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
 	var next *Ticket
-	var sent time.Duration         // when the person of next last sent a request
-	lookAgain := now + limitMemory // at the latest, so that beginEvent forgets the limits
+	var sent time.Duration      // when the person of next last sent a request
+	lookAgain := now + limitTTL // at the latest, so that lockAndForget forgets the limits
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
 		if owner.personPause > 0 && owner.latest.verdictTimer != nil {
@@ -391,13 +391,13 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 		}
 
 		for _, place := range calls {
-			ready := max(place.Ready, owner.refusedAt+owner.personPause)
+			ready := max(place.ReadyAt, owner.refusedAt+owner.personPause)
 			if ready > now {
 				lookAgain = min(lookAgain, ready)
 				continue
 			}
 			if next == nil || owner.latest.sent < sent {
-				next = place.Call.(*Ticket)
+				next = place.Value.(*Ticket)
 				sent = owner.latest.sent
 			}
 			break
@@ -408,7 +408,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	case next == nil:
 		return nil, lookAgain
 	case next.isLast: // see Wait
-		return next, max(p.nextSend, next.place.Ready) + 4*p.gap
+		return next, max(p.nextSend, next.place.ReadyAt) + 4*p.gap
 	}
 	return next, p.nextSend
 }

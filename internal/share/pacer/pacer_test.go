@@ -343,7 +343,7 @@ func (c *crowd) play() {
 	}
 	calls.Wait()
 
-	time.Sleep(limitMemory)
+	time.Sleep(limitTTL)
 	synctest.Wait()
 	wantLimited(c.T, c.Pacer, 0)
 	compare.Equal(c, "waiting calls", c.Waiting(), 0)
@@ -391,13 +391,13 @@ func (c *crowd) accepts() bool {
 func (c *crowd) check(ticket *Ticket) {
 	c.Pacer.mu.Lock()
 	defer c.Pacer.mu.Unlock()
-	owner := c.people[ticket.place.Person]
+	owner := c.people[ticket.place.PersonID]
 	if owner == nil || owner.latest != ticket || ticket.place.Number == 0 {
 		return // without a limit
 	}
 
-	for _, other := range c.queue.Waiting[ticket.place.Person] {
-		if other.Number < ticket.place.Number && other.Ready <= ticket.sent {
+	for _, other := range c.queue.Waiting[ticket.place.PersonID] {
+		if other.Number < ticket.place.Number && other.ReadyAt <= ticket.sent {
 			c.Errorf("place %d goes before place %d", ticket.place.Number, other.Number)
 		}
 	}
@@ -408,9 +408,9 @@ func (c *crowd) check(ticket *Ticket) {
 	c.sent = ticket.sent
 	c.since = c.gap
 
-	c.passed[ticket.place.Person] = 0
+	c.passed[ticket.place.PersonID] = 0
 	for person, calls := range c.queue.Waiting {
-		if calls[0].Ready > ticket.sent || c.people[person].personPause > 0 {
+		if calls[0].ReadyAt > ticket.sent || c.people[person].personPause > 0 {
 			c.passed[person] = 0
 			continue
 		}

@@ -27,11 +27,11 @@ type Bounds struct {
 type Registry struct {
 	Bounds Bounds
 
-	mu    sync.Mutex         // guards the fields below
-	held  map[string]holding // by ID of the person
-	all   holding            // the sum of people
-	queue queue.Queue        // calls that wait for a slot
-	empty chan struct{}      // made by Close, and closed when no requests are left
+	mu      sync.Mutex         // guards the fields below
+	held    map[string]holding // by ID of the person
+	all     holding            // the sum of people
+	queue   queue.Queue        // calls that wait for a slot
+	drained chan struct{}      // made by Close, and closed when no requests are left
 }
 
 // holding is what a person holds, or all people together.
@@ -58,11 +58,11 @@ func New(b Bounds) *Registry {
 }
 
 // addLocked adds to what the person with an ID holds.
-func (r *Registry) addLocked(id string, more holding) {
+func (r *Registry) addLocked(personID string, more holding) {
 	r.all = r.all.plus(more)
-	r.held[id] = r.held[id].plus(more)
-	if r.held[id] == (holding{}) {
-		delete(r.held, id)
+	r.held[personID] = r.held[personID].plus(more)
+	if r.held[personID] == (holding{}) {
+		delete(r.held, personID)
 	}
 }
 

@@ -93,8 +93,8 @@ func TestClose(t *testing.T) {
 	r := newRegistry()
 	_ = r.TakeRequest("alice")
 	_ = r.TakeRequest("alice")
-	empty := r.Close()
-	compare.Equal(t, "refused after Close", errors.Is(r.TakeRequest("bob"), ErrClosed), true)
+	empty := r.Drain()
+	compare.Equal(t, "refused after Close", errors.Is(r.TakeRequest("bob"), ErrDraining), true)
 	compare.Equal(t, "bytes of requests before it", r.TakeBytes("alice", 1) == nil, true)
 
 	r.ReturnRequest("alice", 1)

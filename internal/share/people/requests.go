@@ -16,43 +16,43 @@ const (
 	ReasonBytes  = "bytes"
 )
 
-// Busy is the error of a request that is refused now and may be sent again later.
-type Busy struct {
+// BusyError is the error of a request that is refused now and may be sent again later.
+type BusyError struct {
 	Reason string // one of the constants above
 	text   string
 }
 
-func (b *Busy) Error() string {
+func (b *BusyError) Error() string {
 	return b.text
 }
 
-// ErrClosed is the error of requests after Close.
-var ErrClosed = &Busy{"shutting down", "shutting down"}
+// ErrDraining is the error of requests after Close.
+var ErrDraining = &BusyError{"shutting down", "shutting down"}
 
 // TakeRequest counts a request of the person with an ID, if the bounds of the person and of all
 // people allow it. The error is a *Busy.
-func (r *Registry) TakeRequest(id string) error {
-	return r.take(id, holding{requests: 1})
+func (r *Registry) TakeRequest(personID string) error {
+	return r.take(personID, holding{requests: 1})
 }
 
 // TakeBytes is TakeRequest for n bytes of a request.
-func (r *Registry) TakeBytes(id string, n int) error {
-	return r.take(id, holding{bytes: n})
+func (r *Registry) TakeBytes(personID string, n int) error {
+	return r.take(personID, holding{bytes: n})
 }
 
 // take adds to what a person holds, unless that is more than a bound allows.
-func (r *Registry) take(id string, more holding) error {
+func (r *Registry) take(personID string, more holding) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.empty != nil && more.requests > 0 {
-		return ErrClosed
+	if r.drained != nil && more.requests > 0 {
+		return ErrDraining
 	}
 
 	err := cmp.Or(
-		check(r.held[id].plus(more), r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
+		check(r.held[personID].plus(more), r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
 		check(r.all.plus(more), r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
 	if err == nil {
-		r.addLocked(id, more)
+		r.addLocked(personID, more)
 	}
 	return err
 }
@@ -64,36 +64,36 @@ func check(h holding, maxCalls, byteBound int, reason, whose string) error {
 	case maxCalls == 0:
 		return nil
 	case h.requests > 2*maxCalls:
-		return &Busy{reason, fmt.Sprintf(
+		return &BusyError{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
 	case h.bytes > byteBound:
-		return &Busy{ReasonBytes, fmt.Sprintf(
+		return &BusyError{ReasonBytes, fmt.Sprintf(
 			"too many bytes: %s have at most %d MiB at a time", whose, byteBound>>20)}
 	}
 	return nil
 }
 
 // ReturnRequest gives back a request of a person and its bytes, when the request has ended.
-func (r *Registry) ReturnRequest(id string, bytes int) {
+func (r *Registry) ReturnRequest(personID string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addLocked(id, holding{requests: -1, bytes: -bytes})
+	r.addLocked(personID, holding{requests: -1, bytes: -bytes})
 	r.closeIfEmptyLocked()
 }
 
-// Close makes TakeRequest return ErrClosed. The channel is closed when the requests from before
+// Drain makes TakeRequest return ErrDraining. The channel is closed when the requests from before
 // have ended.
-func (r *Registry) Close() <-chan struct{} {
+func (r *Registry) Drain() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.empty = make(chan struct{})
+	r.drained = make(chan struct{})
 	r.closeIfEmptyLocked()
-	return r.empty
+	return r.drained
 }
 
 // closeIfEmptyLocked closes the channel of Close if no requests are left.
 func (r *Registry) closeIfEmptyLocked() {
-	if r.empty != nil && r.all.requests == 0 {
-		close(r.empty)
+	if r.drained != nil && r.all.requests == 0 {
+		close(r.drained)
 	}
 }

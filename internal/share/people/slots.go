@@ -14,7 +14,7 @@ import (
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
-	p := &queue.Place{Person: c.Person.ID}
+	p := &queue.Place{PersonID: c.Person.ID}
 	select {
 	case <-r.enter(p):
 	case <-ctx.Done():
@@ -28,7 +28,7 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), e
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.addLocked(p.Person, holding{calls: -1})
+		r.addLocked(p.PersonID, holding{calls: -1})
 		r.serveLocked()
 	}, nil
 }
@@ -64,7 +64,7 @@ func (r *Registry) serveLocked() {
 			return
 		}
 
-		r.addLocked(next.Person, holding{calls: 1})
+		r.addLocked(next.PersonID, holding{calls: 1})
 		r.queue.Release(next)
 	}
 }

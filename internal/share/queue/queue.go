@@ -45,13 +45,13 @@ type Queue struct {
 
 // Place is the place of a call. The call may wait more than once, such as before each attempt.
 type Place struct {
-	Person string // ID of the person
-	Call   any    // for the user of the queue
-	Number int    // in the order in which calls first waited; 0 before the first wait
+	PersonID string // ID of the person
+	Value    any    // for the user of the queue
+	Number   int    // in the order in which calls first waited; 0 before the first wait
 
-	// Ready is when the call may go at the earliest, on the user's clock; 0 is at once. A call that
-	// gets a kept place also gets its Ready.
-	Ready time.Duration
+	// ReadyAt is when the call may go at the earliest, on the user's clock; 0 is at once. A call that
+	// gets a kept place also gets its ReadyAt.
+	ReadyAt time.Duration
 
 	turn   chan struct{} // closed by Release at the end of the present wait
 	leftAt time.Time     // when the call gave up
@@ -63,12 +63,12 @@ type Place struct {
 // all others. A call that gave up must not enter again.
 func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	q.DropOld()
-	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.Person == p.Person })
+	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.PersonID == p.PersonID })
 	switch {
 	case p.Number > 0: // it has waited before
-	case i >= 0 && p.Ready == 0:
+	case i >= 0 && p.ReadyAt == 0:
 		p.Number = q.kept[i].Number
-		p.Ready = q.kept[i].Ready
+		p.ReadyAt = q.kept[i].ReadyAt
 		q.kept = slices.Delete(q.kept, i, i+1)
 	default:
 		q.lastNumber++
@@ -78,7 +78,7 @@ func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
 	if q.Waiting == nil {
 		q.Waiting = map[string][]*Place{}
 	}
-	q.Waiting[p.Person] = insert(q.Waiting[p.Person], p)
+	q.Waiting[p.PersonID] = insert(q.Waiting[p.PersonID], p)
 	p.turn = make(chan struct{})
 	return p.turn
 }
@@ -103,7 +103,7 @@ func (q *Queue) Leave(p *Place) bool {
 // Ahead returns how many calls are ahead of a waiting call, as far as that is known. If people take
 // turns, these are the calls of its person before it, and as many calls of each other person.
 func (q *Queue) Ahead(p *Place) int {
-	before := index(q.Waiting[p.Person], p)
+	before := index(q.Waiting[p.PersonID], p)
 	ahead := 0
 	for _, calls := range q.Waiting {
 		if q.ByTurns {
@@ -143,14 +143,14 @@ func insert(places []*Place, p *Place) []*Place {
 
 // remove takes a call out of Waiting, and reports whether the call was there.
 func (q *Queue) remove(p *Place) bool {
-	calls := q.Waiting[p.Person]
+	calls := q.Waiting[p.PersonID]
 	i := slices.Index(calls, p)
 	if i >= 0 {
 		calls = slices.Delete(calls, i, i+1)
 	}
-	q.Waiting[p.Person] = calls
+	q.Waiting[p.PersonID] = calls
 	if len(calls) == 0 {
-		delete(q.Waiting, p.Person)
+		delete(q.Waiting, p.PersonID)
 	}
 	return i >= 0
 }

@@ -64,7 +64,7 @@ func play(q *Queue, steps string) string {
 		switch what {
 		case "waits":
 			if calls[name] == nil {
-				calls[name] = &Place{Person: strings.TrimRight(name, "234"), Call: name}
+				calls[name] = &Place{PersonID: strings.TrimRight(name, "234"), Value: name}
 			}
 			q.Enter(calls[name])
 		case "gives up":
@@ -79,7 +79,7 @@ func play(q *Queue, steps string) string {
 
 	var waiting []string
 	for _, p := range inOrder(q) {
-		waiting = append(waiting, fmt.Sprint(p.Call, " ", q.Ahead(p)))
+		waiting = append(waiting, fmt.Sprint(p.Value, " ", q.Ahead(p)))
 	}
 	return strings.Join(waiting, ", ")
 }
@@ -98,15 +98,15 @@ func inOrder(q *Queue) []*Place {
 func TestReady(t *testing.T) {
 	q := &Queue{}
 	enter := func(ready time.Duration) *Place {
-		p := &Place{Person: "alice", Ready: ready}
+		p := &Place{PersonID: "alice", ReadyAt: ready}
 		q.Enter(p)
 		return p
 	}
 
 	q.Leave(enter(5))
-	compare.Equal(t, "Ready of a call with its own", enter(3).Ready, 3)
-	compare.Equal(t, "Ready of the next call", enter(0).Ready, 5)
-	compare.Equal(t, "Ready of a third call", enter(0).Ready, 0)
+	compare.Equal(t, "Ready of a call with its own", enter(3).ReadyAt, 3)
+	compare.Equal(t, "Ready of the next call", enter(0).ReadyAt, 5)
+	compare.Equal(t, "Ready of a third call", enter(0).ReadyAt, 0)
 }
 
 // What calls do at random leaves the places in order, gives turns to waiting calls only, and ends
@@ -140,7 +140,7 @@ func TestQueueProperties(t *testing.T) {
 func step(t *testing.T, q *Queue, chance *rand.Rand, turns map[*Place]<-chan struct{}) {
 	waiting := inOrder(q)
 	if len(waiting) == 0 || chance.IntN(2) == 0 {
-		p := &Place{Person: fmt.Sprint(chance.IntN(4))}
+		p := &Place{PersonID: fmt.Sprint(chance.IntN(4))}
 		turns[p] = q.Enter(p)
 		return
 	}

@@ -55,7 +55,7 @@ func (a Access) Authenticates() bool {
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 	return func() int {
 		names := len(a.Tokens.Names())
-		if a.Tokens.Has(MetricsToken) {
+		if a.Tokens.Has(MetricsName) {
 			names--
 		}
 		if perPerson == 0 && a.Resource == nil && names <= 1 {
@@ -111,24 +111,24 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// MetricsToken is the name of the tokens for /metrics only. The holder of one does not count as a
+// MetricsName is the name of the tokens for /metrics only. The holder of one does not count as a
 // person and may not call.
-const MetricsToken = "metrics"
+const MetricsName = "metrics"
 
-// MetricsTokenName returns the name whose tokens open /metrics: MetricsToken or, if all tokens have
+// MetricsReader returns the name whose tokens open /metrics: MetricsToken or, if all tokens have
 // the same name and people do not sign in, that name.
-func (a Access) MetricsTokenName() string {
+func (a Access) MetricsReader() string {
 	names := a.Tokens.Names()
 	if a.Resource == nil && len(names) == 1 {
 		return names[0]
 	}
-	return MetricsToken
+	return MetricsName
 }
 
 // metricsRefusal returns why a person may not read the metrics, and what to do about it. Both are
 // "" if the person may.
 func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
-	if p.ID == call.TokenIDPrefix+a.MetricsTokenName() {
+	if p.ID == call.TokenIDPrefix+a.MetricsReader() {
 		return "", ""
 	}
 	return "/metrics is for tokens named metrics",
@@ -139,7 +139,7 @@ func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
 // callRefusal returns why a person may not call the tools, and what to do about it. Both are "" if
 // the person may.
 func (a Access) callRefusal(p call.Person) (reason, hint string) {
-	if p.ID != call.TokenIDPrefix+MetricsToken {
+	if p.ID != call.TokenIDPrefix+MetricsName {
 		return "", ""
 	}
 	return "tokens named metrics open /metrics only", "take one that has another name"
@@ -175,7 +175,7 @@ func (a Access) requireToken(
 			return
 		}
 
-		res.instance.listener.authenticated(r.RemoteAddr)
+		res.instance.listener.markAuthenticated(r.RemoteAddr)
 
 		// The token is accepted. Only the SDK's own check can pass token info on to the tools, so
 		// this one accepts all.
@@ -245,7 +245,7 @@ func (a Access) refuse(res *response, err error) {
 
 	switch {
 	case status == http.StatusServiceUnavailable:
-		res.Header().Set("Retry-After", fmt.Sprint(oauth.RetryTime.Seconds()))
+		res.Header().Set("Retry-After", fmt.Sprint(oauth.MinReadInterval.Seconds()))
 	case a.Resource != nil:
 		res.Header().Set("WWW-Authenticate", a.Resource.Challenge(err))
 	default:

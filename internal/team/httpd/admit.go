@@ -25,9 +25,9 @@ func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)
 		if !s.Access.Authenticates() { // otherwise requireToken has done this
-			s.listener.authenticated(r.RemoteAddr)
+			s.listener.markAuthenticated(r.RemoteAddr)
 		}
-		_ = res.control.SetReadDeadline(time.Now().Add(readTime)) // to read the body
+		_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body
 		b := &body{
 			Reader: http.MaxBytesReader(w, r.Body, maxBody),
 			people: s.People,
@@ -41,13 +41,13 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			data, err = io.ReadAll(b)
 		}
 
-		elements := jsonx.Elements(data)                 // Methods.Parse counts them again
+		elements := jsonx.CountElements(data)            // Methods.Parse counts them again
 		if err == nil && elements <= jsonx.MaxElements { // readMessage refuses more
 			err = b.take(elements * elementBytes)
 		}
 
 		if err != nil {
-			busy := errors.As(err, new(*people.Busy))
+			busy := errors.As(err, new(*people.BusyError))
 			if !busy || !s.cancelBeyondBounds(res, r, data) {
 				res.refuseBody(err)
 			}
@@ -86,10 +86,10 @@ func (b *body) take(n int) error {
 
 // refuseBody answers a request that is beyond the bounds, or whose body could not be read.
 func (r *response) refuseBody(err error) {
-	busy, ok := errors.AsType[*people.Busy](err)
+	busy, ok := errors.AsType[*people.BusyError](err)
 	if ok {
 		status := http.StatusTooManyRequests
-		if busy == people.ErrClosed {
+		if busy == people.ErrDraining {
 			status = http.StatusServiceUnavailable
 		}
 		r.reason = busy.Reason

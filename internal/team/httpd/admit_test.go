@@ -70,7 +70,7 @@ func TestUnreadResponses(t *testing.T) {
 		res, _ := s.request(message, 429)
 		compare.Equal(t, "Retry-After", res.Header.Get("Retry-After"), "1")
 
-		time.Sleep(writeTime + time.Second)
+		time.Sleep(writeTimeout + time.Second)
 		s.request(message, 200)
 
 		for _, c := range []net.Conn{metrics, garbage} {
@@ -92,7 +92,7 @@ func TestSlowReader(t *testing.T) {
 		got := int64(0)
 		var err error
 		for err == nil {
-			time.Sleep(writeTime / 3)
+			time.Sleep(writeTimeout / 3)
 			var n int64
 			n, err = io.CopyN(io.Discard, c, writeChunk)
 			got += n
@@ -120,10 +120,10 @@ func TestIdleConnections(t *testing.T) {
 			exchange(get("/healthz"), 200)
 		}
 
-		time.Sleep(idleTime - time.Second)
+		time.Sleep(idleTimeout - time.Second)
 		exchange(message, 200)
 
-		time.Sleep(idleTime - time.Second)
+		time.Sleep(idleTimeout - time.Second)
 		header, body, _ := strings.Cut(post(ping, "Expect: 100-continue\r\n"), "\r\n\r\n")
 		exchange(header+"\r\n\r\n", 100)
 		exchange(body, 200)
@@ -161,7 +161,7 @@ func TestUnauthenticated(t *testing.T) {
 
 			began := time.Now()
 			s.request(message, 200)
-			want := tokenTime + overdueReads*overdueTime
+			want := authTimeout + overdueReads*overdueTime
 			compare.Equal(t, "a connection waited for", time.Since(began), want)
 
 			go io.WriteString(known, message)
@@ -180,7 +180,7 @@ func TestUnreadUnauthenticated(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		s.request(message, 200)
-		compare.Equal(t, "a connection waited for", time.Since(began), tokenTime)
+		compare.Equal(t, "a connection waited for", time.Since(began), authTimeout)
 	})
 }
 
@@ -218,9 +218,9 @@ func TestBusyServer(t *testing.T) {
 		busy    time.Duration
 		request string
 	}{
-		{1, readTime + time.Second, large},
-		{maxUnauthenticated + 100, 2 * tokenTime, large},
-		{maxUnauthenticated + 100, 2 * tokenTime, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"},
+		{1, readTimeout + time.Second, large},
+		{maxUnauthenticated + 100, 2 * authTimeout, large},
+		{maxUnauthenticated + 100, 2 * authTimeout, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"},
 	} {
 		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy, tt.request[:12]), func(t *testing.T) {
 			s := serve(t, slow, func(o *Options) { o.People.Bounds.MaxCalls = 4 * tt.conns })

@@ -83,7 +83,7 @@ func (c *runningCalls) find(key callKey) []*response {
 // isLegacy reports whether a request is of a version before server.Stateless: its client cancels
 // with notifications, and gets errors with status 200.
 func isLegacy(r *http.Request) bool {
-	return r.Header.Get(versionHeader) < server.Stateless
+	return r.Header.Get(versionHeader) < server.StatelessVersion
 }
 
 // withCancellation lets clients cancel calls with a notification. The response to initialize gets a

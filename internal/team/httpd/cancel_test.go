@@ -156,7 +156,7 @@ func TestCancelledBeyondBounds(t *testing.T) {
 				perUser(most)(o)
 			})
 			const of = 16 // calls that are as much as alice may have
-			size := (16<<20)/of - elementBytes*jsonx.Elements([]byte(tool))
+			size := (16<<20)/of - elementBytes*jsonx.CountElements([]byte(tool))
 			for range of {
 				spaces := strings.Repeat(" ", size-len(tool))
 				go io.Copy(io.Discard, s.send(post(spaces+tool, session("s"))))

@@ -18,11 +18,11 @@ const (
 	maxAllLines        = 60_000   // header lines of all such connections, shared evenly
 	maxUnauthenticated = 600      // connections
 
-	// tokenTime is how long such a connection may take to be authenticated, once another one waits.
+	// authTimeout is how long such a connection may take to be authenticated, once another one waits.
 	// A connection takes at most 0.5 s, overdueReads of 0.1 s and 0.5 s in which net/http closes
 	// it: 1.5 s, or 2 s if it reads each response late. So up to 300 new connections a second need
 	// not wait.
-	tokenTime = 500 * time.Millisecond
+	authTimeout = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
 	// read, and does not look for bytes that arrived in time. So conn.Read tries again once, in up
@@ -34,11 +34,11 @@ const (
 // listener bounds its unauthenticated connections. A connection is authenticated once one of its
 // requests had a valid token or, where requests need no token, has reached instance.admit. Beyond
 // maxUnauthenticated a new connection waits until another one is authenticated or closed: each then
-// has tokenTime.
+// has authTimeout.
 type listener struct {
 	net.Listener
 
-	mu      sync.Mutex // guards the fields below, and tokenEnd of each connection
+	mu      sync.Mutex // guards the fields below, and authDeadline of each connection
 	conns   []*conn    // the unauthenticated connections
 	hasRoom *sync.Cond // signaled when a connection leaves conns
 }
@@ -46,9 +46,9 @@ type listener struct {
 // conn is a connection of a listener.
 type conn struct {
 	net.Conn
-	listener *listener
-	remote   string    // address of the client
-	tokenEnd time.Time // end of tokenTime; zero if it is authenticated, or no other has waited
+	listener     *listener
+	remote       string    // address of the client
+	authDeadline time.Time // end of authTimeout; zero if it is authenticated, or no other has waited
 
 	// The goroutine that serves the connection owns these fields.
 	headerLines int // since the last response
@@ -72,9 +72,9 @@ func (l *listener) Accept() (net.Conn, error) {
 	defer l.mu.Unlock()
 	for len(l.conns) == maxUnauthenticated {
 		for _, c := range l.conns {
-			if c.tokenEnd.IsZero() {
-				c.tokenEnd = time.Now().Add(tokenTime)
-				_ = c.Conn.SetDeadline(c.tokenEnd)
+			if c.authDeadline.IsZero() {
+				c.authDeadline = time.Now().Add(authTimeout)
+				_ = c.Conn.SetDeadline(c.authDeadline)
 			}
 		}
 		l.hasRoom.Wait()
@@ -89,8 +89,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// authenticated notes that the connection from an address is authenticated.
-func (l *listener) authenticated(remote string) {
+// markAuthenticated notes that the connection from an address is authenticated.
+func (l *listener) markAuthenticated(remote string) {
 	l.release(func(c *conn) bool { return c.remote == remote })
 }
 
@@ -101,11 +101,11 @@ func (l *listener) release(matches func(*conn) bool) {
 	i := slices.IndexFunc(l.conns, matches)
 	if i >= 0 {
 		c := l.conns[i]
-		if !c.tokenEnd.IsZero() {
+		if !c.authDeadline.IsZero() {
 			// net/http sets the next deadline for reads itself.
-			_ = c.Conn.SetWriteDeadline(time.Now().Add(writeTime))
+			_ = c.Conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 		}
-		c.tokenEnd = time.Time{}
+		c.authDeadline = time.Time{}
 		l.conns = slices.Delete(l.conns, i, i+1)
 		l.hasRoom.Signal()
 	}
@@ -117,33 +117,33 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// SetReadDeadline sets a deadline, which is never after tokenEnd, except for the zero time, which
+// SetReadDeadline sets a deadline, which is never after authDeadline, except for the zero time, which
 // net/http sets while a handler runs.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	switch {
-	case c.tokenEnd.IsZero():
-		// Each new deadline allows overdueReads again. Once tokenEnd is set, the connection has
+	case c.authDeadline.IsZero():
+		// Each new deadline allows overdueReads again. Once authDeadline is set, the connection has
 		// only those that are left.
 		c.overdue = 0
-	case t.After(c.tokenEnd):
-		t = c.tokenEnd
+	case t.After(c.authDeadline):
+		t = c.authDeadline
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets a deadline. It is not after tokenEnd, because a client that does not read
+// SetWriteDeadline sets a deadline. It is not after authDeadline, because a client that does not read
 // responses must not hold its connection, or overdueTime from now on: the response to a request
 // that was read late is written.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	if c.tokenEnd.IsZero() {
+	if c.authDeadline.IsZero() {
 		return c.Conn.SetWriteDeadline(t)
 	}
 
-	last := c.tokenEnd
+	last := c.authDeadline
 	if soon := time.Now().Add(overdueTime); last.Before(soon) {
 		last = soon
 	}

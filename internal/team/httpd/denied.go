@@ -17,20 +17,20 @@ import (
 
 // Denied is a list of people who are refused in spite of a valid token. The list may change.
 type Denied struct {
-	signIn  bool // people may sign in: their subjects may have colons, and their names blanks
-	entries atomic.Pointer[map[string]bool]
+	peopleSignIn bool // people may sign in: their subjects may have colons, and their names blanks
+	entries      atomic.Pointer[map[string]bool]
 }
 
-var lineEnd = text.Regexp(`\r\n?|\n`)
+var lineEnd = text.LazyRegexp(`\r\n?|\n`)
 
 // notEntry matches lines that cannot be an entry: lines of YAML or JSON, comments, lists, more than
 // one blank between an issuer and a subject, and characters that are in no name, such as a no-break
 // space.
-var notEntry = text.Regexp(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
+var notEntry = text.LazyRegexp(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
 // NewDenied returns Denied without entries.
-func NewDenied(signIn bool) *Denied {
-	return &Denied{signIn: signIn}
+func NewDenied(peopleSignIn bool) *Denied {
+	return &Denied{peopleSignIn: peopleSignIn}
 }
 
 // Set replaces the list by the entries in data, one a line: a name, a subject, or an issuer and a
@@ -44,7 +44,7 @@ func (d *Denied) Set(data []byte) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd().Split(string(data), -1) {
 		entry := strings.Trim(line, "\ufeff \t")
-		isNoHolder := !d.signIn && (strings.ContainsAny(entry, " :") || !isName(entry))
+		isNoHolder := !d.peopleSignIn && (strings.ContainsAny(entry, " :") || !isName(entry))
 		if isNoHolder || notEntry().MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}

@@ -42,8 +42,8 @@ import (
 )
 
 const (
-	readTime      = 30 * time.Second // to send a request, header and body
-	idleTime      = 2 * time.Minute  // between the requests of a connection
+	readTimeout   = 30 * time.Second // to send a request, header and body
+	idleTimeout   = 2 * time.Minute  // between the requests of a connection
 	versionHeader = "Mcp-Protocol-Version"
 )
 
@@ -60,11 +60,11 @@ type Options struct {
 
 	// People is the registry of Server. Its bounds of calls bound requests, too: twice as many
 	// requests are accepted, since as many calls may wait as run. Any further request gets 429.
-	People  *people.Registry
-	Budget  *budget.Budget // the budget of Server, for the metrics
-	Waiting func() int     // counts the running calls that wait for the rate limit
-	Access  Access
-	Metrics *Metrics
+	People              *people.Registry
+	Budget              *budget.Budget // the budget of Server, for the metrics
+	WaitingForRateLimit func() int     // counts the running calls that wait for the rate limit
+	Access              Access
+	Metrics             *Metrics
 
 	// TrustedProxy is the proxy whose X-Forwarded-For names the address of a client for the log.
 	TrustedProxy netip.Addr
@@ -114,11 +114,11 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{
 			Handler:        s.track(h),
-			ReadTimeout:    readTime,
-			WriteTimeout:   writeTime, // extended by each write
-			IdleTimeout:    idleTime,
+			ReadTimeout:    readTimeout,
+			WriteTimeout:   writeTimeout, // extended by each write
+			IdleTimeout:    idleTimeout,
 			MaxHeaderBytes: maxHeader,
-			ConnState:      s.watch,
+			ConnState:      s.connState,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
 		wg.Go(func() {
@@ -159,9 +159,9 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
-// watch is the ConnState hook of a server. In the drain it closes a connection whose response has
+// connState is the ConnState hook of a server. In the drain it closes a connection whose response has
 // ended: a stream that began before the shutdown has no header that closes its connection.
-func (s *instance) watch(c net.Conn, state http.ConnState) {
+func (s *instance) connState(c net.Conn, state http.ConnState) {
 	if state != http.StateIdle {
 		return
 	}
@@ -181,7 +181,7 @@ func (s *instance) drain() {
 	end := time.NewTimer(s.Drain)
 	defer end.Stop()
 	select {
-	case <-s.People.Close():
+	case <-s.People.Drain():
 	case <-end.C:
 		requests, _, _ := s.People.Counts()
 		if requests > 0 {
@@ -245,7 +245,7 @@ func (s *instance) handler() http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.ready(); err != nil {
+		if err := s.checkReady(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -259,8 +259,8 @@ func IsReserved(path string) bool {
 	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
 }
 
-// ready returns why the server should get no more requests, or nil.
-func (s *instance) ready() error {
+// checkReady returns why the server should get no more requests, or nil.
+func (s *instance) checkReady() error {
 	if s.ctx.Err() != nil {
 		return errors.New("shutting down")
 	}

@@ -88,8 +88,8 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.storeTime = m.declare("store_seconds", "histogram", "Time of the uses of the store.")
 
 	// These series begin with zeros, so that the first event is an increase.
-	m.reject(0, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
-	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
+	m.countRejections(0, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
+	m.countRejections(0, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.zeroRejections("")
 	m.zeroRejections("other")
 	m.storeFailures.series.NewFloatCounter(m.storeFailures.name)
@@ -228,8 +228,8 @@ func (m *Metrics) addTimes(n float64, c server.CallEnd) {
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	withOutcome := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
 	m.callTime.addTime(n, withOutcome, c.Duration)
-	m.apiTime.addTime(n, withOutcome, c.Time)
-	m.waitTime.addTime(n, tool, c.Waited)
+	m.apiTime.addTime(n, withOutcome, c.APITime)
+	m.waitTime.addTime(n, tool, c.RateLimitWait)
 }
 
 // observeStore counts a use of the store. fails is whether the store began to fail with it.
@@ -242,8 +242,8 @@ func (m *Metrics) observeStore(took time.Duration, fails bool) {
 	}
 }
 
-// reject counts n requests that were refused.
-func (m *Metrics) reject(n float64, r rejection) {
+// countRejections counts n requests that were refused.
+func (m *Metrics) countRejections(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
 		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person, false))
@@ -254,7 +254,7 @@ func (m *Metrics) reject(n float64, r rejection) {
 // zeroRejections begins the series of the requests of a person that the limits reject.
 func (m *Metrics) zeroRejections(person string) {
 	for _, reason := range []string{people.ReasonPerson, people.ReasonServer, people.ReasonBytes} {
-		m.reject(0, rejection{http.StatusTooManyRequests, reason, person})
+		m.countRejections(0, rejection{http.StatusTooManyRequests, reason, person})
 	}
 }
 
@@ -286,7 +286,7 @@ func (s *instance) gauges() []gauge {
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	gauges := []gauge{
 		{build, "Version of the program.", 1},
-		{"ready", "1 while /readyz answers 200.", isTrue(s.ready() == nil)},
+		{"ready", "1 while /readyz answers 200.", isTrue(s.checkReady() == nil)},
 		{
 			"stale_files",
 			"Files that cannot be used: their last content stays in use.",
@@ -307,14 +307,14 @@ func (s *instance) gauges() []gauge {
 		{
 			"requests_waiting",
 			"Calls that wait, for others or for the API's rate limit.",
-			float64(waiting + s.Waiting()),
+			float64(waiting + s.WaitingForRateLimit()),
 		},
 	}
 	near := s.Budget.Near()
-	for _, q := range s.Budget.Limits.All() {
+	for _, q := range s.Budget.Limits.Quotas() {
 		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})
 	}
-	for _, q := range s.Budget.Limits.All() {
+	for _, q := range s.Budget.Limits.Quotas() {
 		gauges = append(gauges, gauge{
 			fmt.Sprintf("near_limit{limit=%q}", q.Name),
 			"People who have used 80 % of a quota; of those of all people 1.",

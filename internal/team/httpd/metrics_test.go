@@ -129,8 +129,8 @@ func TestNamesOfCallers(t *testing.T) {
 		const client = `{tool="answer",client="alice"`
 		const model = client + `,model="gpt-5.2"`
 		prices := map[string]answer.Profile{"answer": {
-			Profile: call.Profile{Model: "gpt-5.2"},
-			Price:   &call.Price{Output: 14},
+			ModelSettings: call.ModelSettings{Model: "gpt-5.2"},
+			Price:         &call.Price{Output: 14},
 		}}
 		s := serve(t, slow, func(o *Options) {
 			o.Metrics = NewMetrics(prices)

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	writeTime  = 30 * time.Second // for the client to take writeChunk bytes
-	writeChunk = 32 << 10
+	writeTimeout = 30 * time.Second // for the client to take writeChunk bytes
+	writeChunk   = 32 << 10
 
 	// lingerTime is how long net/http may read the body of a request that is answered without it. A
 	// connection that is closed with unread bytes can lose the response.
@@ -66,7 +66,7 @@ func (o Options) clientAddress(r *http.Request) string {
 }
 
 // response is the response to one request, and the ResponseWriter of all handlers of an instance. A
-// client that takes nothing of it for writeTime loses its connection: then the request ends, and
+// client that takes nothing of it for writeTimeout loses its connection: then the request ends, and
 // the slot of its call is freed.
 //
 // The handler and the timer of keepOpen write the response. Only the handler uses header until it
@@ -123,13 +123,13 @@ func (r *response) beginLocked(status int, header http.Header) {
 	maps.Copy(r.w.Header(), header)
 	rejected := status/100 == 4 || r.reason != ""
 	if rejected {
-		r.reject(status)
+		r.recordRejection(status)
 	}
 	if rejected || r.instance.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
-	// The deadline may be over: a call may have written nothing for longer than writeTime.
-	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
+	// The deadline may be over: a call may have written nothing for longer than writeTimeout.
+	_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	r.w.WriteHeader(status)
 }
 
@@ -140,16 +140,16 @@ type rejection struct {
 	person string // name of the person; "" if unknown
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each status,
+// recordRejection counts a rejected request, and logs it: at most one line a second for each status,
 // reason and person. SDKs of clients begin with a GET, whose 405 is only logged for debugging.
-func (r *response) reject(status int) {
+func (r *response) recordRejection(status int) {
 	rej := rejection{
 		status: status,
 		reason: cmp.Or(r.reason, http.StatusText(status)),
 		person: r.person.Name,
 	}
 	s := r.instance
-	s.Metrics.reject(1, rej)
+	s.Metrics.countRejections(1, rej)
 
 	log := s.Log.Info
 	if status == http.StatusMethodNotAllowed {
@@ -167,11 +167,11 @@ func (r *response) reject(status int) {
 	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
-// writeLocked writes b, and gives the client writeTime for each chunk. On an event stream it
+// writeLocked writes b, and gives the client writeTimeout for each chunk. On an event stream it
 // flushes b, and sets the timer for the next comment. After an error no comment follows.
 func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
-		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
+		_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 		n, err := r.w.Write(chunk)
 		written += n
 		if err != nil {

@@ -81,7 +81,7 @@ func signIn(o *Options) {
 		panic(err)
 	}
 	o.Access.Resource = r
-	o.Loops = append(o.Loops, r.ReadKeys)
+	o.Loops = append(o.Loops, r.FollowKeys)
 }
 
 func TestSignIn(t *testing.T) {

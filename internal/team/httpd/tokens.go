@@ -72,7 +72,7 @@ func (t *Tokens) Has(name string) bool {
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
 	var secrets []string
-	for i, entry := range text.List(string(data)) {
+	for i, entry := range text.SplitList(string(data)) {
 		name, secret, ok := strings.Cut(entry, ":")
 		hash := sha256.Sum256([]byte(secret))
 		holder := cmp.Or(next.byHash[hash], name)

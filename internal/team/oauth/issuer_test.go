@@ -197,7 +197,7 @@ func start(t *testing.T, w *web, changes string) *resource {
 	r.Resource = must(New(o))
 
 	var running sync.WaitGroup
-	running.Go(func() { r.ReadKeys(t.Context()) })
+	running.Go(func() { r.FollowKeys(t.Context()) })
 	t.Cleanup(running.Wait)
 	synctest.Wait()
 	return r

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	refreshTime = 10 * time.Minute // between two full reads of an issuer
+	refreshInterval = 10 * time.Minute // between two full reads of an issuer
 
-	// RetryTime is the least time between two reads of an issuer: after a failure, and for requests
+	// MinReadInterval is the least time between two reads of an issuer: after a failure, and for requests
 	// that wait. A response with the status 503 has it as Retry-After.
-	RetryTime = 5 * time.Second
+	MinReadInterval = 5 * time.Second
 
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100 // keys of an issuer
@@ -31,7 +31,7 @@ const (
 )
 
 var (
-	// errUnknownKey is also the error for a wrong signature if the keys are older than RetryTime.
+	// errUnknownKey is also the error for a wrong signature if the keys are older than MinReadInterval.
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errSignature   = invalid("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
@@ -68,7 +68,7 @@ type keySet struct {
 }
 
 // verifySignature returns an error unless one of the keys has made the signature of a token. If a
-// key with the id of the token has not, the error is errSignature for RetryTime after the read of
+// key with the id of the token has not, the error is errSignature for MinReadInterval after the read of
 // the keys.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
@@ -82,14 +82,14 @@ func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 		knowsID = knowsID || idMatches
 	}
 
-	if knowsID && time.Since(k.read) < RetryTime {
+	if knowsID && time.Since(k.read) < MinReadInterval {
 		return errSignature
 	}
 	return k.unmatched
 }
 
 // verify returns an error unless the issuer has made the signature of a token. If the key of the
-// token is unknown, or the signature does not match a key that was read longer than RetryTime ago,
+// token is unknown, or the signature does not match a key that was read longer than MinReadInterval ago,
 // verify waits until the next read has ended, and then tries once more: issuers add keys, and may
 // replace a key under the same id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
@@ -118,7 +118,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 // metadata. Requests with unknown keys, which anyone can send, do not delay it. After ctx ends, one
 // more read fails, and releases all waiting requests.
 func (i *issuer) readLoop(ctx context.Context) {
-	refresh := time.Tick(refreshTime)
+	refresh := time.Tick(refreshInterval)
 	full := true
 	var cause chan struct{} // channel of the request that caused the read, or nil
 	for {
@@ -142,7 +142,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 
 		select {
 		case <-ctx.Done():
-		case <-time.After(RetryTime):
+		case <-time.After(MinReadInterval):
 		}
 		full = err != nil
 		if full {

@@ -134,7 +134,7 @@ func TestUnknownKeys(t *testing.T) {
 			w := newWeb(keyP256)
 			r := start(t, w, "{}")
 
-			time.Sleep(RetryTime)
+			time.Sleep(MinReadInterval)
 			w.fetches()
 
 			var all sync.WaitGroup
@@ -204,7 +204,7 @@ func TestChangedKey(t *testing.T) {
 		w := newWeb(keyRSA)
 		r := start(t, w, "{}")
 		w.publish(home, otherRSA)
-		wait(RetryTime - time.Millisecond)
+		wait(MinReadInterval - time.Millisecond)
 		r.check(401, otherRSA)
 		wait(time.Millisecond)
 		r.check(200, otherRSA)
@@ -233,12 +233,12 @@ func TestRemovedKey(t *testing.T) {
 		r.check(200, keyP256)
 		r.check(503, keyP384)
 
-		wait(RetryTime)
+		wait(MinReadInterval)
 		r.check(200, keyP384)
 		r.check(401, keyP256)
 
 		w.pages.Store(other+"/keys", body(`{"keys":[]}`))
-		wait(refreshTime)
+		wait(refreshInterval)
 		r.check(401, keyP384)
 	})
 }
@@ -291,7 +291,7 @@ func TestWaitEnds(t *testing.T) {
 				t.Cleanup(cancel)
 				return ctx
 			}
-			go r.ReadKeys(until(tt.run))
+			go r.FollowKeys(until(tt.run))
 			synctest.Wait()
 
 			began := time.Now()

@@ -22,9 +22,9 @@ import (
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 const (
-	getTime   = 5 * time.Second // for a document of an issuer
-	getBytes  = 512 << 10       // bytes of a document of an issuer
-	maxLogged = 200             // characters of a value from an issuer
+	getTimeout  = 5 * time.Second // for a document of an issuer
+	maxDocument = 512 << 10       // bytes of a document of an issuer
+	maxLogged   = 200             // characters of a value from an issuer
 )
 
 // statusError is the HTTP status of a response that is not 200.
@@ -137,7 +137,7 @@ func isElsewhere(err error) bool {
 
 // get decodes the JSON at a URL into v.
 func (i *issuer) get(ctx context.Context, u string, v any) error {
-	ctx, cancel := context.WithTimeout(ctx, getTime)
+	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
@@ -154,7 +154,7 @@ func (i *issuer) get(ctx context.Context, u string, v any) error {
 
 	switch resp.StatusCode {
 	case http.StatusOK:
-		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, getBytes)).Decode(v)
+		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDocument)).Decode(v)
 	default:
 		err = statusError(resp.StatusCode)
 	}

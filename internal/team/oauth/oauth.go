@@ -171,7 +171,7 @@ func checkURL(flag, s string) error {
 }
 
 // quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
-var quotable = text.Regexp(`^[!#-\[\]-~]+$`)
+var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
 
 // onLoopback reports whether u is http on this machine, which needs no TLS.
 func onLoopback(u *url.URL) bool {
@@ -183,9 +183,9 @@ func (r *Resource) Host() string {
 	return r.public.Host
 }
 
-// ReadKeys reads the keys of all issuers again and again until ctx ends. If r is nil, it returns at
+// FollowKeys reads the keys of all issuers again and again until ctx ends. If r is nil, it returns at
 // once.
-func (r *Resource) ReadKeys(ctx context.Context) {
+func (r *Resource) FollowKeys(ctx context.Context) {
 	if r == nil {
 		return
 	}
@@ -228,7 +228,7 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 
 	err = iss.verify(ctx, parsed)
 	if err == nil {
-		err = r.accept(c, parsed.Headers[0], time.Now())
+		err = r.checkClaims(c, parsed.Headers[0], time.Now())
 	}
 	if err != nil {
 		return p, err
