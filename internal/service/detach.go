@@ -111,8 +111,8 @@ func (k *keyring) setPresent(key string) {
 	k.sealing.Store(&keys)
 }
 
-// sealingKeys returns the keys that seal ids, the present key first. It is empty if there was no key that
-// is long enough.
+// sealingKeys returns the keys that seal ids, the present key first. It is empty if there was no
+// key that is long enough.
 func (k *keyring) sealingKeys() []string {
 	return *k.sealing.Load()
 }

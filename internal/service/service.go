@@ -69,8 +69,8 @@ type Service struct {
 	Getenv    func(name string) string
 	Command   string // command that starts the program, for hints
 
-	// NewAPIClient returns a client of the API that sends each request once, with a key. If key is "",
-	// it is the key of the configuration.
+	// NewAPIClient returns a client of the API that sends each request once, with a key. If key is
+	// "", it is the key of the configuration.
 	NewAPIClient func(key string) *llm.Client
 
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
@@ -234,8 +234,8 @@ func (s *Service) Ready() error {
 	return nil
 }
 
-// ClearTextWarning returns a warning if requests to the base URL would send the API key unencrypted to
-// another host, and "" otherwise.
+// ClearTextWarning returns a warning if requests to the base URL would send the API key unencrypted
+// to another host, and "" otherwise.
 func ClearTextWarning(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {

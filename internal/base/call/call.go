@@ -9,7 +9,7 @@
 //	event.go     what a call's sink gets while a response is written
 //	price.go     Price: what a model costs
 //	kind.go      Kind: what went wrong, as far as the hint depends on it
-//	error.go     Error: why a request to the API failed
+//	error.go     APIError: why a request to the API failed
 package call
 
 import (
@@ -49,7 +49,7 @@ type Call struct {
 // writes the field; for a call of another process, whose response this process reads, it is server.
 type Used struct {
 	Requests      int           // llm: requests that were sent
-	APITime       time.Duration // llm: the sum over these requests, each until the end of its response
+	APITime       time.Duration // llm: of these requests together, each to the end of its response
 	RateLimitWait time.Duration // llm: how long the call waited for the rate limit
 	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived
 	Usage         Usage         // llm: the sum over all responses that report it

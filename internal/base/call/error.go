@@ -30,7 +30,7 @@ type APIError struct {
 	Body          string        // the error body, for the debug log
 }
 
-// Causes of an Error that its kind and status do not show, for errors.Is.
+// Causes of an APIError that its kind and status do not show, for errors.Is.
 var (
 	// ErrWebPage: a web page came in place of a response, for example of a login or a firewall.
 	ErrWebPage = errors.New("the answer is a web page")
@@ -51,8 +51,8 @@ func (s TunnelError) Error() string {
 	return StatusText(int(s))
 }
 
-// ProxyError is the refusal of a proxy that requires a password (407). It is the Err of an Error,
-// and unwraps to a TunnelError with that status.
+// ProxyError is the refusal of a proxy that requires a password (407). It is the Err of an
+// APIError, and unwraps to a TunnelError with that status.
 type ProxyError struct {
 	Schemes string // accepted by the proxy, such as "NTLM or Negotiate"; "": Basic, or not known
 	Refused bool   // the proxy got a user and a password, and did not accept them
@@ -101,8 +101,8 @@ func (e *APIError) ErrorKind() Kind { return e.Kind }
 // Unwrap returns the cause.
 func (e *APIError) Unwrap() error { return e.Err }
 
-// SDKClass returns the name of the class that OpenAI's SDKs have for the error: people search for it
-// (spec §8.2, data.name).
+// SDKClass returns the name of the class that OpenAI's SDKs have for the error: people search for
+// it (spec §8.2, data.name).
 func (e *APIError) SDKClass() string {
 	switch e.Status {
 	case http.StatusRequestTimeout:

@@ -160,7 +160,7 @@ func KindOf(err error) Kind {
 	return KindInternal
 }
 
-// Errorf is fmt.Errorf for an error of this kind. The error is not an *Error: it is not about a
+// Errorf is fmt.Errorf for an error of this kind. The error is not an *APIError: it is not about a
 // request to the API.
 func (k Kind) Errorf(format string, args ...any) error {
 	return kindError{fmt.Errorf(format, args...), k}

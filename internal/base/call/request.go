@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ModelSettings is a model and its parameters (spec §3.0). Empty and zero fields are not sent. Neither
-// are parameters that the model does not take (CapabilityOf).
+// ModelSettings is a model and its parameters (spec §3.0). Empty and zero fields are not sent.
+// Neither are parameters that the model does not take (CapabilityOf).
 type ModelSettings struct {
 	Model            string
 	ReasoningEffort  string

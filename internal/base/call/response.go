@@ -100,7 +100,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 
 	i.Action.Type = form.action
 	read := func(member string, v any) {
-		_ = DecodeLenient([]byte(gjson.GetBytes(data, member).Raw), v) // a missing member leaves v empty
+		_ = DecodeLenient([]byte(gjson.GetBytes(data, member).Raw), v) // empty without the member
 	}
 	read(form.pages, &i.Action.Sources)
 	read(form.queries, &i.Action.Queries)
@@ -165,7 +165,8 @@ type Usage struct {
 	ReportedSearches int64 `json:"-"` // billable searches of one response, if its server counts them here
 }
 
-// AddTokens adds the tokens of v to u, but not its searches: Used.Searches has those of all responses.
+// AddTokens adds the tokens of v to u, but not its searches: Used.Searches has those of all
+// responses.
 func (u *Usage) AddTokens(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
@@ -207,8 +208,8 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 // ten thousand commas.
 const maxCommas = 200_000
 
-// DecodeLenient is json.Unmarshal, but leaves out members that have an unexpected type: servers differ in
-// members that no answer needs. JSON with too many elements is the error TooLargeError.
+// DecodeLenient is json.Unmarshal, but leaves out members that have an unexpected type: servers
+// differ in members that no answer needs. JSON with too many elements is the error TooLargeError.
 func DecodeLenient(data []byte, v any) error {
 	if bytes.Count(data, []byte(",")) > maxCommas {
 		return TooLargeError("the answer has more than 200,000 commas")

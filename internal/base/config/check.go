@@ -182,7 +182,8 @@ func describeLong(s string) string {
 	return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(s))
 }
 
-// describeValue returns a value as messages show it. It does not repeat a value that could be a secret.
+// describeValue returns a value as messages show it. It does not repeat a value that could be a
+// secret.
 func describeValue(f field, v any) string {
 	switch v := v.(type) {
 	case string:

@@ -85,21 +85,21 @@ type Derived struct {
 	SettingKeys  []string       // keys that have a value, in the order of the structs
 	Location     *time.Location // time zone of policy.timezone
 
-	// CredentialVariable is the variable of the credential: that of the header that replaces the API key, that
-	// which names APIKeyFile, or openai.api_key_env.
+	// CredentialVariable is the variable of the credential: that of the header that replaces the
+	// API key, that which names APIKeyFile, or openai.api_key_env.
 	CredentialVariable string
 	HasCredential      bool   // there is a credential
-	APIKeyFile         string // path of the file of the key; "" if the key is in a variable or a header
+	APIKeyFile         string // path of the key's file; "" if it is in a variable or a header
 	APIKeyErr          error  // why APIKeyFile has no key for the API, or nil
 	APIKeyServer       string // server that the key in APIKeyFile is for; "" if the file names none
-	StoredKeyFile      string // path that login writes; "" without a home, or if a header replaces the key
+	StoredKeyFile      string // path that login writes; "" without a home or with a header
 	StoredKeyUnused    bool   // another key is used than that in StoredKeyFile
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
 	APIKey          string
 	SentHeaders     map[string]string // headers of openai.headers that have a value
-	HeaderVariables []string          // variables of openai.headers, set or not, without CredentialVariable
+	HeaderVariables []string          // of openai.headers, set or not, without CredentialVariable
 
 	// Secrets are all values that must not be printed: the key, values of headers, passwords in
 	// URLs.
@@ -111,8 +111,9 @@ type Derived struct {
 	usedFlags     []string
 }
 
-// The sections of the file. An embedded struct, and also System, ModelSettings, Defaults and UserLocation,
-// has the same fields as a struct of the package that uses it: a conversion copies the values.
+// The sections of the file. An embedded struct, and also System, ModelSettings, Defaults and
+// UserLocation, has the same fields as a struct of the package that uses it: a conversion copies
+// the values.
 type (
 	OpenAI struct {
 		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
@@ -255,7 +256,7 @@ var ignoredKeys = map[string]string{
 }
 
 // UserLocation returns the place from which a tool searches, or nil if no key sets it. Then no
-// place is sent to the API; an empty Location is sent.
+// place is sent to the API; an empty UserLocation is sent.
 func (c *Config) UserLocation(tool string) *UserLocation {
 	const section = "search.user_location"
 	for _, profile := range []string{"", profileKey(call.DefaultTool), profileKey(tool)} {

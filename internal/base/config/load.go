@@ -27,6 +27,10 @@ type Flags struct {
 	Model  *string // --model: model of a profile
 	Tool   string  // tool whose profile --model changes; "" is call.DefaultTool
 	Debug  *string // --debug: "true" or a path
+
+	// Keys are the values of keys that have a flag of the same name, such as server.calls_per_hour
+	// for --calls-per-hour.
+	Keys map[string]string
 }
 
 // Load applies the layers, defaults, YAML, environment (NAME=value) and flags, and checks the
@@ -224,6 +228,17 @@ func (l *loader) fromFlags(f Flags) {
 	if f.Debug != nil {
 		l.setDebug("--debug", *f.Debug)
 		l.usedFlags = append(l.usedFlags, "--debug")
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Keys)) {
+		_, name, _ := strings.Cut(key, ".")
+		flag := "--" + strings.ReplaceAll(name, "_", "-")
+		problem := decode(l.byKey[key], scalar(f.Keys[key]))
+		if problem != "" {
+			l.report(flag, key, problem)
+			continue
+		}
+		l.accept(key, flag)
+		l.usedFlags = append(l.usedFlags, flag)
 	}
 }
 

@@ -49,8 +49,9 @@ var (
 	secretParameter = text.LazyRegexp(`(?i)^sig(nature)?$|token|secret|key|password`)
 )
 
-// minHeaderSecret is the length, in bytes, from which any value of a header that comes from a variable is
-// taken for a secret. A shorter value may be an ordinary word, such as the name of a provider.
+// minHeaderSecret is the length, in bytes, from which any value of a header that comes from a
+// variable is taken for a secret. A shorter value may be an ordinary word, such as the name of a
+// provider.
 const minHeaderSecret = 8
 
 // setThere ends a warning about a variable without a value: what to do.
@@ -149,7 +150,8 @@ func (l *loader) resolveKey() {
 	stored, _ := l.ReadKey(l.StoredKeyFile) // a key that cannot be read is not hidden
 	l.StoredKeyUnused = len(stored) > 0 && string(stored) != l.APIKey
 	if l.StoredKeyUnused {
-		l.warn(l.CredentialVariable, "it hides the key that login has stored; unset it to use that one")
+		l.warn(l.CredentialVariable,
+			"it hides the key that login has stored; unset it to use that one")
 	}
 }
 
@@ -174,14 +176,15 @@ func (l *loader) warnExposed() {
 	}
 }
 
-// UsesStoredKeyFile reports whether APIKeyFile is the file that login writes, which may not exist yet.
+// UsesStoredKeyFile reports whether APIKeyFile is the file that login writes, which may not exist
+// yet.
 func (c *Config) UsesStoredKeyFile() bool {
 	return c.APIKeyFile != "" && c.APIKeyFile == c.StoredKeyFile
 }
 
 // ReadKey returns the API key in a file, without white space and byte order mark around it. It
-// returns no key and no error if login has not written its file (StoredKeyFile), and an error if the
-// key is for another server than openai.base_url.
+// returns no key and no error if login has not written its file (StoredKeyFile), and an error if
+// the key is for another server than openai.base_url.
 func (c *Config) ReadKey(path string) ([]byte, error) {
 	key, _, err := c.readKey(path)
 	return key, err

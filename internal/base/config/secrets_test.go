@@ -100,7 +100,8 @@ func TestKey(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			got := fmt.Sprintf("%s %s %s %t %v", c.CredentialVariable, c.APIKey, c.APIKeyFile, c.HasCredential, c.APIKeyErr)
+			got := fmt.Sprintf("%s %s %s %t %v",
+				c.CredentialVariable, c.APIKey, c.APIKeyFile, c.HasCredential, c.APIKeyErr)
 			if filepath.ToSlash(got) != row[4] {
 				t.Errorf("got %s, want %s", got, row[4])
 			}

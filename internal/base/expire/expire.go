@@ -41,8 +41,8 @@ func (m *Map[K, V]) Delete(key K) { delete(m.entries, key) }
 // Clear deletes all entries.
 func (m *Map[K, V]) Clear() { clear(m.entries) }
 
-// Live sweeps the expired entries, and returns the map of all others. Until the next Set, the caller
-// may read it, and delete entries from it.
+// Live sweeps the expired entries, and returns the map of all others. Until the next Set, the
+// caller may read it, and delete entries from it.
 func (m *Map[K, V]) Live() map[K]V {
 	for key, value := range m.entries {
 		if m.Expired(value) {

@@ -78,8 +78,8 @@ func Unsafe(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point) // such as fillers
 }
 
-// SplitList returns the entries of a list that are separated by commas or white space. A byte order mark
-// before the list is ignored.
+// SplitList returns the entries of a list that are separated by commas or white space. A byte order
+// mark before the list is ignored.
 func SplitList(s string) []string {
 	isSeparator := func(r rune) bool {
 		return r == ',' || r <= ' '
@@ -169,8 +169,8 @@ func Expand(template string, values map[string]string) string {
 	})
 }
 
-// LazyRegexp returns a function that returns a regular expression, which is compiled at the first call:
-// a process needs few of all expressions, and compiling all would take a third of the start.
+// LazyRegexp returns a function that returns a regular expression, which is compiled at the first
+// call: a process needs few of all expressions, and compiling all would take a third of the start.
 // Inlining LazyRegexp would add 50 KB to the program.
 //
 //go:noinline

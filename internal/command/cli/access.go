@@ -118,8 +118,8 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 }
 
 // newDenied returns the denied people of MCP_HTTP_DENY_FILE, which files follows, or nil if it is
-// not set. signIn is whether people sign in.
-func newDenied(s *service.Service, files *service.Files, signIn bool) (*httpd.Denied, error) {
+// not set. peopleSignIn is whether people sign in.
+func newDenied(s *service.Service, files *service.Files, peopleSignIn bool) (*httpd.Denied, error) {
 	path := s.Getenv(denyVariable)
 	if path == "" {
 		return nil, nil
@@ -129,7 +129,7 @@ func newDenied(s *service.Service, files *service.Files, signIn bool) (*httpd.De
 		return nil, fmt.Errorf("%s: %w", denyVariable, err)
 	}
 
-	denied := httpd.NewDenied(signIn)
+	denied := httpd.NewDenied(peopleSignIn)
 	accept := func(data []byte) error {
 		err := denied.Set(data)
 		if err == nil {

@@ -169,8 +169,8 @@ func help(c *cobra.Command) string {
 	return b.String()
 }
 
-// loadService loads the configuration and builds the service. It prints the warnings, unless f.silent is
-// set.
+// loadService loads the configuration and builds the service. It prints the warnings, unless
+// f.silent is set.
 func (a *app) loadService(f *commonFlags) (*service.Service, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
@@ -181,10 +181,10 @@ func (a *app) loadService(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // with APIKeyErr there is a file of the key
-	if isKeyless && f.offlineWithoutKey && !f.offline {
+	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // else the key has a file
+	if isKeyless && f.offlineWithoutKey && !f.service.Offline {
 		a.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
-		f.offline = true
+		f.service.Offline = true
 	}
 	s, err := a.newService(f, cfg, warnings)
 	if err == nil && !f.silent {
@@ -197,19 +197,16 @@ func (a *app) loadService(f *commonFlags) (*service.Service, error) {
 func (a *app) newService(
 	f *commonFlags, cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
-	s, err := service.New(service.Options{
-		Config:       cfg,
-		Warnings:     warnings,
-		Offline:      f.offline,
-		RefusalPause: f.refusalPause,
-		OnePerson:    f.onePerson,
-		LogFormat:    a.logFormat(),
-		Stderr:       a.stderr,
-		Redactor:     a.redactor,
-		Getenv:       a.variable,
-		Dial:         a.dial,
-	})
-	if err == nil && f.offline {
+	o := f.service
+	o.Config = cfg
+	o.Warnings = warnings
+	o.LogFormat = a.logFormat()
+	o.Stderr = a.stderr
+	o.Redactor = a.redactor
+	o.Getenv = a.variable
+	o.Dial = a.dial
+	s, err := service.New(o)
+	if err == nil && o.Offline {
 		a.note("offline: answers are samples from the built-in fake API")
 	}
 	return s, err

@@ -58,7 +58,7 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 		Warnings: warnings,
 		Err:      err,
 		Live:     f.live,
-		Offline:  f.common.offline,
+		Offline:  f.common.service.Offline,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -16,18 +15,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // commonFlags are the flags that commands share, and what start needs to know of a command.
 type commonFlags struct {
-	config            config.Flags
-	offline           bool
-	offlineWithoutKey bool // without a key start uses the offline API, for smoke
-	silent            bool // start prints no warnings: only the JSON of --show-config contains them
+	config  config.Flags
+	service service.Options // Offline, RefusalPause and OnePerson; newService sets the other fields
 
-	refusalPause time.Duration // how long calls fail without a request after refusals of the key; 0: never
-	onePerson    bool          // all calls come from one person, who has no ID
+	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke
+	silent            bool // loadService prints no warnings: the JSON of --show-config has them
 }
 
 // addConfig adds the flag --config to a command.
@@ -44,7 +42,7 @@ func (f *commonFlags) add(c *cobra.Command) {
 	f.addConfig(c)
 	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
 		given(&f.config.Model))
-	c.Flags().BoolVar(&f.offline, "offline", false,
+	c.Flags().BoolVar(&f.service.Offline, "offline", false,
 		"answer from a built-in fake API: no key, no network")
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",
@@ -108,6 +106,20 @@ func addChoice(c *cobra.Command, value *string, name, usage string, words ...str
 	_ = c.RegisterFlagCompletionFunc(name, values) // no error: the flag exists
 }
 
+// keyFlag is the value of a flag that replaces a key of the configuration.
+type keyFlag struct {
+	keys      map[string]string // config.Flags.Keys
+	key, kind string            // kind is a type of package pflag, see takes
+}
+
+func (v keyFlag) String() string { return v.keys[v.key] }
+func (v keyFlag) Type() string   { return v.kind }
+
+func (v keyFlag) Set(s string) error {
+	v.keys[v.key] = s
+	return nil
+}
+
 // takes has, for a type of package pflag, words for the values that its flags take.
 var takes = map[string]string{
 	"bool":     "true or false",
@@ -133,7 +145,9 @@ func (v checkedValue) Set(s string) error {
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil || n > budget.MaxUSD || strings.Trim(s, "0123456789.") != "" {
 			s = ""
+			break
 		}
+		s = strconv.FormatFloat(n, 'f', -1, 64)
 	}
 	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
 		return errors.New("must be " + takes[v.Type()])

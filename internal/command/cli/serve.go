@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
@@ -67,9 +68,8 @@ type serveFlags struct {
 	metricsAddress    string // "": /metrics is on the address of http
 	path              string
 	maxCalls          int
-	maxCallsPerPerson int           // 0: see httpd.Access.PersonBound
-	limits            budget.Limits // a limit below 0 is that of the configuration
-	limitsFile        string        // file with limits of single people; "": none
+	maxCallsPerPerson int    // 0: see httpd.Access.PersonBound
+	limitsFile        string // file with limits of single people; "": none
 	notice            time.Duration
 	drain             time.Duration // below 0: the time limit of calls
 	logFormat         string
@@ -89,8 +89,13 @@ const (
 // serveCommand returns the command serve, which runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
-		app:       a,
-		common:    commonFlags{refusalPause: 5 * time.Second}, // agents in a loop must not reach the API
+		app: a,
+		common: commonFlags{
+			config: config.Flags{Keys: map[string]string{}},
+
+			// Agents in a loop must not reach the API.
+			service: service.Options{RefusalPause: 5 * time.Second},
+		},
 		logFormat: logging.Text,
 
 		withoutStore: allow,
@@ -111,8 +116,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
 	flags.IntVar(&f.maxCalls, "max-calls", 256,
 		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
-	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
-		"the default: a quarter of --max-calls if there are several people")
+	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "at most `N` of them for "+
+		"one person; 0, the default: a quarter of --max-calls if there are several people")
 	f.addLimits(flags)
 	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
 		"store fails: allow, by the limits of this replica, or refuse (default allow)",
@@ -234,7 +239,9 @@ func (f *serveFlags) serve(
 		TrustedProxy:        f.trustedProxy,
 		MetricsListener:     metricsListener,
 		// Probe returns at once without a store, and FollowKeys if people do not sign in.
-		Loops:      []func(context.Context){files.Follow, quotas.Store.Probe, access.Resource.FollowKeys},
+		Loops: []func(context.Context){
+			files.Follow, quotas.Store.Probe, access.Resource.FollowKeys,
+		},
 		StaleFiles: files.Stale,
 		Log:        s.Log,
 		LogLimiter: limiter,
@@ -245,40 +252,23 @@ func (f *serveFlags) serve(
 
 // addLimits adds the flags of the quotas.
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
-	l := &f.limits
-	flags.IntVar(&l.CallsPerHour, "calls-per-hour", -1, "one person may start `N` calls of "+
-		"tools in an hour, at first up to N at once; 0: no limit")
-	flags.IntVar(&l.TokensPerDay, "tokens-per-day", -1, "the calls of one person may use "+
-		"`N` tokens in 24 hours, at first up to N at once; 0: no limit")
-	flags.IntVar(&l.TokensPerDayOfAll, "tokens-per-day-of-all", -1,
+	add := func(name, kind, usage string) {
+		key := "server." + strings.ReplaceAll(name, "-", "_")
+		flags.Var(keyFlag{f.common.config.Keys, key, kind}, name, usage)
+		flags.Lookup(name).DefValue = key
+	}
+	add("calls-per-hour", "int",
+		"one person may start `N` calls of tools in an hour, at first up to N at once; 0: no limit")
+	add("tokens-per-day", "int",
+		"the calls of one person may use `N` tokens in 24 hours, at first up to N at once; 0: no limit")
+	add("tokens-per-day-of-all", "int",
 		"the calls of all people may use `N` tokens in 24 hours; 0: no limit")
-	flags.Float64Var(&l.USDPerDay, "usd-per-day", -1, "the calls of one person may cost "+
-		"`USD` in 24 hours, at first as much at once; 0: no limit; needs prices in the configuration")
-	flags.Float64Var(&l.USDPerDayOfAll, "usd-per-day-of-all", -1,
+	add("usd-per-day", "float64", "the calls of one person may cost `USD` in 24 hours, at first as "+
+		"much at once; 0: no limit; needs prices in the configuration")
+	add("usd-per-day-of-all", "float64",
 		"the calls of all people may cost `USD` in 24 hours; 0: no limit")
 	flags.StringVar(&f.limitsFile, "limits", "", "a `FILE` with limits of single people, such as "+
 		"alice usd_per_day=5, one a line; read again when it changes")
-	for _, q := range l.Quotas() {
-		flags.Lookup(strings.ReplaceAll(q.Setting, "_", "-")).DefValue = "server." + q.Setting
-	}
-}
-
-// limitsOr returns the limits of the flags. A limit without a flag is that of the settings.
-func (f *serveFlags) limitsOr(settings budget.Limits) budget.Limits {
-	l := f.limits
-	setUnset(&l.CallsPerHour, settings.CallsPerHour)
-	setUnset(&l.TokensPerDay, settings.TokensPerDay)
-	setUnset(&l.TokensPerDayOfAll, settings.TokensPerDayOfAll)
-	setUnset(&l.USDPerDay, settings.USDPerDay)
-	setUnset(&l.USDPerDayOfAll, settings.USDPerDayOfAll)
-	return l
-}
-
-// setUnset sets a limit that no flag has set.
-func setUnset[N int | float64](limit *N, setting N) {
-	if *limit < 0 {
-		*limit = setting
-	}
 }
 
 // budget returns the quotas, with the limits of single people.
@@ -286,7 +276,7 @@ func (f *serveFlags) budget(
 	s *service.Service, access httpd.Access, files *service.Files,
 ) (*budget.Budget, error) {
 	quotas, err := s.NewBudget(budget.Options{
-		Limits:    f.limitsOr(s.Limits()),
+		Limits:    s.Limits(),
 		DefaultID: call.Anonymous,
 
 		RefuseWithoutStore: f.withoutStore == refuse,
@@ -312,7 +302,7 @@ func (f *serveFlags) personLimits(
 			"calls are of one person")
 	}
 	var tokens func() []string
-	if access.Resource == nil {
+	if access.OnlyTokens() {
 		tokens = access.Tokens.Names
 	}
 	err := s.FollowPersonLimits(f.limitsFile, b, tokens, files)
@@ -387,7 +377,8 @@ func (f *serveFlags) problem() string {
 	case f.httpAddress == "":
 		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
 	case !strings.Contains(f.httpAddress, ":"):
-		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080", f.httpAddress)
+		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080",
+			f.httpAddress)
 	case !cleanPath().MatchString(f.path):
 		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
@@ -406,7 +397,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	const reader = httpd.MetricsName
 	tokens := o.Access.Tokens
 	switch {
-	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.Resource == nil:
+	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.OnlyTokens():
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
 		names := slices.Compact([]string{reader, o.Access.MetricsReader()})

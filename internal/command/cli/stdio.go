@@ -104,7 +104,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	}
 
 	f.common.silent = !f.stdio
-	f.common.onePerson = f.stdio
+	f.common.service.OnePerson = f.stdio
 	s, err := f.app.loadService(&f.common)
 	if err != nil {
 		return err
@@ -207,8 +207,8 @@ func (a *app) user() string {
 	return "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
 }
 
-// needs returns a function for what a client needs, by the name that it sends (clients.Needs). A
-// setting of the configuration takes precedence.
+// needs returns a function for what a client needs, by the name that it sends
+// (clients.FixedVariablesOf). A setting of the configuration takes precedence.
 func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	isDefault := func(key string) bool { return s.Config.Origin(key) == "default" }
 

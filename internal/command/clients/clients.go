@@ -38,16 +38,16 @@ type Client struct {
 
 	FixedVariables map[string]string `yaml:"sets"` // variables with fixed values, such as ANSWER_WITHIN_MS
 
-	// ClientInfoName is the name that the client sends in clientInfo. A server on stdio then applies Sets
-	// even if its entry does not set these variables. It is "" if the name is not known or not
-	// needed.
+	// ClientInfoName is the name that the client sends in clientInfo. A server on stdio then
+	// applies FixedVariables even if its entry does not set these variables. It is "" if the name
+	// is not known or not needed.
 	ClientInfoName string `yaml:"info"`
 
 	Add         string // template of the client's own command for Local, or ""
 	AddRemote   string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
 	Omits       string // what Add leaves out of the entry, or ""
 	Install     string // template of a URL that adds the server when it is opened, or ""
-	SignInSteps string `yaml:"sign_in"` // how a user signs in with OAuth; "": see SignIn
+	SignInSteps string `yaml:"sign_in"` // how a user signs in with OAuth; "": see SignInText
 	Check       string // how a user sees that the client has the tools; "": in its list of servers
 	Hints       []note // what a user has to know; templates
 }
@@ -67,8 +67,9 @@ func load() (file struct {
 	return file
 }
 
-// FixedVariablesOf returns the Sets of the client with this name in clientInfo, or nil. It parses the table,
-// which would delay the start of the server by milliseconds, only if the table contains the name.
+// FixedVariablesOf returns the FixedVariables of the client with this name in clientInfo, or nil.
+// It parses the table, which would delay the start of the server by milliseconds, only if the table
+// contains the name.
 func FixedVariablesOf(name string) map[string]string {
 	if !bytes.Contains(table, []byte("\n  info: "+name+"\n")) {
 		return nil

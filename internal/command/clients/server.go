@@ -52,7 +52,7 @@ type Server struct {
 	Keys   []string // variables of the API key, unless it is stored, and of openai.headers
 	Config string   // full path of a YAML file for the server, or ""
 
-	ShellVariables map[string]string // variables with values that are no secrets, such as OPENAI_BASE_URL
+	ShellVariables map[string]string // with values that are no secrets, such as OPENAI_BASE_URL
 
 	Limit time.Duration // time limit of a call in the server
 }

@@ -24,8 +24,8 @@ import (
 // lookupTimeout bounds the requests for the models.
 const lookupTimeout = 15 * time.Second
 
-// modelLookup holds what is known about the API. Without a fault, all models were looked up, or live got
-// an answer: then the API works, and only the lookups failed.
+// modelLookup holds what is known about the API. Without a fault, all models were looked up, or
+// live got an answer: then the API works, and only the lookups failed.
 type modelLookup struct {
 	service  *service.Service
 	client   *llm.Client
@@ -189,8 +189,8 @@ func (p *modelLookup) keyCheck(offline bool) Check {
 	return pass(state)
 }
 
-// connectionCheck checks the connection to the API, by the error of the lookups. A refused key is no problem
-// of the connection.
+// connectionCheck checks the connection to the API, by the error of the lookups. A refused key is
+// no problem of the connection.
 func (p *modelLookup) connectionCheck() Check {
 	e := p.fault
 	switch {
@@ -200,7 +200,8 @@ func (p *modelLookup) connectionCheck() Check {
 		const hint = "give the key that right, or see with --live whether it may ask questions"
 		return warn("the key may not read models: "+e.Message, hint)
 	case e.Kind == call.KindTimeout && !errors.As(e, new(call.RootsError)):
-		hint := "check the network, the firewall, openai.base_url and " + p.service.Advisor.ProxyVariable +
+		hint := "check the network, the firewall, openai.base_url and " +
+			p.service.Advisor.ProxyVariable +
 			"; try again later"
 		return fail(fmt.Sprintf("no answer within %v", lookupTimeout), hint)
 	}

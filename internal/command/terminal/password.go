@@ -13,9 +13,9 @@ import (
 // raw mode.
 var ErrNoPassword = errors.New("nothing was entered")
 
-// HiddenInput asks for a line in a terminal, which echoes nothing from now until restore is called. r
-// returns the line and what follows it, as after a paste of several lines. If in is no terminal, r
-// is in itself.
+// HiddenInput asks for a line in a terminal, which echoes nothing from now until restore is called.
+// r returns the line and what follows it, as after a paste of several lines. If in is no terminal,
+// r is in itself.
 func HiddenInput(in *os.File, out io.Writer, prompt string) (r io.Reader, restore func(), err error) {
 	terminal := int(in.Fd()) // -1 for nil
 	if !term.IsTerminal(terminal) {

@@ -153,7 +153,7 @@ func (s *Screen) StartRefreshing() {
 	time.AfterFunc(redraw, s.StartRefreshing)
 }
 
-// Add is the sink of the call's events. It notes them for the next Refresh.
+// Add is the sink of the call's events. It notes them for the next refresh.
 func (s *Screen) Add(ev call.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,8 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	s.showSources(ans, rest[end:])
 }
 
-// FinishToString returns an answer as a terminal shows it. The Screen must not have shown a part of it.
+// FinishToString returns an answer as a terminal shows it. The Screen must not have shown a part of
+// it.
 func (s *Screen) FinishToString(ans *answer.Answer) string {
 	var out strings.Builder
 	s.stdout = &out

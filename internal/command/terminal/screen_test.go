@@ -174,7 +174,7 @@ func TestNoColor(t *testing.T) {
 	compare.Equal(t, "the terminal", out.String(), "one\n\ntwo three[1]\n")
 }
 
-// Format has the whole answer, also what came as a stream.
+// FinishToString has the whole answer, also what came as a stream.
 func TestFormat(t *testing.T) {
 	s := New(t.Context(), Options{Color: "always"})
 	do(s, `message one\n\ntw`)

@@ -35,13 +35,13 @@ const maxExplain = 166
 // change.
 type Advisor struct {
 	BaseURL         Setting            // openai.base_url, without user and query
-	KeyVariable     string             // environment variable with the key, or with the path of its file
-	KeyInFile       bool               // Key has the path of the key's file; not used if Login is set
+	KeyVariable     string             // variable with the key, or with the path of its file
+	KeyInFile       bool               // it has the path; not used if LoginCommand is set
 	LoginCommand    string             // command that stores a key; "": none
 	StoredKeyServer string             // the other server that the stored key is for; "": none
-	StoredKeyUnused bool               // the value of Key hides the key that login has stored
-	KeyFlaw         func() string      // what looks wrong about the present key: "it has quotes"; may be nil
-	HeaderVariables []string           // environment variables in openai.headers, other than Key
+	StoredKeyUnused bool               // KeyVariable hides the key that login has stored
+	KeyFlaw         func() string      // what looks wrong about the key, such as quotes; may be nil
+	HeaderVariables []string           // variables in openai.headers, other than KeyVariable
 	Models          map[string]Setting // by tool
 	Streams         bool               // requests ask for a stream
 	ProxyVariable   string             // environment variable with the proxy

@@ -25,9 +25,9 @@ func (a Advisor) isOpenAI() bool {
 	return strings.HasSuffix("."+host, ".api.openai.com")
 }
 
-// noStreamHint returns the end of a hint for an error that may come from a gateway that cannot stream.
-// It returns "" if that cannot be the reason: for OpenAI, for plain requests, and if no connection
-// was made.
+// noStreamHint returns the end of a hint for an error that may come from a gateway that cannot
+// stream. It returns "" if that cannot be the reason: for OpenAI, for plain requests, and if no
+// connection was made.
 func (a Advisor) noStreamHint(e *call.APIError) string {
 	op, ok := errors.AsType[*net.OpError](e)
 	dialFailed := ok && op.Op == "dial"

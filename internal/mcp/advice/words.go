@@ -98,8 +98,8 @@ func mayRepeatKey(message string) bool {
 // one of them. The redactor does not find these, as it knows only the whole key.
 var partOfKey = text.LazyRegexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]{20,}`)
 
-// values returns the values of the names with $ in words.yaml. e is the *call.Error in err, or an
-// empty one.
+// values returns the values of the names with $ in words.yaml. e is the *call.APIError in err, or
+// an empty one.
 func (a Advisor) values(tool string, err error, e *call.APIError) map[string]string {
 	limit, _ := errors.AsType[answer.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)

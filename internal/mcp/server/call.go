@@ -57,8 +57,8 @@ func clientLabel(req mcp.Request) string {
 	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
 }
 
-// clientInfo returns how the client of a request describes itself, or the zero value if
-// that is not known.
+// clientInfo returns how the client of a request describes itself, or the zero value if that is not
+// known.
 func clientInfo(req mcp.Request) mcp.Implementation {
 	params, _ := req.GetParams().(*mcp.InitializeParams)
 	if params != nil && params.ClientInfo != nil { // the session has it only after initialize
@@ -153,8 +153,8 @@ func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task, 
 	}
 }
 
-// logArguments logs a call at debug level: the names of its arguments and the length of its question,
-// but none of their text.
+// logArguments logs a call at debug level: the names of its arguments and the length of its
+// question, but none of their text.
 func (s *Server) logArguments(name string, args gjson.Result, query string) {
 	if !s.options.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -238,8 +238,8 @@ func isWatched(req *mcp.CallToolRequest) bool {
 	return false
 }
 
-// sendProgress sends progress notifications about a call to the client of a request after delay, if the
-// client asks for them. None is sent after stop returns.
+// sendProgress sends progress notifications about a call to the client of a request after delay, if
+// the client asks for them. None is sent after stop returns.
 func sendProgress(
 	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress, delay time.Duration,
 ) (stop func()) {

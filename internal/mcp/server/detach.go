@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// LongCalls says which calls may be detached from their requests (tasks.Tasks.Detach), and where
-// they go on. A call always goes on in this process; "the API" means that other processes can get
-// its answer there. The zero value detaches none.
+// LongCalls says which calls may be detached from their requests (tasks.Tasks.DetachWhenDue), and
+// where they go on. A call always goes on in this process; "the API" means that other processes can
+// get its answer there. The zero value detaches none.
 //
 //	                OffersTasks: tools with Tool.Pollable    DetachAfter: late answers of all tools
 //	stdio           this process, at once                   this process, after DetachAfter
@@ -41,7 +41,7 @@ type LongCalls struct {
 	DetachAfter time.Duration
 
 	API       *tasks.BackgroundAPI // runs responses in the background; nil: none
-	OnlyAtAPI bool                 // later requests may reach other processes, so each call must go on at the API
+	OnlyAtAPI bool                 // later requests may reach other processes
 
 	// EOF is closed when no request can follow. Late answers and answer_result then wait for the
 	// end of the call.

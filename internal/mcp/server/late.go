@@ -17,8 +17,8 @@ const (
 	answerResultTool  = "answer_result" // the tool that returns late answers
 	maxWorkingResults = 1_000_000       // working results of a task (nextID)
 
-	// resultTimeout is how long answer_result waits where DetachAfter is 0. Such a server has no late
-	// answers of its own, but its clients may have ids of servers with other settings.
+	// resultTimeout is how long answer_result waits where DetachAfter is 0. Such a server has no
+	// late answers of its own, but its clients may have ids of servers with other settings.
 	resultTimeout = 20 * time.Second
 )
 

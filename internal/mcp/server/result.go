@@ -58,8 +58,8 @@ func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result
 }
 
 // knowsResultType reports whether the client of a request knows the member resultType: the request
-// follows the version Stateless, or the client has asked for such a version in initialize and got
-// an older one.
+// follows the version StatelessVersion, or the client has asked for such a version in initialize
+// and got an older one.
 func knowsResultType(req mcp.Request) bool {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	p := session.InitializeParams()

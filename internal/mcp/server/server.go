@@ -192,7 +192,7 @@ func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	})
 
 	// The tools are not added to m: AddTool would take two thirds of the memory that a request
-	// allocates. receive answers tools/call, and complete puts the tools into the result of
+	// allocates. receive answers tools/call, and addMembers puts the tools into the result of
 	// tools/list.
 	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -206,9 +206,9 @@ func (s *Server) ProtocolVersion() string {
 	return s.options.Settings.ProtocolVersion
 }
 
-// StatelessVersion is the first protocol version in which each request describes its client. Clients of an
-// earlier version initialize a session; it has the version legacy, unless Settings.ProtocolVersion
-// is an even older one.
+// StatelessVersion is the first protocol version in which each request describes its client.
+// Clients of an earlier version initialize a session; it has the version defaultVersion, unless
+// Settings.ProtocolVersion is an even older one.
 const (
 	StatelessVersion = "2026-07-28"
 	defaultVersion   = "2025-06-18"
@@ -230,8 +230,8 @@ func implementation() *mcp.Implementation {
 	}
 }
 
-// isStateless reports whether a request follows the version Stateless. The SDK has already refused
-// later versions.
+// isStateless reports whether a request follows the version StatelessVersion. The SDK has already
+// refused later versions.
 func isStateless(meta mcp.Meta) bool {
 	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
 	return v >= StatelessVersion

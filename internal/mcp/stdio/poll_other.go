@@ -12,5 +12,5 @@ func poll(any, int16) (occurred int16, ok bool) {
 	return 0, false
 }
 
-// Unread always returns false: it is not available on this system.
+// HasInput always returns false: it is not available on this system.
 func Unread(io.Reader) bool { return false }

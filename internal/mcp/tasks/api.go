@@ -24,20 +24,21 @@ type remote struct {
 	message   string    // about the task at fetchedAt; "": the response runs
 }
 
-// fetchState asks the API about a task, ends the task if its response has ended, and returns a message
-// about a task that works. It may return what an earlier request got less than maxReplyAge ago. If
-// ctx ends first, fetchState returns "" at once. A request to the API that has begun goes on, for
-// requestTimeout at most.
+// fetchState asks the API about a task, ends the task if its response has ended, and returns a
+// message about a task that works. It may return what an earlier request got less than maxReplyAge
+// ago. If ctx ends first, fetchState returns "" at once. A request to the API that has begun goes
+// on, for requestTimeout at most.
 func (ts *Tasks) fetchState(ctx context.Context, t *Task, c *call.Call) string {
 	return ts.fetch(ctx, t, c, false)
 }
 
-// cancelAtAPI cancels the response of a task even if the client leaves, and then asks as fetchState.
+// cancelAtAPI cancels the response of a task even if the client leaves, and then asks as
+// fetchState.
 func (ts *Tasks) cancelAtAPI(ctx context.Context, t *Task, c *call.Call) {
 	ts.fetch(context.WithoutCancel(ctx), t, c, true)
 }
 
-// fetch is fetchState; with cancels it first cancels the response.
+// fetch is fetchState; with cancelFirst it first cancels the response.
 func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
 	select {
 	case t.remote.fetching <- struct{}{}:

@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// nameTimeout is how long Detach waits for the API to name a response if the task can be detached
-// without: a polled task that runs in this process, which then has no sealed id, and a task during
-// a retry, whose id then has the earlier response.
+// nameTimeout is how long DetachWhenDue waits for the API to name a response if the task can be
+// detached without: a polled task that runs in this process, which then has no sealed id, and a
+// task during a retry, whose id then has the earlier response.
 const nameTimeout = 2 * time.Second
 
 // Terms say what the client of a call takes, and when and where the call can go on without its
@@ -143,8 +143,9 @@ func (l *latestOrigin) named() <-chan struct{} {
 	return l.current
 }
 
-// Run runs the call of a task. The call ends when requestCtx is done, unless Detach has returned
-// true before. If the call can be detached, Run returns at once; if not, it waits for the end.
+// Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
+// returned true before. If the call can be detached, Run returns at once; if not, it waits for the
+// end.
 func (ts *Tasks) Run(
 	requestCtx context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
 ) {
@@ -174,8 +175,8 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// StopSealing prevents that a task gets a sealed id from now on. Server.settleCall calls it when the
-// call of the task has ended, before it notes what the call has used. If the task already has a
+// StopSealing prevents that a task gets a sealed id from now on. Server.settleCall calls it when
+// the call of the task has ended, before it notes what the call has used. If the task already has a
 // sealed id, StopSealing returns the response in it, whose end other processes may read; else "".
 func (ts *Tasks) StopSealing(t *Task) (response string) {
 	ts.mu.Lock()
@@ -185,9 +186,9 @@ func (ts *Tasks) StopSealing(t *Task) (response string) {
 }
 
 // DetachWhenDue separates a task from its request, if its Terms allow that. It waits until this is
-// decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue returns true, the
-// task has an ID, by which later requests find it, and the call goes on, at most until Close. If
-// not, the task ends with its request, or has ended already: Result returns its end.
+// decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue returns true,
+// the task has an ID, by which later requests find it, and the call goes on, at most until Close.
+// If not, the task ends with its request, or has ended already: Result returns its end.
 func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if t.detachable == nil {
 		return false
@@ -226,8 +227,8 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 
 // awaitDetachHere waits until a task can go on in this process, and reports whether it can. A
 // polled task can go on at once, even if it has ended; but in the background, awaitDetachHere waits
-// up to nameTimeout for the name of its response. Any other task can go on after DetachAfter, unless
-// it has ended.
+// up to nameTimeout for the name of its response. Any other task can go on after DetachAfter,
+// unless it has ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.detachable.ctx, t, nil, t.detachable.DetachAfter)
@@ -290,10 +291,10 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	}
 }
 
-// isGoneAtAPI asks the API for the response with an origin, and reports whether the API replies that
-// it does not have it, with a 404 and an error object: some servers say that a response runs in the
-// background, but do not keep it. A GET that fails in another way tells nothing, so the task can be
-// detached: if it stayed, a client that ends long calls would certainly lose the answer.
+// isGoneAtAPI asks the API for the response with an origin, and reports whether the API replies
+// that it does not have it, with a 404 and an error object: some servers say that a response runs
+// in the background, but do not keep it. A GET that fails in another way tells nothing, so the task
+// can be detached: if it stayed, a client that ends long calls would certainly lose the answer.
 func (ts *Tasks) isGoneAtAPI(ctx context.Context, t *Task, origin answer.Origin) bool {
 	original := t.detachable.original
 	_, err := ts.fetchAnswer(ctx, &original, origin)

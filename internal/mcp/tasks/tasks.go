@@ -22,7 +22,7 @@
 // If the first process had ended after 25 s, the second one would return the answer all the same.
 //
 //	tasks.go     Tasks: which tasks this process knows, and for how long
-//	here.go      a call that runs in this process, and Detach, which separates it from its request
+//	here.go      a call that runs in this process, and how it is separated from its request
 //	api.go       a response that the API runs for a call of another process
 //	progress.go  messages about the progress of a call
 //	seal.go      sealed ids
@@ -113,8 +113,8 @@ type Task struct {
 	Created  time.Time
 	Progress *Progress
 
-	// TTL is how long after Created the task can be found: the time limit of a call plus API.Keep
-	// if ID is sealed, else plus keepHere.
+	// TTL is how long after Created the task can be found: the time limit of a call plus
+	// BackgroundAPI.Keep if ID is sealed, else plus keepHere.
 	TTL time.Duration
 
 	// PollInterval is how long a client waits before it asks again: pollAPI if its requests may
@@ -185,8 +185,8 @@ func (t *Task) isExpired() bool {
 	return time.Since(t.Created) > t.TTL
 }
 
-// Refresh returns the state of a task. If another process runs the call, Refresh asks the API for it: c
-// is the call of the request that looks. For a task that runs in this process c may be nil.
+// Refresh returns the state of a task. If another process runs the call, Refresh asks the API for
+// it: c is the call of the request that looks. For a task that runs in this process c may be nil.
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
 	if t.remote != nil {
@@ -204,7 +204,7 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 // Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
 // task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
 // to the end of the task. An API that does not tell that end cannot keep the process alive: Wait
-// ends at the time limit of the call plus requestTimeout, at the latest. c is as for Look.
+// ends at the time limit of the call plus requestTimeout, at the latest. c is as for Refresh.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {

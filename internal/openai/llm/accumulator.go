@@ -76,7 +76,7 @@ type accumulator struct {
 	// The current connection. getOnce sets these fields again for each GET.
 	failure     *call.APIError // the most telling failure so far that names no kind; nil: none
 	closeConn   func()         // ends the connection
-	closeConnAt time.Time      // when silenceLimit calls giveUp (endSoon sets it); zero: never
+	closeConnAt time.Time      // when silenceLimit calls closeConn (endSoon sets it); zero: never
 }
 
 // newAccumulator returns an accumulator for a response of c that has read nothing yet.
@@ -219,8 +219,8 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.final == nil
 }
 
-// confirmBackground records the id of the response and emits call.Named, once, if the response runs in the
-// background: the request asked for it, and the API confirms it.
+// confirmBackground records the id of the response and emits call.Named, once, if the response runs
+// in the background: the request asked for it, and the API confirms it.
 func (a *accumulator) confirmBackground(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID

@@ -64,8 +64,8 @@ func (b *background) alreadyRead(ev *streamEvent) bool {
 // cancelled is not an error: see Response.Failure. model and include are those of the request that
 // began the response. Get makes one GET, and a second one if the API does not find the response.
 //
-// Every error is a *call.Error. If its ResponseLost is set, the API does not have the response any
-// more; any other error leaves the state of the response open.
+// Every error is a *call.APIError. If its ResponseLost is set, the API does not have the response
+// any more; any other error leaves the state of the response open.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
@@ -89,7 +89,7 @@ func (cl *Client) Get(
 }
 
 // Cancel cancels a background response. It is not an error if the response has already ended. Every
-// error is a *call.Error.
+// error is a *call.APIError.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	resp, err := cl.cancel(ctx, c, id)
 	if resp == nil {
@@ -262,12 +262,12 @@ func (cl *Client) getOnce(
 	acc *accumulator,
 	stream bool,
 ) (*call.Response, *call.APIError) {
-	ctx, giveUp := context.WithCancel(parent)
-	defer giveUp()
-	limit := time.AfterFunc(getTimeout, giveUp)
+	ctx, closeConn := context.WithCancel(parent)
+	defer closeConn()
+	limit := time.AfterFunc(getTimeout, closeConn)
 	defer limit.Stop()
 
-	acc.closeConn = giveUp
+	acc.closeConn = closeConn
 	acc.background.resumedFrom = acc.background.nextSequence
 	acc.failure = nil
 	acc.closeConnAt = time.Time{}
@@ -306,7 +306,7 @@ func (cl *Client) getOnce(
 		strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
 		err = lostError(err, strict)
 	}
-	// The reason is parent, if that has ended: ctx also ends with giveUp.
+	// The reason is parent, if that has ended: ctx also ends with closeConn.
 	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
 }
 

@@ -154,7 +154,7 @@ func apiError(data []byte, message string) *call.APIError {
 // error of a gateway may contain the error of its provider, which then counts: people have to know
 // it.
 func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
-	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, whose recursion could end the process
+	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, which recurses
 		return false
 	}
 

@@ -80,8 +80,8 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
-// decode replaces ev with the event in data, as call.Decode reads it. Nearly all events are plain,
-// and readFlat takes a third of the time.
+// decode replaces ev with the event in data, as call.DecodeLenient reads it. Nearly all events are
+// plain, and readFlat takes a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
 	mayBeFlat := len(data) <= maxFlat && utf8.Valid(data) && gjson.ValidBytes(data)

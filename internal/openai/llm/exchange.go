@@ -19,13 +19,13 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/pacer"
 )
 
-// Create sends r and returns the finished response. Every error is a *call.Error. The deadline of
-// ctx bounds the whole exchange, retries included.
+// Create sends r and returns the finished response. Every error is a *call.APIError. The deadline
+// of ctx bounds the whole exchange, retries included.
 //
 // The call's sink gets events while the response is written: blocks, searches and the like. After a
 // failed attempt it gets Retrying, and the next attempt starts over. If the response is plain, not
-// a stream, all of its events come at its end: r.Plain asks for that, and so does Create where the
-// API refuses to stream for the organization. Some servers answer with JSON in any case.
+// a stream, all of its events come at its end: r.NoStream asks for that, and so does Create where
+// the API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
 // Create is the only place where a POST is repeated.
 func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
@@ -147,8 +147,8 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 // several connections. When send returns, all blocks have stopped.
 func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer x.call.CountRequest(time.Now())
-	connCtx, giveUp := context.WithCancel(ctx)
-	defer giveUp()
+	connCtx, closeConn := context.WithCancel(ctx)
+	defer closeConn()
 
 	acc := x.client.newAccumulator(ctx, x.call)
 	acc.background = background{
@@ -156,7 +156,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		model:     x.model,
 		include:   x.params.include(),
 	}
-	acc.closeConn = giveUp
+	acc.closeConn = closeConn
 	defer acc.stopBlocks()
 
 	usageBefore := x.call.Usage
@@ -199,7 +199,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
-	failure, refused := errors.AsType[*call.APIError](err)                    // an HTTP status other than 2xx
+	// refused: an HTTP status other than 2xx.
+	failure, refused := errors.AsType[*call.APIError](err)
 	// ErrWaiting promises that nothing was begun. That is so after a 4xx, but 408 and 409 may mean
 	// that the API works on the request already.
 	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError || isBusy(failure)
@@ -233,7 +234,7 @@ func (x *exchange) leaveOut(failure *call.APIError) bool {
 		}
 		return false
 	}
-	return x.removeRefused(x.params.refusedName(failure), failure) // "", no parameter: removes nothing
+	return x.removeRefused(x.params.refusedName(failure), failure) // with "" it removes nothing
 }
 
 // decide returns how long the call sleeps before another attempt, or the error that ends the call.
@@ -263,8 +264,8 @@ func (x *exchange) decide(
 	return wait, nil
 }
 
-// removeRefused removes a parameter because of a failure, and reports whether the request had it. It logs
-// a warning, and adds the parameter to toRemember.
+// removeRefused removes a parameter because of a failure, and reports whether the request had it.
+// It logs a warning, and adds the parameter to toRemember.
 func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	value := x.params.value(name)
 	if value == nil {

@@ -193,12 +193,12 @@ func wantEqual(t testing.TB, what string, got, want any) {
 	compare.Equal(t, what, got, want)
 }
 
-// asError returns err as a *call.Error, or ends the test.
+// asError returns err as a *call.APIError, or ends the test.
 func asError(t testing.TB, err error) *call.APIError {
 	t.Helper()
 	e, ok := errors.AsType[*call.APIError](err)
 	if !ok {
-		t.Fatalf("error = %v (%T), want a *call.Error", err, err)
+		t.Fatalf("error = %v (%T), want a *call.APIError", err, err)
 	}
 
 	return e

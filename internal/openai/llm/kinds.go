@@ -22,7 +22,7 @@ type kindRow struct {
 	param         string // regular expression of the whole parameter; "": any
 	statuses      []int  // HTTP statuses or their first digits, 0 for an error without one; nil: any
 	except        []int  // HTTP statuses that the row does not apply to
-	maybeThisCall bool   // sets the field of call.Error, which words always set
+	maybeThisCall bool   // sets the field of call.APIError, which words always set
 }
 
 // kindTable are the codes, types and words of the API, of compatible servers and of gateways. The

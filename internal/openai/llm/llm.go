@@ -15,7 +15,7 @@
 //	block.go        events to the blocks that a call sees
 //	output.go       the output of a response, completed with what was streamed
 //	response.go     whether a response is an answer
-//	error.go        how failures of all kinds become a call.Error
+//	error.go        how failures of all kinds become a call.APIError
 //	kinds.go        the codes, types and words that name a kind of error: a table
 //	tool.go         Run: Create with function tools
 package llm
@@ -127,7 +127,7 @@ func (cl *Client) SetKey(key string) {
 	cl.memory.forgetRefusals()
 }
 
-// Ready returns why no request can be sent, or nil. The error is a *call.Error.
+// Ready returns why no request can be sent, or nil. The error is a *call.APIError.
 func (cl *Client) Ready() error {
 	key := *cl.key.Load()
 	switch {

@@ -12,8 +12,8 @@ import (
 const (
 	minRefusals = 3 // refusals of the key in a row, from which on they count
 
-	// probeGrace is how long other calls fail while a probe asks the API. After it they ask the API,
-	// too: some HTTP responses have their header only at their end, so the verdict comes late.
+	// probeGrace is how long other calls fail while a probe asks the API. After it they ask the
+	// API, too: some HTTP responses have their header only at their end, so the verdict comes late.
 	probeGrace = 2 * time.Second
 
 	refusalTTL   = time.Minute      // how long a refusal is remembered after its nextProbe

@@ -192,7 +192,7 @@ func TestRandomStreams(t *testing.T) {
 	}
 }
 
-// checkDecoding checks that an event is decoded as call.Decode does.
+// checkDecoding checks that an event is decoded as call.DecodeLenient does.
 func checkDecoding(t *testing.T, payload string) {
 	t.Helper()
 	var got, want streamEvent

@@ -37,7 +37,7 @@ func (cl *Client) requestOptions(c *call.Call, resp **http.Response) []option.Re
 }
 
 // middleware wraps each HTTP request of a call: it completes the request, bounds the body of the
-// HTTP response, and turns any status but 2xx into a *call.Error.
+// HTTP response, and turns any status but 2xx into a *call.APIError.
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.completeRequest(req, c)
@@ -181,9 +181,9 @@ func requestID(resp *http.Response) string {
 	return resp.Header.Get("X-Request-Id")
 }
 
-// attemptError returns err, which has ended an attempt, as a *call.Error without secrets, and logs
-// it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, that is the
-// reason, and not err.
+// attemptError returns err, which has ended an attempt, as a *call.APIError without secrets, and
+// logs it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, that is
+// the reason, and not err.
 func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *call.APIError {
 	cause, ok := errors.AsType[*call.APIError](err)
 	switch {
@@ -222,9 +222,9 @@ func (cl *Client) logBody(ctx context.Context, msg string, from rawJSON) {
 	}
 }
 
-// Model returns what the API says about a model (GET /models/{id}). Every error is a *call.Error.
-// The request is not repeated. Model does without openai-go, whose service for models is in a
-// package of 13 MB.
+// Model returns what the API says about a model (GET /models/{id}). Every error is a
+// *call.APIError. The request is not repeated. Model does without openai-go, whose service for
+// models is in a package of 13 MB.
 func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err

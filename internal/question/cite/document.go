@@ -74,8 +74,8 @@ var dateAtEnd = text.LazyRegexp(`\(\d{4}-\d{2}-\d{2}\)$`)
 
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
-	// EndsWithList reports whether the list ends the text in the form that the policy asks for: each
-	// entry is a URL, a link or an identifier, and at least one has a date.
+	// EndsWithList reports whether the list ends the text in the form that the policy asks for:
+	// each entry is a URL, a link or an identifier, and at least one has a date.
 	EndsWithList bool
 
 	// ListStart is where the heading of the list begins: bytes from the start of the text, or the
@@ -131,8 +131,9 @@ func NewDocument(body string, names ...string) *Document {
 	return doc
 }
 
-// readList finds the end of the list, and sets Closing. A paragraph below the entries is not a part
-// of the list. Below its first line, an entry may have lines with only a date, and indented lines.
+// readList finds the end of the list, and sets EndsWithList. A paragraph below the entries is not a
+// part of the list. Below its first line, an entry may have lines with only a date, and indented
+// lines.
 func (doc *Document) readList() {
 	hasLink := false      // a line has a link
 	hasDate := false      // an entry has a date
@@ -196,7 +197,8 @@ func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
-// ListPages returns the pages of the list without their dates, which take longer to read (DatedListPages).
+// ListPages returns the pages of the list without their dates, which take longer to read
+// (DatedListPages).
 func (doc *Document) ListPages() []Citation {
 	var list []Citation
 	for _, l := range doc.lines[doc.begin:doc.end] {

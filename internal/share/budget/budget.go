@@ -101,7 +101,7 @@ type Taken struct {
 	reserved amount
 
 	localUntilMinute int64 // minute until which the local buckets reserve this; 0 if they do not
-	storeUntilMinute int64 // minute until which the store reserves this; 0 if it has not taken the call
+	storeUntilMinute int64 // until which the store reserves; 0 if it has not taken the call
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One

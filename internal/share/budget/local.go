@@ -91,12 +91,12 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	}
 
 	overdue := int64(0)
-	for lastMinute, units := range s.reserved {
-		if lastMinute*minuteMicros <= now { // the process has ended before the end of its call
+	for untilMinute, units := range s.reserved {
+		if untilMinute*minuteMicros <= now { // the process has ended before the end of its call
 			overdue += units
 			continue
 		}
-		next.reserved[lastMinute] = units
+		next.reserved[untilMinute] = units
 		running += units
 	}
 
@@ -110,9 +110,9 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 
 // after returns the state after a change at the time now, which reserves units until untilMinute.
 // It changes the map of s.
-func (s state) after(now int64, b bucketChange, lastMinute int64) state {
+func (s state) after(now int64, b bucketChange, untilMinute int64) state {
 	use := b.use
-	if b.reserve < 0 && lastMinute*minuteMicros <= now { // the reserved units count as used already
+	if b.reserve < 0 && untilMinute*minuteMicros <= now { // these units count as used already
 		use += b.reserve
 	}
 
@@ -128,7 +128,7 @@ func (s state) after(now int64, b bucketChange, lastMinute int64) state {
 
 	s.at = now
 	s.used = bounded(s.used+float64(use), least, b)
-	s.reserved[lastMinute] = max(s.reserved[lastMinute]+b.reserve, 0)
+	s.reserved[untilMinute] = max(s.reserved[untilMinute]+b.reserve, 0)
 
 	units := s.used
 	unreservedAt := now // when nothing is reserved any more

@@ -128,7 +128,7 @@ type change struct {
 	reserve     amount // negative at the end of a call
 	untilMinute int64  // since 1970, until which units are reserved; negative: see fromNow
 	force       bool   // no quota refuses, even if too little is free; endChange still may
-	responseID  string // id of the response that the change settles; refused if it was settled before; "": none
+	responseID  string // the response that the change settles, refused if it was settled; "": none
 }
 
 // fromNow returns the untilMinute of a change that reserves units for a time from now on, as a
@@ -151,7 +151,7 @@ type bucketChange struct {
 // them, or all are changed.
 type reply struct {
 	refusedBucket int64 // number of the bucket that refuses for the longest time; 0 if none does
-	wait          int64 // microseconds until it refuses no more; 0 if only calls that run are in the way
+	wait          int64 // microseconds until it refuses no more; 0: running calls are in the way
 	used          int64 // used units of the bucket that refuses
 
 	changedAt int64 // minute since 1970 in which the bucket that refuses was last changed

@@ -226,9 +226,9 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	b := bucketChange{Quota: q, period: unitInfo[q.unit].period}
 	b.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
-		var lastMinute, units int64
-		_, _ = fmt.Sscanf(part, "%d:%d", &lastMinute, &units)
-		s.reserved[lastMinute] = units
+		var untilMinute, units int64
+		_, _ = fmt.Sscanf(part, "%d:%d", &untilMinute, &units)
+		s.reserved[untilMinute] = units
 	}
 	if b.limitUnits <= 0 {
 		return e, false

@@ -212,14 +212,14 @@ func TestGivenBack(t *testing.T) {
 			{"the process was killed", 6 * time.Minute, 1000, 0, 95_000, 0},
 		} {
 			time.Sleep(tt.after)
-			lastMinute := int64(-10)
+			untilMinute := int64(-10)
 			if tt.reserve < 0 {
-				lastMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
+				untilMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
 			}
 			used, running := at(change{
 				use:         amount{unitTokens: tt.use},
 				reserve:     amount{unitTokens: tt.reserve},
-				untilMinute: lastMinute,
+				untilMinute: untilMinute,
 			})
 			compare.Equal(t, tt.what+": used", used, tt.used)
 			compare.Equal(t, tt.what+": reserved", running, tt.running)

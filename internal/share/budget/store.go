@@ -307,9 +307,9 @@ func (s *Store) applyPending() {
 	}
 }
 
-// runScript runs take.lua. After an error the store fails, and all connections are closed: the server
-// behind them may have become read-only. If SetURL has changed the URL in the meantime, the error
-// is not about the present store, which does not fail.
+// runScript runs take.lua. After an error the store fails, and all connections are closed: the
+// server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
+// error is not about the present store, which does not fail.
 func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()

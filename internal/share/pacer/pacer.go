@@ -161,8 +161,8 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 
 func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// lockAndForget locks the pacer for an event, and forgets what is old. A person without a refusal and
-// a waiting call for a minute is not limited any more. If no person is limited, the gap is
+// lockAndForget locks the pacer for an event, and forgets what is old. A person without a refusal
+// and a waiting call for a minute is not limited any more. If no person is limited, the gap is
 // forgotten.
 func (p *Pacer) lockAndForget() {
 	p.mu.Lock()
@@ -181,8 +181,8 @@ func (p *Pacer) lockAndForget() {
 	}
 }
 
-// releaseDueAndUnlock ends an event: it lets the requests out that are due, sets the timer for the next one,
-// and unlocks the pacer.
+// releaseDueAndUnlock ends an event: it lets the requests out that are due, sets the timer for the
+// next one, and unlocks the pacer.
 func (p *Pacer) releaseDueAndUnlock() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
@@ -340,9 +340,9 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		return
 
 	case p.queuePause > 0:
-		// The request after a pause is refused, too. A longer gap may not help, so the pause becomes
-		// longer instead. It delays all waiting calls: their gaps together are at most maxGap, and
-		// the pause is at most three gaps.
+		// The request after a pause is refused, too. A longer gap may not help, so the pause
+		// becomes longer instead. It delays all waiting calls: their gaps together are at most
+		// maxGap, and the pause is at most three gaps.
 		longestGap := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, longestGap)
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))

@@ -31,7 +31,7 @@ type Registry struct {
 	held    map[string]holding // by ID of the person
 	all     holding            // the sum of people
 	queue   queue.Queue        // calls that wait for a slot
-	drained chan struct{}      // made by Close, and closed when no requests are left
+	drained chan struct{}      // made by Drain, and closed when no requests are left
 }
 
 // holding is what a person holds, or all people together.

@@ -88,7 +88,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// After Close no request is let in, and the end of the last one is known at once.
+// After Drain no request is let in, and the end of the last one is known at once.
 func TestClose(t *testing.T) {
 	r := newRegistry()
 	_ = r.TakeRequest("alice")

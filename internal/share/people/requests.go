@@ -9,7 +9,7 @@ import (
 // a quarter of it.
 const maxBytes = 64 << 20
 
-// Reasons of a Busy, for metrics and logs: a bound of the person or of all people.
+// Reasons of a BusyError, for metrics and logs: a bound of the person or of all people.
 const (
 	ReasonPerson = "person"
 	ReasonServer = "server"
@@ -26,11 +26,11 @@ func (b *BusyError) Error() string {
 	return b.text
 }
 
-// ErrDraining is the error of requests after Close.
+// ErrDraining is the error of requests after Drain.
 var ErrDraining = &BusyError{"shutting down", "shutting down"}
 
 // TakeRequest counts a request of the person with an ID, if the bounds of the person and of all
-// people allow it. The error is a *Busy.
+// people allow it. The error is a *BusyError.
 func (r *Registry) TakeRequest(personID string) error {
 	return r.take(personID, holding{requests: 1})
 }
@@ -57,8 +57,8 @@ func (r *Registry) take(personID string, more holding) error {
 	return err
 }
 
-// check returns a *Busy if there are more than 2*maxCalls requests, of which half may run, or more
-// bytes than byteBound. If maxCalls is 0, neither is bounded.
+// check returns a *BusyError if there are more than 2*maxCalls requests, of which half may run, or
+// more bytes than byteBound. If maxCalls is 0, neither is bounded.
 func check(h holding, maxCalls, byteBound int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:
@@ -91,7 +91,7 @@ func (r *Registry) Drain() <-chan struct{} {
 	return r.drained
 }
 
-// closeIfEmptyLocked closes the channel of Close if no requests are left.
+// closeIfEmptyLocked closes the channel of Drain if no requests are left.
 func (r *Registry) closeIfEmptyLocked() {
 	if r.drained != nil && r.all.requests == 0 {
 		close(r.drained)

@@ -49,8 +49,8 @@ type Place struct {
 	Value    any    // for the user of the queue
 	Number   int    // in the order in which calls first waited; 0 before the first wait
 
-	// ReadyAt is when the call may go at the earliest, on the user's clock; 0 is at once. A call that
-	// gets a kept place also gets its ReadyAt.
+	// ReadyAt is when the call may go at the earliest, on the user's clock; 0 is at once. A call
+	// that gets a kept place also gets its ReadyAt.
 	ReadyAt time.Duration
 
 	turn   chan struct{} // closed by Release at the end of the present wait
@@ -58,7 +58,7 @@ type Place struct {
 }
 
 // Enter puts a call into the queue, and returns the turn of this wait: a channel that Release
-// closes. A call that has waited before gets its old place. Another call with Ready 0 gets the
+// closes. A call that has waited before gets its old place. Another call with ReadyAt 0 gets the
 // first place that is kept for its person, if there is one. Any other call gets a new place, behind
 // all others. A call that gave up must not enter again.
 func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {

@@ -94,7 +94,7 @@ func inOrder(q *Queue) []*Place {
 	return all
 }
 
-// A call that continues another has its Ready, and one with a Ready of its own continues none.
+// A call that continues another has its ReadyAt, and one with a ReadyAt of its own continues none.
 func TestReady(t *testing.T) {
 	q := &Queue{}
 	enter := func(ready time.Duration) *Place {

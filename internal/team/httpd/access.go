@@ -47,18 +47,21 @@ func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
+// OnlyTokens reports whether the names of the tokens are all people, because nobody signs in.
+func (a Access) OnlyTokens() bool { return a.Resource == nil }
+
 // PersonBound returns a function for the bound of the calls that one person runs at a time. It is
 // called at each request, because the tokens may change. The bound is perPerson or, if that is 0, a
 // quarter of maxCalls, the bound of all people together. It is 0, no bound per person, if perPerson
 // is 0 and there is only one person: requests need no token, or all tokens but those named
-// MetricsToken have the same name.
+// MetricsName have the same name.
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 	return func() int {
 		names := len(a.Tokens.Names())
 		if a.Tokens.Has(MetricsName) {
 			names--
 		}
-		if perPerson == 0 && a.Resource == nil && names <= 1 {
+		if perPerson == 0 && a.OnlyTokens() && names <= 1 {
 			return 0
 		}
 		return cmp.Or(perPerson, max(1, maxCalls/4))
@@ -115,11 +118,11 @@ func (a Access) acceptsHost(header string) bool {
 // person and may not call.
 const MetricsName = "metrics"
 
-// MetricsReader returns the name whose tokens open /metrics: MetricsToken or, if all tokens have
+// MetricsReader returns the name whose tokens open /metrics: MetricsName or, if all tokens have
 // the same name and people do not sign in, that name.
 func (a Access) MetricsReader() string {
 	names := a.Tokens.Names()
-	if a.Resource == nil && len(names) == 1 {
+	if a.OnlyTokens() && len(names) == 1 {
 		return names[0]
 	}
 	return MetricsName

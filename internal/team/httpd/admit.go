@@ -75,7 +75,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, cmp.Or(b.take(n), err)
 }
 
-// take counts n bytes for the person. The error is a *people.Busy.
+// take counts n bytes for the person. The error is a *people.BusyError.
 func (b *body) take(n int) error {
 	err := b.people.TakeBytes(b.person, n)
 	if err == nil {

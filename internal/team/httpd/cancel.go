@@ -25,9 +25,9 @@ const (
 	maxCancellation = 4 << 10
 )
 
-// runningCalls holds the running calls of clients with a protocol version before server.Stateless.
-// These cancel a call with a notification, and leave its response open. Later clients close the
-// response.
+// runningCalls holds the running calls of clients with a protocol version before
+// server.StatelessVersion. These cancel a call with a notification, and leave its response open.
+// Later clients close the response.
 type runningCalls struct {
 	mu    sync.Mutex
 	byKey map[callKey][]*response // more than one response only if a client uses an id twice
@@ -80,8 +80,8 @@ func (c *runningCalls) find(key callKey) []*response {
 	return slices.Clone(calls)
 }
 
-// isLegacy reports whether a request is of a version before server.Stateless: its client cancels
-// with notifications, and gets errors with status 200.
+// isLegacy reports whether a request is of a version before server.StatelessVersion: its client
+// cancels with notifications, and gets errors with status 200.
 func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.StatelessVersion
 }

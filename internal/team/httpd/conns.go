@@ -18,10 +18,10 @@ const (
 	maxAllLines        = 60_000   // header lines of all such connections, shared evenly
 	maxUnauthenticated = 600      // connections
 
-	// authTimeout is how long such a connection may take to be authenticated, once another one waits.
-	// A connection takes at most 0.5 s, overdueReads of 0.1 s and 0.5 s in which net/http closes
-	// it: 1.5 s, or 2 s if it reads each response late. So up to 300 new connections a second need
-	// not wait.
+	// authTimeout is how long such a connection may take to be authenticated, once another one
+	// waits. A connection takes at most 0.5 s, overdueReads of 0.1 s and 0.5 s in which net/http
+	// closes it: 1.5 s, or 2 s if it reads each response late. So up to 300 new connections a
+	// second need not wait.
 	authTimeout = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
@@ -48,7 +48,7 @@ type conn struct {
 	net.Conn
 	listener     *listener
 	remote       string    // address of the client
-	authDeadline time.Time // end of authTimeout; zero if it is authenticated, or no other has waited
+	authDeadline time.Time // zero if it is authenticated, or no other has waited
 
 	// The goroutine that serves the connection owns these fields.
 	headerLines int // since the last response
@@ -117,8 +117,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// SetReadDeadline sets a deadline, which is never after authDeadline, except for the zero time, which
-// net/http sets while a handler runs.
+// SetReadDeadline sets a deadline, which is never after authDeadline, except for the zero time,
+// which net/http sets while a handler runs.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -133,9 +133,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets a deadline. It is not after authDeadline, because a client that does not read
-// responses must not hold its connection, or overdueTime from now on: the response to a request
-// that was read late is written.
+// SetWriteDeadline sets a deadline. It is not after authDeadline, because a client that does not
+// read responses must not hold its connection, or overdueTime from now on: the response to a
+// request that was read late is written.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()

@@ -159,8 +159,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
-// connState is the ConnState hook of a server. In the drain it closes a connection whose response has
-// ended: a stream that began before the shutdown has no header that closes its connection.
+// connState is the ConnState hook of a server. In the drain it closes a connection whose response
+// has ended: a stream that began before the shutdown has no header that closes its connection.
 func (s *instance) connState(c net.Conn, state http.ConnState) {
 	if state != http.StateIdle {
 		return

@@ -51,7 +51,7 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	status := http.StatusBadRequest
 	switch {
 	case id != "" && isLegacy(r):
-		status = http.StatusOK // before server.Stateless an error was an ordinary response
+		status = http.StatusOK // before server.StatelessVersion an error was an ordinary response
 	case refusal.Code == jsonrpc.CodeMethodNotFound:
 		status = http.StatusNotFound
 	}

@@ -53,15 +53,20 @@ type gauge struct {
 
 // family is a metric that has a series for each combination of its labels.
 type family struct {
-	name, typ, help string
-	series          *metrics.Set
+	name, help string
+	buckets    []float64 // upper bounds of the buckets of a histogram, in seconds; nil: a counter
+	series     *metrics.Set
 }
 
-// buckets are the upper bounds of the buckets of a histogram, in seconds.
-var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+// Buckets of histograms. A use of the store takes half a second at most.
+var (
+	callBuckets  = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+	storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
+)
 
-// storeBuckets are the buckets of storeTime: a use of the store takes half a second at most.
-var storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
+// seriesOnly is a number of events that begins their series with zeros and counts nothing, so that
+// the first event is an increase.
+const seriesOnly = 0
 
 // NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
@@ -70,75 +75,95 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		people:     map[string]bool{},
 		quotaNames: func(call.Person) []string { return nil },
 	}
-	m.calls = m.declare("calls_total", "counter", "Calls that have ended.")
-	m.errors = m.declare("errors_total", "counter", "Calls without an answer.")
-	m.limited = m.declare("limited_calls_total", "counter", "Calls that a quota refused.")
-	m.rejected = m.declare("rejected_requests_total", "counter", "Requests that were refused.")
-	m.tokens = m.declare("tokens_total", "counter", "Tokens that the API counted, or of the kind guessed.")
-	m.searches = m.declare("searches_total", "counter", "Web searches of the API.")
-	m.cost = m.declare("cost_usd_total", "counter", "Cost of calls whose model has a price.")
-	m.retries = m.declare("retries_total", "counter",
-		"Requests to the API that were sent again.")
-	m.callTime = m.declare("call_seconds", "histogram", "Time of calls, their waits included.")
-	m.apiTime = m.declare("api_seconds", "histogram",
-		"Time of the requests of a call to the API.")
-	m.waitTime = m.declare("rate_limit_wait_seconds", "histogram",
-		"Time that a call waited for the API's rate limit.")
-	m.storeFailures = m.declare("store_failures_total", "counter", "Times that the store began to fail.")
-	m.storeTime = m.declare("store_seconds", "histogram", "Time of the uses of the store.")
+	m.calls = m.counter("calls_total", "Calls that have ended.")
+	m.errors = m.counter("errors_total", "Calls without an answer.")
+	m.limited = m.counter("limited_calls_total", "Calls that a quota refused.")
+	m.rejected = m.counter("rejected_requests_total", "Requests that were refused.")
+	m.tokens = m.counter("tokens_total", "Tokens that the API counted, or of the kind guessed.")
+	m.searches = m.counter("searches_total", "Web searches of the API.")
+	m.cost = m.counter("cost_usd_total", "Cost of calls whose model has a price.")
+	m.retries = m.counter("retries_total", "Requests to the API that were sent again.")
+	m.callTime = m.histogram("call_seconds", "Time of calls, their waits included.", callBuckets)
+	m.apiTime = m.histogram("api_seconds", "Time of the requests of a call to the API.", callBuckets)
+	m.waitTime = m.histogram("rate_limit_wait_seconds",
+		"Time that a call waited for the API's rate limit.", callBuckets)
+	m.storeFailures = m.counter("store_failures_total", "Times that the store began to fail.")
+	m.storeTime = m.histogram("store_seconds", "Time of the uses of the store.", storeBuckets)
 
-	// These series begin with zeros, so that the first event is an increase.
-	m.countRejections(0, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
-	m.countRejections(0, rejection{http.StatusForbidden, "Forbidden", ""})
+	m.countRejections(seriesOnly, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
+	m.countRejections(seriesOnly, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.zeroRejections("")
 	m.zeroRejections("other")
-	m.storeFailures.series.NewFloatCounter(m.storeFailures.name)
-	m.storeTime.series.NewPrometheusHistogramExt(m.storeTime.name, storeBuckets)
+	m.storeFailures.add(seriesOnly, "")
+	m.storeTime.addTime(seriesOnly, 0, "")
 	for tool := range profiles {
 		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
-			m.addTimes(0, server.CallEnd{
+			m.addTimes(seriesOnly, server.CallEnd{
 				Call:    &call.Call{Tool: tool},
 				Outcome: outcome,
 			})
 		}
 		for _, kind := range call.Kinds() {
-			m.errors.add(0, "tool=%q,kind=%q", tool, kind.Label())
+			m.errors.add(seriesOnly, "tool=%q,kind=%q", tool, kind.Label())
 		}
 	}
 	return m
 }
 
-// declare adds a metric to the page.
-func (m *Metrics) declare(name, typ, help string) *family {
-	f := &family{prefix + name, typ, help, metrics.NewSet()}
+// counter adds a counter to the page.
+func (m *Metrics) counter(name, help string) *family { return m.histogram(name, help, nil) }
+
+// histogram adds a histogram to the page.
+func (m *Metrics) histogram(name, help string, buckets []float64) *family {
+	f := &family{prefix + name, help, buckets, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
 }
 
-// add adds n to the series with these labels, a format and its values. The names of people and the
-// IDs of models are printable, so %q escapes the values of labels as the format of the page wants.
-func (f *family) add(n float64, labels string, values ...any) {
-	series := f.name + "{" + fmt.Sprintf(labels, values...) + "}"
-	f.series.GetOrCreateFloatCounter(series).Add(n)
+// seriesName returns the name of the series with these labels, a format and its values. The names
+// of people and the IDs of models are printable, so %q escapes the values of labels as the format
+// of the page wants.
+func (f *family) seriesName(labels string, values ...any) string {
+	if labels == "" {
+		return f.name
+	}
+	return f.name + "{" + fmt.Sprintf(labels, values...) + "}"
 }
 
-// addTime adds a time to a histogram if n is 1. If n is 0, it only begins the series.
-func (f *family) addTime(n float64, labels string, took time.Duration) {
-	series := f.name + "{" + labels + "}"
-	h := f.series.GetOrCreatePrometheusHistogramExt(series, buckets)
-	if n > 0 {
+// add adds n to the series of a counter.
+func (f *family) add(n float64, labels string, values ...any) {
+	f.series.GetOrCreateFloatCounter(f.seriesName(labels, values...)).Add(n)
+}
+
+// addTime adds a time to the series of a histogram, or begins it if n is seriesOnly.
+func (f *family) addTime(n float64, took time.Duration, labels string, values ...any) {
+	h := f.series.GetOrCreatePrometheusHistogramExt(f.seriesName(labels, values...), f.buckets)
+	if n != seriesOnly {
 		h.Update(took.Seconds())
 	}
 }
 
-// personLabel returns the name of a person, or "other" for people who have not called, or who
-// called after maxPeople others. isCalling is whether the person calls now.
-func (m *Metrics) personLabel(name string, isCalling bool) string {
+// registerPerson returns the label of a person who calls. It keeps the name, unless there are
+// maxPeople others.
+func (m *Metrics) registerPerson(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if isCalling && len(m.people) < maxPeople {
+	if len(m.people) < maxPeople {
 		m.people[name] = true
 	}
+	return m.labelLocked(name)
+}
+
+// personLabel returns the label of a person who may not have called.
+func (m *Metrics) personLabel(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.labelLocked(name)
+}
+
+// labelLocked returns the name of a person, or "other" for people who have not called, or who
+// called after maxPeople others.
+func (m *Metrics) labelLocked(name string) string {
 	if m.people[name] {
 		return name
 	}
@@ -149,7 +174,7 @@ func (m *Metrics) personLabel(name string, isCalling bool) string {
 // increase. The call has no figures yet.
 func (m *Metrics) ObserveStart(c *call.Call) {
 	names := m.quotaNames(c.Person)
-	key := m.caller(c) + strings.Join(names, " ")
+	key := m.registerCaller(c) + strings.Join(names, " ")
 	_, begun := m.begun.Load(key)
 	if begun {
 		return
@@ -161,14 +186,14 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		server.OutcomeCancelled,
 		server.OutcomeLimited,
 	} {
-		m.count(0, server.CallEnd{
+		m.count(seriesOnly, server.CallEnd{
 			Call:    c,
 			Outcome: outcome,
 		})
 	}
 
 	for _, name := range names {
-		m.limited.add(0, "%s,limit=%q", m.caller(c), name)
+		m.limited.add(seriesOnly, "%s,limit=%q", m.registerCaller(c), name)
 	}
 	m.zeroRejections(c.Person.Name)
 	m.begun.Store(key, true) // only now: no call of the person goes on before the series have begun
@@ -185,15 +210,16 @@ func (m *Metrics) Observe(c server.CallEnd) {
 	}
 }
 
-// caller returns the labels of the tool and the person of a call.
-func (m *Metrics) caller(c *call.Call) string {
-	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name, true))
+// registerCaller keeps the name of the person of a call, and returns the labels of the tool and the
+// person.
+func (m *Metrics) registerCaller(c *call.Call) string {
+	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.registerPerson(c.Person.Name))
 }
 
-// count counts a call for its person if n is 1. If n is 0, it only begins the series: the call has
-// no figures yet.
+// count counts a call for its person, or begins the series if n is seriesOnly: then the call has no
+// figures yet.
 func (m *Metrics) count(n float64, c server.CallEnd) {
-	caller := m.caller(c.Call)
+	caller := m.registerCaller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
 	if c.RefusedBy != "" {
@@ -223,22 +249,19 @@ func (m *Metrics) count(n float64, c server.CallEnd) {
 	}
 }
 
-// addTimes adds the times of a call if n is 1, or begins the histograms if n is 0.
+// addTimes adds the times of a call, or begins the histograms if n is seriesOnly.
 func (m *Metrics) addTimes(n float64, c server.CallEnd) {
-	tool := fmt.Sprintf("tool=%q", c.Tool)
-	withOutcome := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
-	m.callTime.addTime(n, withOutcome, c.Duration)
-	m.apiTime.addTime(n, withOutcome, c.APITime)
-	m.waitTime.addTime(n, tool, c.RateLimitWait)
+	const withOutcome = "tool=%q,outcome=%q"
+	m.callTime.addTime(n, c.Duration, withOutcome, c.Tool, c.Outcome)
+	m.apiTime.addTime(n, c.APITime, withOutcome, c.Tool, c.Outcome)
+	m.waitTime.addTime(n, c.RateLimitWait, "tool=%q", c.Tool)
 }
 
 // observeStore counts a use of the store. fails is whether the store began to fail with it.
 func (m *Metrics) observeStore(took time.Duration, fails bool) {
-	f := m.storeTime
-	f.series.GetOrCreatePrometheusHistogramExt(f.name, storeBuckets).Update(took.Seconds())
+	m.storeTime.addTime(1, took, "")
 	if fails {
-		f = m.storeFailures
-		f.series.GetOrCreateFloatCounter(f.name).Add(1)
+		m.storeFailures.add(1, "")
 	}
 }
 
@@ -246,7 +269,7 @@ func (m *Metrics) observeStore(took time.Duration, fails bool) {
 func (m *Metrics) countRejections(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
-		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person, false))
+		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person))
 	}
 	m.rejected.add(n, "%s", labels)
 }
@@ -254,7 +277,7 @@ func (m *Metrics) countRejections(n float64, r rejection) {
 // zeroRejections begins the series of the requests of a person that the limits reject.
 func (m *Metrics) zeroRejections(person string) {
 	for _, reason := range []string{people.ReasonPerson, people.ReasonServer, people.ReasonBytes} {
-		m.countRejections(0, rejection{http.StatusTooManyRequests, reason, person})
+		m.countRejections(seriesOnly, rejection{http.StatusTooManyRequests, reason, person})
 	}
 }
 
@@ -340,7 +363,11 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(&page, "%s%s %s\n", prefix, g.name, value)
 	}
 	for _, f := range m.families {
-		fmt.Fprintf(&page, description, f.name, f.typ, f.help)
+		typ := "counter"
+		if f.buckets != nil {
+			typ = "histogram"
+		}
+		fmt.Fprintf(&page, description, f.name, typ, f.help)
 		f.series.WritePrometheus(&page)
 	}
 

@@ -140,8 +140,9 @@ type rejection struct {
 	person string // name of the person; "" if unknown
 }
 
-// recordRejection counts a rejected request, and logs it: at most one line a second for each status,
-// reason and person. SDKs of clients begin with a GET, whose 405 is only logged for debugging.
+// recordRejection counts a rejected request, and logs it: at most one line a second for each
+// status, reason and person. SDKs of clients begin with a GET, whose 405 is only logged for
+// debugging.
 func (r *response) recordRejection(status int) {
 	rej := rejection{
 		status: status,

@@ -38,9 +38,9 @@ type claims struct {
 	all        map[string]any // all claims, by name
 }
 
-// checkClaims checks the claims of a token with a valid signature, except the scopes. checkScopes checks
-// these afterwards: with a token that is not accepted, a client has to sign in again whatever its
-// scopes are.
+// checkClaims checks the claims of a token with a valid signature, except the scopes. checkScopes
+// checks these afterwards: with a token that is not accepted, a client has to sign in again
+// whatever its scopes are.
 func (r *Resource) checkClaims(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)

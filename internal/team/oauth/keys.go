@@ -19,8 +19,8 @@ import (
 const (
 	refreshInterval = 10 * time.Minute // between two full reads of an issuer
 
-	// MinReadInterval is the least time between two reads of an issuer: after a failure, and for requests
-	// that wait. A response with the status 503 has it as Retry-After.
+	// MinReadInterval is the least time between two reads of an issuer: after a failure, and for
+	// requests that wait. A response with the status 503 has it as Retry-After.
 	MinReadInterval = 5 * time.Second
 
 	maxWaiting = 100 // requests that wait for the next read of an issuer
@@ -31,7 +31,8 @@ const (
 )
 
 var (
-	// errUnknownKey is also the error for a wrong signature if the keys are older than MinReadInterval.
+	// errUnknownKey is also the error for a wrong signature if the keys are older than
+	// MinReadInterval.
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errSignature   = invalid("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
@@ -68,8 +69,8 @@ type keySet struct {
 }
 
 // verifySignature returns an error unless one of the keys has made the signature of a token. If a
-// key with the id of the token has not, the error is errSignature for MinReadInterval after the read of
-// the keys.
+// key with the id of the token has not, the error is errSignature for MinReadInterval after the
+// read of the keys.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	knowsID := false // a key has the id of the token
@@ -89,9 +90,9 @@ func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 }
 
 // verify returns an error unless the issuer has made the signature of a token. If the key of the
-// token is unknown, or the signature does not match a key that was read longer than MinReadInterval ago,
-// verify waits until the next read has ended, and then tries once more: issuers add keys, and may
-// replace a key under the same id.
+// token is unknown, or the signature does not match a key that was read longer than MinReadInterval
+// ago, verify waits until the next read has ended, and then tries once more: issuers add keys, and
+// may replace a key under the same id.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	err := i.published.Load().verifySignature(token)
 	if !errors.Is(err, errUnknownKey) {

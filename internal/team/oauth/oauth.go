@@ -183,8 +183,8 @@ func (r *Resource) Host() string {
 	return r.public.Host
 }
 
-// FollowKeys reads the keys of all issuers again and again until ctx ends. If r is nil, it returns at
-// once.
+// FollowKeys reads the keys of all issuers again and again until ctx ends. If r is nil, it returns
+// at once.
 func (r *Resource) FollowKeys(ctx context.Context) {
 	if r == nil {
 		return
