@@ -32,18 +32,18 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 	if err != nil {
 		return nil, err
 	}
-	o.NoNames = s.Getenv(storeNames) == "0"
+	o.NoNames = s.Getenv(storeNamesVariable) == "0"
 	o.Store, err = s.openStore(files)
 	return budget.New(o), err
 }
 
-const storeNames = "MCP_STORE_NAMES"
+const storeNamesVariable = "MCP_STORE_NAMES"
 
 // CheckLimits returns why the program cannot start with these limits, or nil: MCP_STORE_NAMES is
 // invalid, or a limit in USD needs the prices of models that have none.
 func (s *Service) CheckLimits(l budget.Limits) error {
-	if !slices.Contains([]string{"", "0", "1"}, s.Getenv(storeNames)) {
-		return errors.New(storeNames + " is not 0 or 1")
+	if !slices.Contains([]string{"", "0", "1"}, s.Getenv(storeNamesVariable)) {
+		return errors.New(storeNamesVariable + " is not 0 or 1")
 	}
 	return s.checkPrices(l.HaveUSD())
 }

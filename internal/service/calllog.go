@@ -54,7 +54,7 @@ func (s *Service) logCall(log *slog.Logger, c server.CallEnd) {
 	}
 	switch kind {
 	case call.KindConnection:
-		log = log.With("cause", advice.Cause(c.Err))
+		log = log.With("cause", advice.ConnectionCause(c.Err))
 	case call.KindNoText:
 		log = log.With("reason", s.Redactor.Truncate(c.Err.Error(), 100))
 	}

@@ -176,9 +176,9 @@ func (o Options) answerer(
 }
 
 // settings returns the settings of the tools.
-func settings(cfg *config.Config, byTool map[string]answer.Profile) server.Settings {
+func settings(cfg *config.Config, toolProfiles map[string]answer.Profile) server.Settings {
 	return server.Settings{
-		Profiles:        byTool,
+		Profiles:        toolProfiles,
 		Timeout:         cfg.Timeout(),
 		Structured:      cfg.Server.StructuredContent,
 		NoMeta:          !cfg.Server.Meta,

@@ -8,7 +8,7 @@
 //	load.go     Load: the layers in their order
 //	file.go     the layer of the YAML file
 //	secrets.go  the API key, openai.headers and other secrets
-//	store.go    WriteKeyFile, for login
+//	keyfile.go  WriteKeyFile, for login
 //	keys.go     the keys as a list, and --show-config
 //	check.go    what a key allows, and checks of values
 //

@@ -65,20 +65,20 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 	}
 	defer s.Close()
 
-	requests := smoke.First()
+	requests := smoke.OpeningRequests()
 	if f.ping {
 		requests = append(requests, smoke.Request{
-			Method: "ping",
-			Params: "{}",
-			Has:    "result",
+			Method:    "ping",
+			Params:    "{}",
+			ShownPath: "result",
 		})
 	}
 	query := cmp.Or(joinWords(words), "What does HTTP 404 mean?")
 	quoted, _ := json.Marshal(query) // no error: query is a string
 	toolCall := smoke.Request{
-		Method: "tools/call",
-		Params: fmt.Sprintf(`{"name":%q,"arguments":{"query":%s}}`, f.tool, quoted),
-		Has:    "result.content.0.text",
+		Method:    "tools/call",
+		Params:    fmt.Sprintf(`{"name":%q,"arguments":{"query":%s}}`, f.tool, quoted),
+		ShownPath: "result.content.0.text",
 	}
 	if f.cancel {
 		requests = append(requests, toolCall)
@@ -100,12 +100,12 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 			return printJSON(f.app.stdout, json.RawMessage(r.Response.Raw))
 		}
 		ms := time.Since(start).Milliseconds()
-		value := text.OneLine(r.Response.Get(r.Has).String())
+		value := text.OneLine(r.Response.Get(r.ShownPath).String())
 		line := fmt.Sprintf("%-10s %6d ms  %s", r.Method, ms, value)
 		_, err := fmt.Fprintln(f.app.stdout, text.Truncate(line, width))
 		return err
 	}
-	err = smoke.Session(c.Context(), srv, s.Log, f.lines || s.Config.LineMode, requests, show)
+	err = smoke.Run(c.Context(), srv, s.Log, f.lines || s.Config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}

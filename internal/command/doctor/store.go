@@ -45,9 +45,9 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	l.add("store clock", clockCheck(found.ClockAhead))
 	switch {
 	case found.Drops:
-		l.add("store policy", warn(found.Policy+": "+budget.Drops, budget.DropsHint))
-	case found.Policy != "": // "" if the account may not ask
-		l.add("store policy", pass(found.Policy+": no key is dropped"))
+		l.add("store policy", warn(found.EvictionPolicy+": "+budget.DropsWarning, budget.DropsHint))
+	case found.EvictionPolicy != "": // "" if the account may not ask
+		l.add("store policy", pass(found.EvictionPolicy+": no key is dropped"))
 	}
 }
 

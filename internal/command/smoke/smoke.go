@@ -19,7 +19,7 @@ import (
 type Request struct {
 	Method    string
 	Params    string       // JSON
-	Has       string       // gjson path of the part of the response that a terminal shows
+	ShownPath string       // gjson path of the part of the response that a terminal shows
 	Cancelled bool         // it is cancelled right after it is sent, and must get no response
 	Response  gjson.Result // set by Session
 }
@@ -28,40 +28,40 @@ type Request struct {
 const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 	`"clientInfo":{"name":"smoke","version":"1"}}`
 
-// First returns the requests that a client begins with.
-func First() []Request {
+// OpeningRequests returns the requests that a client begins with.
+func OpeningRequests() []Request {
 	return []Request{
 		{
-			Method: "initialize",
-			Params: hello,
-			Has:    "result.serverInfo",
+			Method:    "initialize",
+			Params:    hello,
+			ShownPath: "result.serverInfo",
 		},
 		{
-			Method: "tools/list",
-			Params: "{}",
-			Has:    "result.tools.#.name",
+			Method:    "tools/list",
+			Params:    "{}",
+			ShownPath: "result.tools.#.name",
 		},
 	}
 }
 
-// Session sends all requests at once to a server in this process, and calls show with each response
+// Run sends all requests at once to a server in this process, and calls show with each response
 // when it arrives. The error is about the first request without a result, or with one although it
 // is Cancelled. After the end of ctx it shows nothing: the server would also answer the calls that
 // this end cancels. lines is whether each message is one line; else they have headers.
-func Session(
+func Run(
 	ctx context.Context,
 	srv *server.Server,
 	log *slog.Logger,
-	lines bool,
+	lineMode bool,
 	requests []Request,
 	show func(Request) error,
 ) error {
 	responses, out := io.Pipe()
 	defer responses.Close()
 	t := &stdio.Transport{
-		In:       input(requests, lines),
+		In:       input(requests, lineMode),
 		Out:      out,
-		LineMode: lines,
+		LineMode: lineMode,
 		Methods:  server.Methods,
 		Log:      log,
 	}

@@ -47,11 +47,11 @@ func TestSession(t *testing.T) {
 	}{
 		{"no response", []Request{{}}, ": cancelled is false, answered is false"},
 		{"cancelled", []Request{initialize}, "initialize: cancelled is true, answered is true"},
-		{"interrupted", append(First(), ask), "context canceled"},
+		{"interrupted", append(OpeningRequests(), ask), "context canceled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			err := Session(ctx, srv, log, true, tt.requests, shown(&out))
+			err := Run(ctx, srv, log, true, tt.requests, shown(&out))
 
 			compare.Equal(t, "the error", fmt.Sprint(err), tt.want)
 			if strings.Contains(out.String(), `"error"`) {

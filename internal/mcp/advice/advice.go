@@ -94,7 +94,7 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	}
 
 	w := find(name)
-	if w.Repeat {
+	if w.AddMessage {
 		message = e.Message
 	}
 	values := a.values(tool, err, e)

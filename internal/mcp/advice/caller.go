@@ -39,7 +39,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 
 	message := ""
 	switch {
-	case w.Tell && e.MayConcernQuestion():
+	case w.TellCallers && e.MayConcernQuestion():
 		message = e.Message
 	case kind == call.KindBadRequest && parameterDetail(e) == "tools filters":
 		hint = find("parameter tools filters").Caller

@@ -17,9 +17,9 @@ import (
 // (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
 const wsaRefused = syscall.Errno(10061)
 
-// Cause returns what went wrong with a connection in one word. The word is for logs: it contains no
-// text of the error.
-func Cause(err error) string {
+// ConnectionCause returns what went wrong with a connection in one word. The word is for logs: it
+// contains no text of the error.
+func ConnectionCause(err error) string {
 	op, ok := errors.AsType[*net.OpError](err)
 
 	switch {
@@ -47,7 +47,7 @@ func Cause(err error) string {
 // connectionDetail returns the detail of a request that got no answer: its Cause, or what is wrong
 // with the certificate of the server.
 func (a Advisor) connectionDetail(e *call.APIError) string {
-	cause := Cause(e)
+	cause := ConnectionCause(e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {
 	case cause != "tls":

@@ -118,7 +118,7 @@ func TestCause(t *testing.T) {
 		connection("", io.ErrUnexpectedEOF):     "broken",
 	} {
 		t.Run(want, func(t *testing.T) {
-			if got := Cause(err); got != want {
+			if got := ConnectionCause(err); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})

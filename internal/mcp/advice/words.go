@@ -23,11 +23,11 @@ import (
 // words are the texts for an error, an entry of words.yaml. Names with $ in Problem and Hint are
 // the keys of values.
 type words struct {
-	Problem string // what went wrong
-	Hint    string // what to do about it, for people who can change the server
-	Repeat  bool   // add the message of the API, which says more and repeats no part of the key
-	Caller  string // what people can do who cannot change the server; "": tell its operator
-	Tell    bool   // show them the message of the API, if it is about their question
+	Problem     string // what went wrong
+	Hint        string // what to do about it, for people who can change the server
+	AddMessage  bool   `yaml:"add_message"` // add the message of the API, which says more and repeats no part of the key
+	Caller      string // what people can do who cannot change the server; "": tell its operator
+	TellCallers bool   `yaml:"tell_callers"` // show them the message of the API, if it is about their question
 }
 
 //go:embed words.yaml

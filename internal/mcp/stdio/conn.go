@@ -26,15 +26,15 @@ import (
 // until its response is written or it is cancelled. done counts each of them down, and the last
 // done ends the session.
 type conn struct {
-	ctx     context.Context // done when the session has ended
-	end     context.CancelCauseFunc
-	in      chan jsonrpc.Message // the messages that Read returns to the SDK
-	eof     chan struct{}        // closed at the end of the input; may be nil
-	out     io.Writer
-	methods rpc.Methods
-	log     *slog.Logger
-	inLines atomic.Bool // write messages as lines, not framed
-	pending atomic.Int32
+	ctx         context.Context // done when the session has ended
+	end         context.CancelCauseFunc
+	in          chan jsonrpc.Message // the messages that Read returns to the SDK
+	eof         chan struct{}        // closed at the end of the input; may be nil
+	out         io.Writer
+	methods     rpc.Methods
+	log         *slog.Logger
+	writesLines atomic.Bool // write messages as lines, not framed
+	pending     atomic.Int32
 
 	writeMu sync.Mutex // held during a write
 
@@ -113,8 +113,8 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	// Messages are framed until the client sends an object or array on a line. A scalar on a line
 	// does not count.
-	if !f.Framed && opensValue(rune(f.Body[0])) {
-		c.inLines.Store(true)
+	if !f.HasHeader && opensValue(rune(f.Body[0])) {
+		c.writesLines.Store(true)
 	}
 	m, notMessage := c.methods.Parse(f.Body)
 	if notMessage != nil {
@@ -289,9 +289,9 @@ func (c *conn) writeLocked(m outgoing) error {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
 
-	framed := !c.inLines.Load()
+	withHeader := !c.writesLines.Load()
 	msg := "send line"
-	if framed {
+	if withHeader {
 		msg = "send framed"
 		if string(m.ID) == "null" {
 			body = append(body, '\n') // for a client that reads lines, but whose first was not JSON
@@ -299,7 +299,7 @@ func (c *conn) writeLocked(m outgoing) error {
 	}
 	c.log.Debug(msg, "bytes", len(body), "json", logged(body))
 
-	if err := Write(c.out, body, framed); err != nil {
+	if err := Write(c.out, body, withHeader); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
 		return err

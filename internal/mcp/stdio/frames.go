@@ -30,8 +30,8 @@ const errNotJSON parseError = "not JSON"
 
 // Frame is one JSON value of the input. The JSON is valid, but need not be a message of JSON-RPC.
 type Frame struct {
-	Body   []byte
-	Framed bool // Body follows a header; otherwise it is on a line of its own
+	Body      []byte
+	HasHeader bool // Body follows a header; otherwise it is on a line of its own
 }
 
 // Reader splits a byte stream into messages. Each is either framed by a Content-Length header or on
@@ -137,8 +137,8 @@ func (r *Reader) readFramed() (Frame, error) {
 	}
 	body, err := r.readValue(limit, length, false)
 	return Frame{
-		Body:   body,
-		Framed: true,
+		Body:      body,
+		HasHeader: true,
 	}, err
 }
 
@@ -147,14 +147,14 @@ func (r *Reader) discard(n int) {
 	_, _ = r.in.Discard(n)
 }
 
-// readValue reads one JSON value of at most limit bytes. If inLine is set, the value ends with its
-// line at the latest. If the value is not JSON, the next Read continues length bytes after its
-// start, or after its line if length is unknownLength. A decoder reads through a peekReader, so the
-// bytes of the value are still in the buffer, except for in.discarded.
-func (r *Reader) readValue(limit, length int, inLine bool) ([]byte, error) {
+// readValue reads one JSON value of at most limit bytes. If endsWithLine is set, the value ends
+// with its line at the latest. If the value is not JSON, the next Read continues length bytes after
+// its start, or after its line if length is unknownLength. A decoder reads through a peekReader, so
+// the bytes of the value are still in the buffer, except for in.discarded.
+func (r *Reader) readValue(limit, length int, endsWithLine bool) ([]byte, error) {
 	in := &peekReader{
-		in:     r.in,
-		inLine: inLine,
+		in:           r.in,
+		endsWithLine: endsWithLine,
 	}
 	limited := &io.LimitedReader{
 		R: in,
@@ -179,10 +179,10 @@ func (r *Reader) readValue(limit, length int, inLine bool) ([]byte, error) {
 // peekReader reads from in without consuming it, because what follows a value, or is not JSON, may
 // be the next message. It consumes only the first parts of a value that is larger than the buffer.
 type peekReader struct {
-	in        *bufio.Reader
-	inLine    bool // stop before a line feed
-	seen      int  // bytes returned by Read that are still in the buffer of in
-	discarded int  // bytes returned by Read that are no longer there
+	in           *bufio.Reader
+	endsWithLine bool // stop before a line feed
+	seen         int  // bytes returned by Read that are still in the buffer of in
+	discarded    int  // bytes returned by Read that are no longer there
 }
 
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
@@ -200,7 +200,7 @@ func (r *peekReader) Read(p []byte) (int, error) {
 	buffered, _ := r.in.Peek(r.in.Buffered())
 	n := copy(p, buffered[r.seen:])
 
-	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 && r.inLine {
+	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 && r.endsWithLine {
 		r.seen += end
 		return end, io.EOF
 	}
@@ -258,9 +258,9 @@ func (r *Reader) resync() {
 
 // Write writes a message with one call of w.Write: framed by a Content-Length header, or followed
 // by a line feed.
-func Write(w io.Writer, body []byte, framed bool) error {
+func Write(w io.Writer, body []byte, withHeader bool) error {
 	message := fmt.Appendf(nil, "%s\n", body)
-	if framed {
+	if withHeader {
 		message = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body)
 	}
 	_, err := w.Write(message)

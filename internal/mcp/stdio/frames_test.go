@@ -36,7 +36,7 @@ func readAll(in io.Reader) []string {
 			out = append(out, "E")
 		case err != nil:
 			return out
-		case f.Framed:
+		case f.HasHeader:
 			out = append(out, "F:"+string(f.Body))
 		default:
 			out = append(out, "L:"+string(f.Body))

@@ -63,7 +63,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		log:      t.Log,
 		requests: map[string]request{},
 	}
-	c.inLines.Store(t.LineMode)
+	c.writesLines.Store(t.LineMode)
 	c.pending.Store(1) // for the input
 
 	r := NewReader(retrying{t})

@@ -64,7 +64,7 @@ type Options struct {
 	EOF <-chan struct{}
 }
 
-// BackgroundAPI is how tasks reach an BackgroundAPI that runs responses in the background.
+// BackgroundAPI is how tasks reach an API that runs responses in the background.
 type BackgroundAPI struct {
 	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error that says why
 	// there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel) cancels a response.
@@ -99,7 +99,7 @@ func (ts *Tasks) Close() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
-		if t.remote == nil {
+		if t.runsHere() {
 			t.detachable.stop(call.ErrLeaveAtAPI) // package llm knows whether the API runs a response
 		}
 	}
@@ -181,6 +181,9 @@ func (t *Task) hasEnded() bool {
 	}
 }
 
+// runsHere reports whether this process runs the call, or ran it.
+func (t *Task) runsHere() bool { return t.remote == nil }
+
 func (t *Task) isExpired() bool {
 	return time.Since(t.Created) > t.TTL
 }
@@ -189,7 +192,7 @@ func (t *Task) isExpired() bool {
 // it: c is the call of the request that looks. For a task that runs in this process c may be nil.
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
-	if t.remote != nil {
+	if !t.runsHere() {
 		message = ts.fetchState(ctx, t, c)
 	}
 	if t.hasEnded() {
@@ -226,7 +229,7 @@ func (ts *Tasks) Wait(
 		}
 
 		var askAgain <-chan time.Time // nil if the call runs here: t.done tells its end
-		if t.remote != nil {
+		if !t.runsHere() {
 			askAgain = time.After(fetchInterval)
 		}
 		select {
@@ -241,7 +244,7 @@ func (ts *Tasks) Wait(
 // Cancel cancels a task, unless it has ended. If another process runs the call, Cancel cancels the
 // response at the API; c is the call of the request that cancels.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
-	if t.remote != nil {
+	if !t.runsHere() {
 		ts.cancelAtAPI(ctx, t, c)
 		return
 	}

@@ -23,8 +23,8 @@ import (
 var samples string
 
 // Response returns the finished response to a request, with everything that a request can ask for.
-// turn names its output in samples: "ok", "search" or "uncited"; "": chooseTurn chooses one.
-func Response(request gjson.Result, turn string) []byte {
+// turn names its output in samples: "ok", "search" or "uncited"; "": chooseSample chooses one.
+func Response(request gjson.Result, sample string) []byte {
 	final := gjson.Get(samples, "response").Raw
 	set := func(path string, v any) {
 		final, _ = sjson.Set(final, path, v) // the paths are valid
@@ -33,7 +33,7 @@ func Response(request gjson.Result, turn string) []byte {
 	set("id", ID("resp"))
 	set("created_at", time.Now().Unix())
 	set("model", request.Get("model").String())
-	for _, item := range output(request, turn) {
+	for _, item := range output(request, sample) {
 		raw, _ := sjson.Set(item.Raw, "id", ID(item.Get("id").Str)) // the path is valid
 		set("output.-1", json.RawMessage(raw))
 	}
@@ -59,9 +59,9 @@ var aboutNews = text.LazyRegexp(
 		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
 		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
 
-// chooseTurn returns "search" for a question about what changes from day to day, if the request
+// chooseSample returns "search" for a question about what changes from day to day, if the request
 // offers a search, and otherwise "ok".
-func chooseTurn(request gjson.Result) string {
+func chooseSample(request gjson.Result) string {
 	canSearch := request.Get(`tools.#(type=="web_search")`).Exists()
 	if canSearch && aboutNews().MatchString(question(request)) {
 		return "search"
@@ -72,7 +72,7 @@ func chooseTurn(request gjson.Result) string {
 var japaneseText = text.LazyRegexp(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
 // output returns the items of the output of a turn, in the language of the question.
-func output(request gjson.Result, turn string) []gjson.Result {
+func output(request gjson.Result, sample string) []gjson.Result {
 	title := text.Truncate(text.OneLine(question(request)), 80)
 	quoted := string(Encode(title))
 	language := "english"
@@ -87,6 +87,6 @@ func output(request gjson.Result, turn string) []gjson.Result {
 	for word, translation := range gjson.Get(samples, language).Map() {
 		words[word] = unquote(translation.Raw)
 	}
-	template := gjson.Get(samples, cmp.Or(turn, chooseTurn(request))).Raw
+	template := gjson.Get(samples, cmp.Or(sample, chooseSample(request))).Raw
 	return gjson.Parse(text.Expand(template, words)).Array()
 }

@@ -72,14 +72,14 @@ type API struct {
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
 type Client struct {
-	api     responses.ResponseService
-	http    *http.Client
-	base    string      // without a trailing slash
-	query   string      // the query of the base URL, sent with every request
-	header  http.Header // the headers of every request, without the key
-	bearer  bool        // requests carry the key as a bearer token
-	key     atomic.Pointer[string]
-	options Options
+	api      responses.ResponseService
+	http     *http.Client
+	base     string      // without a trailing slash
+	query    string      // the query of the base URL, sent with every request
+	header   http.Header // the headers of every request, without the key
+	sendsKey bool        // requests carry the key as a bearer token
+	key      atomic.Pointer[string]
+	options  Options
 
 	// State that outlives a call.
 	pacers   sync.Map // *pacer.Pacer by model
@@ -91,19 +91,19 @@ type Client struct {
 // server can start without a key.
 func New(o Options) *Client {
 	header := o.header()
-	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
+	sendsKey := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
 	address := cmp.Or(strings.TrimSpace(o.BaseURL), defaultBaseURL)
 	base, query, _ := strings.Cut(address, "?")
 	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient(nil))
 	httpClient.CheckRedirect = checkRedirect
 
 	cl := &Client{
-		options: o,
-		http:    &httpClient,
-		base:    strings.TrimSuffix(base, "/"),
-		query:   query,
-		header:  header,
-		bearer:  bearer,
+		options:  o,
+		http:     &httpClient,
+		base:     strings.TrimSuffix(base, "/"),
+		query:    query,
+		header:   header,
+		sendsKey: sendsKey,
 
 		memory:   newMemory(o.RefusalPause),
 		warnings: logging.Limiter{Period: time.Minute},
@@ -131,7 +131,7 @@ func (cl *Client) SetKey(key string) {
 func (cl *Client) Ready() error {
 	key := *cl.key.Load()
 	switch {
-	case !cl.bearer:
+	case !cl.sendsKey:
 	case key == "":
 		return &call.APIError{Kind: call.KindMissingKey, Message: "Missing API key"}
 	case strings.ContainsFunc(key, unicode.IsControl):

@@ -66,7 +66,7 @@ func (cl *Client) completeRequest(req *http.Request, c *call.Call) {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
 	maps.Copy(req.Header, cl.header)
-	if cl.bearer {
+	if cl.sendsKey {
 		req.Header.Set("Authorization", "Bearer "+*cl.key.Load())
 	}
 	if c.Traceparent != "" {

@@ -129,16 +129,16 @@ func (m *memory) find(person, question string) turn {
 	return m.turns[i]
 }
 
-// remembers reports whether the answer of a call is remembered. It is not for anonymous callers
+// mayRemember reports whether the answer of a call is remembered. It is not for anonymous callers
 // over HTTP, who cannot be told apart.
-func (a *Answerer) remembers(c *call.Call) bool {
+func (a *Answerer) mayRemember(c *call.Call) bool {
 	return a.options.Memory && (c.Person.ID != "" || a.options.OnePerson)
 }
 
 // remember adds the answer to a question to the memory. It copies the strings, because they may be
 // parts of larger ones, which would stay in memory.
 func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
-	if !a.remembers(c) {
+	if !a.mayRemember(c) {
 		return
 	}
 
@@ -171,7 +171,7 @@ func (a *Answerer) earlier(
 	}
 
 	messages = append(messages, call.UserMessage(question))
-	if !a.remembers(c) {
+	if !a.mayRemember(c) {
 		return messages, followsQuestion
 	}
 

@@ -113,15 +113,15 @@ func (q Question) Check(d Defaults) error {
 // Set sets the argument of a question; to a list it adds. Models may send numbers, booleans and
 // arrays as strings, and a single name without an array. exact is for command lines: a number above
 // the maximum is an error. Otherwise it becomes the maximum, because earlier versions had none.
-func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
+func (a Argument) Set(q *Question, v gjson.Result, fromFlag bool) (err error) {
 	field := reflect.ValueOf(q).Elem().FieldByIndex(a.field.Index)
 	switch p := field.Addr().Interface().(type) {
 	case **float64:
 		*p = new(float64)
-		**p, err = a.number(v, exact)
+		**p, err = a.number(v, fromFlag)
 	case *[]string:
 		var names []string
-		names, err = hostNames(v, exact)
+		names, err = hostNames(v, fromFlag)
 		*p = append(*p, names...)
 	case *bool:
 		*p, err = boolean(v)
@@ -134,14 +134,14 @@ func (a Argument) Set(q *Question, v gjson.Result, exact bool) (err error) {
 }
 
 // number returns v as a number within the bounds of the argument.
-func (a Argument) number(v gjson.Result, exact bool) (float64, error) {
+func (a Argument) number(v gjson.Result, fromFlag bool) (float64, error) {
 	minimum, _ := strconv.ParseFloat(a.field.Tag.Get("min"), 64) // 0 without the tag
 	maximum, _ := strconv.ParseFloat(a.field.Tag.Get("max"), 64)
 	maximum = cmp.Or(maximum, math.MaxFloat64)
 
 	n, err := strconv.ParseFloat(strings.TrimSpace(v.String()), 64)
 	isBelow := !(n >= minimum) // also NaN
-	isAbove := n > maximum && exact
+	isAbove := n > maximum && fromFlag
 	switch {
 	case err != nil, isBelow, math.IsInf(n, 0):
 		return 0, call.KindArguments.Errorf("must be a number of at least %v, got %s",
@@ -153,9 +153,9 @@ func (a Argument) number(v gjson.Result, exact bool) (float64, error) {
 }
 
 // hostNames returns the host names in v: an array, the text of an array, or a single name.
-func hostNames(v gjson.Result, exact bool) (names []string, err error) {
+func hostNames(v gjson.Result, fromFlag bool) (names []string, err error) {
 	example := `["example.com"]`
-	if exact {
+	if fromFlag {
 		example = "example.com"
 	}
 	sent := []byte(v.Str)

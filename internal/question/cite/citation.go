@@ -83,9 +83,9 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 	for i := range list {
 		c := &list[i]
 		listed, inProse := doc.datesOf(PageKey(c.URL), today)
-		c.PublishedAt = listed.page()
+		c.PublishedAt = listed.pageDate()
 		if c.PublishedAt == "" && listed.accessed == "" {
-			c.PublishedAt = cmp.Or(inProse.page(), dateInPath(c.URL, today))
+			c.PublishedAt = cmp.Or(inProse.pageDate(), dateInPath(c.URL, today))
 		}
 		if c.PublishedAt == "" {
 			c.PublishedAt = accessDate(cmp.Or(listed.accessed, inProse.accessed), today)

@@ -138,7 +138,7 @@ func datesOfForms(s string, path bool) (all []date) {
 			if s[d.start] == '/' { // a form of a path may begin with it
 				d.start++
 			}
-			if d.day != "" && standsAlone(s, d.part, path) {
+			if d.day != "" && isSeparate(s, d.part, path) {
 				all = append(all, d)
 			}
 		}
@@ -199,9 +199,9 @@ var (
 	afterWord = text.LazyRegexp(`[\pL\pN] *$`)
 )
 
-// standsAlone reports whether a part of a text, or of the path of a URL, is not a part of a longer
+// isSeparate reports whether a part of a text, or of the path of a URL, is not a part of a longer
 // number or name.
-func standsAlone(s string, p part, path bool) bool {
+func isSeparate(s string, p part, path bool) bool {
 	joins := joinsBefore
 	if path {
 		joins = joinsInPath
@@ -246,8 +246,9 @@ var (
 	// connector matches a short word between a word of dates.table and its date ("on", "am", "le").
 	connector = text.LazyRegexp(`[\s:：]\pL{1,3}\.?$`)
 
-	// behindDate matches what may be between a date and a word after it: "2026-05-01-preview".
-	behindDate = text.LazyRegexp(`^[-_.]?[ \t*]*`)
+	// betweenDateAndWord matches what may be between a date and a word after it:
+	// "2026-05-01-preview".
+	betweenDateAndWord = text.LazyRegexp(`^[-_.]?[ \t*]*`)
 )
 
 // kindBefore returns the kind of the word at the end of s, the text before a date. size is how many
@@ -271,7 +272,7 @@ var wordEnd = text.LazyRegexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 
 // kindAfter returns the kind of the word at the start of s, the text after a date.
 func kindAfter(s string) string {
-	s = behindDate().ReplaceAllString(s, "")
+	s = betweenDateAndWord().ReplaceAllString(s, "")
 	word := wordAfter(s)
 	kind := dateWords()[word]
 	phrase := strings.Contains(word, " ") // no title begins with a phrase
@@ -363,8 +364,8 @@ func (p *pageDates) add(all []date, today string) {
 	}
 }
 
-// page returns the date of the page itself, or "".
-func (p pageDates) page() string {
+// pageDate returns the date of the page itself, or "".
+func (p pageDates) pageDate() string {
 	return cmp.Or(p.published, p.unnamed)
 }
 
@@ -376,7 +377,7 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 			if link.key != key {
 				continue
 			}
-			if i >= doc.begin && i < doc.end && listed.page() == "" {
+			if i >= doc.begin && i < doc.end && listed.pageDate() == "" {
 				found := doc.listDates(i, k, today)
 				found.accessed = cmp.Or(listed.accessed, found.accessed)
 				listed = found
@@ -408,16 +409,16 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	}
 	var afterLastLink pageDates
 	afterLastLink.add(datesAtEnd, today)
-	if afterLastLink.page() == "" {
+	if afterLastLink.pageDate() == "" {
 		found.add(datesIn(before[max(0, len(before)-dateWindow):]), today)
 	}
 	remark := len(firstRemark().FindString(after))
 	inRemark := slices.DeleteFunc(slices.Clone(datesAfter), func(d date) bool { return d.end > remark })
 	found.add(inRemark, today)
-	if found.page() == "" { // otherwise dates after the remark are about other things
+	if found.pageDate() == "" { // otherwise dates after the remark are about other things
 		found.add(datesAfter, today)
 	}
-	if found.page() != "" {
+	if found.pageDate() != "" {
 		return found
 	}
 
@@ -427,7 +428,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 		below++
 	}
 	found.add(doc.datesBeside(below, below), today) // the line of the dates is the lower one
-	if found.page() == "" {
+	if found.pageDate() == "" {
 		found.add(doc.datesBeside(i-1, i), today) // the line of the link is the lower one
 	}
 	return found
@@ -446,13 +447,13 @@ func (doc *Document) datesBeside(i, lower int) []date {
 }
 
 var (
-	// besideLink matches what may be between a link in prose and the word of its date, and
-	// nextToLink what may be between the link and a date without a word.
-	besideLink = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
-	nextToLink = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
+	// betweenLinkAndWord matches what may be between a link in prose and the word of its date, and
+	// betweenLinkAndDate what may be between the link and a date without a word.
+	betweenLinkAndWord = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
+	betweenLinkAndDate = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
-	// afterSource matches what follows a date if nothing more is said about the link.
-	afterSource = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
+	// afterLastDate matches what follows a date if nothing more is said about the link.
+	afterLastDate = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
 
 	// inParentheses matches what follows a date if it is in parentheses that are still open.
 	inParentheses = text.LazyRegexp(`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
@@ -473,11 +474,11 @@ func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 
 	first := all[0]
 	gap := after[:first.start]
-	isOfPage := besideLink().MatchString(gap)
+	isOfPage := betweenLinkAndWord().MatchString(gap)
 	if first.kind == "" {
 		rest := after[first.end:]
-		endsRemark := afterSource().MatchString(rest) || inParentheses().MatchString(rest)
-		isOfPage = nextToLink().MatchString(gap) && endsRemark
+		endsRemark := afterLastDate().MatchString(rest) || inParentheses().MatchString(rest)
+		isOfPage = betweenLinkAndDate().MatchString(gap) && endsRemark
 	}
 	if !isOfPage {
 		return found

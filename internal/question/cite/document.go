@@ -219,8 +219,8 @@ func (doc *Document) DatedListPages() []Citation {
 		for k, link := range doc.lines[i].links {
 			if link.URL != "" {
 				found := doc.listDates(i, k, farFuture)
-				list[next].PublishedAt = cmp.Or(found.page(), found.accessed)
-				list[next].IsAccessDate = found.page() == "" && found.accessed != ""
+				list[next].PublishedAt = cmp.Or(found.pageDate(), found.accessed)
+				list[next].IsAccessDate = found.pageDate() == "" && found.accessed != ""
 				next++
 			}
 		}
@@ -315,7 +315,7 @@ func FindLinks(s string, limit int) []Link {
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {
 		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")
 		end := at[0] + len(u)
-		if isEndOfPage(s, at[0], end) {
+		if endsWithUnderscore(s, at[0], end) {
 			end++
 		}
 		page := PageURL(markdownUnescaper.Replace(s[at[0]:end]))
@@ -340,9 +340,9 @@ var (
 	emphasisStart  = text.LazyRegexp(`(?:^|[^\pL\pN])_(?:$|[^\s_])`)
 )
 
-// isEndOfPage reports whether the URL s[start:end] is followed by an underscore that belongs to it,
-// and does not end emphasis that began before the URL.
-func isEndOfPage(s string, start, end int) bool {
+// endsWithUnderscore reports whether the URL s[start:end] is followed by an underscore that belongs
+// to it, and does not end emphasis that began before the URL.
+func endsWithUnderscore(s string, start, end int) bool {
 	if !strings.HasPrefix(s[end:], "_") { // the expressions are slow
 		return false
 	}

@@ -25,10 +25,10 @@ const Revision = "2026-11-28 v1.3.0"
 const SourceFile = "file"
 
 //go:embed policy.md
-var source string
+var policyText string
 
 // builtin is policy.md with the names of the tools in place of TOOLS.
-var builtin = strings.Replace(source, "TOOLS", text.Enumerate(toolNames, " and "), 1)
+var builtin = strings.Replace(policyText, "TOOLS", text.Enumerate(toolNames, " and "), 1)
 
 var toolNames = call.MapTools(func(t call.Tool) string { return "`" + t.Name + "`" })
 

@@ -10,17 +10,17 @@ import (
 
 // Words about a store whose policy is not noeviction: what it does, and what to do about it.
 const (
-	Drops     = "drops keys when it is full, and forgets what people have used"
-	DropsHint = "set its maxmemory-policy to noeviction"
+	DropsWarning = "drops keys when it is full, and forgets what people have used"
+	DropsHint    = "set its maxmemory-policy to noeviction"
 )
 
 // Checked is what Check finds.
 type Checked struct {
-	Err        error         // why the store cannot be used, or nil
-	Hint       string        // what to do about Err, or ""
-	Policy     string        // maxmemory-policy, "" if the account may not ask
-	Drops      bool          // the policy drops keys
-	ClockAhead time.Duration // how far the clock of the store is ahead of that of this machine
+	Err            error         // why the store cannot be used, or nil
+	Hint           string        // what to do about Err, or ""
+	EvictionPolicy string        // maxmemory-policy, "" if the account may not ask
+	Drops          bool          // the policy drops keys
+	ClockAhead     time.Duration // how far the clock of the store is ahead of that of this machine
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
@@ -41,7 +41,7 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 		c.Hint = s.hint(bounded, err)
 		return c
 	}
-	c.Policy, c.Drops = s.policy(ctx)
+	c.EvictionPolicy, c.Drops = s.evictionPolicy(ctx)
 	return c
 }
 
@@ -56,10 +56,10 @@ func clockAhead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 	return time.Unix(seconds, 0).Sub(middle.Truncate(time.Second)), err
 }
 
-// policy returns the maxmemory-policy of the store, or "" if the account may not ask, and whether
-// the store drops keys. As all keys expire, policies that only drop keys that expire drop them,
-// too. Without a maxmemory no policy drops keys.
-func (s *Store) policy(ctx context.Context) (policy string, drops bool) {
+// evictionPolicy returns the maxmemory-policy of the store, or "" if the account may not ask, and
+// whether the store drops keys. As all keys expire, policies that only drop keys that expire drop
+// them, too. Without a maxmemory no policy drops keys.
+func (s *Store) evictionPolicy(ctx context.Context) (policy string, drops bool) {
 	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	conn, err := s.connect(ctx, s.url.Load(), infoReplies)

@@ -31,7 +31,7 @@ func TestPolicies(t *testing.T) {
 
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
-					policy, drops := r.Store.policy(t.Context())
+					policy, drops := r.Store.evictionPolicy(t.Context())
 					runtime.ReadMemStats(&after)
 					got := ""
 					if drops {
@@ -112,7 +112,7 @@ func TestCheck(t *testing.T) {
 		r := idleReplica(t, tt.url, Options{})
 		got := r.Store.Check(t.Context())
 		compare.Contains(t, tt.url, fmt.Sprint(got.Err, " ", got.Hint), tt.want)
-		compare.Equal(t, "policy", got.Policy, tt.policy)
+		compare.Equal(t, "policy", got.EvictionPolicy, tt.policy)
 		compare.Equal(t, "log", r.log.buf.String(), "")
 		if got.ClockAhead.Abs() > time.Second {
 			t.Errorf("the clock of the same machine is %v ahead", got.ClockAhead)

@@ -91,9 +91,9 @@ func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (word
 	return words
 }
 
-// Near returns how many people have used four fifths of a limit, by the name of the quota; for a
-// quota of all people it is 1. Only calls of this process are known.
-func (b *Budget) Near() map[string]int {
+// NearLimitCounts returns how many people have used four fifths of a limit, by the name of the
+// quota; for a quota of all people it is 1. Only calls of this process are known.
+func (b *Budget) NearLimitCounts() map[string]int {
 	b.near.mu.Lock()
 	defer b.near.mu.Unlock()
 	count := map[string]int{}

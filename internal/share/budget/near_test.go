@@ -49,13 +49,13 @@ func TestNear(t *testing.T) {
 			taken.Settle(c, End{})
 
 			compare.Equal(t, what, c.NearLimit, tt.want)
-			compare.Equal(t, what+": near", b.Near(), tt.near)
+			compare.Equal(t, what+": near", b.NearLimitCounts(), tt.near)
 			compare.Equal(t, what+": lines", log.count("a limit is nearly used up"), tt.lines)
 		}
 		delete(b.local.buckets, b.perBucket(alice, change{use: amount{unitTokens: 1}})[0].key) // quota reset
 		taken, _ := takeCall(b, &call.Call{Person: alice})
 		settle(taken, 10)
-		compare.Equal(t, "near after a reset", b.Near(), map[string]int{})
+		compare.Equal(t, "near after a reset", b.NearLimitCounts(), map[string]int{})
 		compare.Equal(t, "lines of all people", log.count(`used="85 % of 240000 tokens a day of all people"`+"\n"), 1)
 		compare.Equal(t, "lines of carol", log.count("client=carol"), 1)
 	})

@@ -22,12 +22,15 @@ const (
 	reportTime = 10 * time.Second // for all commands of a report
 	maxPeople  = 20               // people in a report
 	batchSize  = 1000             // keys that are read at once
+
+	allPeople = "" // in place of a pseudonym: all people together
+	everyone  = 0  // in place of a number of people
 )
 
 // Entry is what a person, or all people together, have used of a quota.
 type Entry struct {
 	Name      string // name of the person as in the log, or the ID; "" for all people
-	Pseudonym string // half of the SHA-256 of the person's Pseudonym; "" for all people
+	Pseudonym string // half of the SHA-256 of the person's ID; "" for all people
 	Limit     string // limit in force, with its unitWords
 	Used      string
 	Reserved  string // for calls that run
@@ -44,10 +47,10 @@ type Entry struct {
 func (s *Store) Report(ctx context.Context, name string) (list []Entry, err error) {
 	err = s.query(ctx, func(r *report) {
 		if name != "" {
-			list = slices.Concat(r.people(r.idsByName(name))...)
+			list = slices.Concat(r.people(r.pseudonymsByName(name))...)
 			return
 		}
-		people := r.people(r.topIDs(maxPeople))
+		people := r.people(r.topPseudonyms(maxPeople))
 		maxShare := func(of []Entry) float64 {
 			return slices.MaxFunc(of, func(a, b Entry) int { return cmp.Compare(a.share, b.share) }).share
 		}
@@ -55,7 +58,7 @@ func (s *Store) Report(ctx context.Context, name string) (list []Entry, err erro
 			return cmp.Compare(maxShare(b), maxShare(a))
 		})
 		people = people[:min(len(people), maxPeople)]
-		list = slices.Concat(append(r.people([]string{""}), people...)...)
+		list = slices.Concat(append(r.people([]string{allPeople}), people...)...)
 	})
 	return list, err
 }
@@ -72,14 +75,14 @@ func (s *Store) Hint(ctx context.Context, err error) string {
 func (s *Store) Reset(ctx context.Context, name string) error {
 	err := errors.New("nobody of this name has used anything")
 	failure := s.query(ctx, func(r *report) {
-		people := r.people(r.idsByName(name))
+		people := r.people(r.pseudonymsByName(name))
 		if len(people) > 1 {
 			err = errors.New("several people have this name: write token:NAME, or issuer and subject")
 		}
 		if len(people) != 1 {
 			return
 		}
-		for _, q := range r.quotas(true) {
+		for _, q := range r.quotas(false) {
 			id := people[0][0].Pseudonym
 			_, _ = r.do("DEL", s.key(q.Name+":"+id))
 			_, _ = r.do("ZREM", s.key(q.Name+":"), id)
@@ -131,56 +134,56 @@ func (r *report) do(command string, args ...any) (any, error) {
 	return value, r.err
 }
 
-// quotas returns the quotas of each person, or those of all people.
-func (r *report) quotas(ofPerson bool) []Quota {
-	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll == ofPerson })
+// quotas returns the quotas of all people together, or those of each person.
+func (r *report) quotas(ofAll bool) []Quota {
+	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll != ofAll })
 }
 
-// topIDs returns, for each quota, the IDs of the n people whose buckets take the longest to refill;
-// if n is 0, the IDs of all people.
-func (r *report) topIDs(n int) []string {
-	ids := map[string]bool{}
-	for _, q := range r.quotas(true) {
+// topPseudonyms returns, for each quota, the pseudonyms of the n people whose buckets take the
+// longest to refill.
+func (r *report) topPseudonyms(n int) []string {
+	pseudonyms := map[string]bool{}
+	for _, q := range r.quotas(false) {
 		list, _ := redis.Strings(r.do("ZREVRANGE", r.key(q.Name+":"), 0, n-1))
-		for _, id := range list {
-			ids[id] = true
+		for _, pseudonym := range list {
+			pseudonyms[pseudonym] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(ids))
+	return slices.Sorted(maps.Keys(pseudonyms))
 }
 
-// idsByName returns the IDs of the people whom a name means: of the person with this ID, or else of
-// the holder of a token and of all people in the store with this name.
-func (r *report) idsByName(name string) []string {
+// pseudonymsByName returns the pseudonyms of the people whom a name means: of the person with this
+// ID, or else of the holder of a token and of all people in the store with this name.
+func (r *report) pseudonymsByName(name string) []string {
 	exact := []string{pseudonym(name)}
 	if len(r.people(exact)) > 0 {
 		return exact
 	}
 
-	ids := []string{pseudonym(call.TokenIDPrefix + name)}
-	for _, entries := range r.people(r.topIDs(0)) {
-		if entries[0].Name == name && entries[0].Pseudonym != ids[0] {
-			ids = append(ids, entries[0].Pseudonym)
+	pseudonyms := []string{pseudonym(call.TokenIDPrefix + name)}
+	for _, entries := range r.people(r.topPseudonyms(everyone)) {
+		if entries[0].Name == name && entries[0].Pseudonym != pseudonyms[0] {
+			pseudonyms = append(pseudonyms, entries[0].Pseudonym)
 		}
 	}
-	return ids
+	return pseudonyms
 }
 
-// people returns the entries of people by their IDs; "" is all people. People who have used nothing
-// are left out.
-func (r *report) people(ids []string) (list [][]Entry) {
-	for batch := range slices.Chunk(ids, batchSize) {
+// people returns the entries of people by their pseudonyms. People who have used nothing are left
+// out.
+func (r *report) people(pseudonyms []string) (list [][]Entry) {
+	for batch := range slices.Chunk(pseudonyms, batchSize) {
 		keys := []string{}
-		for _, id := range batch {
-			for _, q := range r.quotas(id != "") {
-				keys = append(keys, q.Name+":"+id)
+		for _, pseudonym := range batch {
+			for _, q := range r.quotas(pseudonym == allPeople) {
+				keys = append(keys, q.Name+":"+pseudonym)
 			}
 		}
 		values := r.get(keys)
-		for _, id := range batch {
+		for _, pseudonym := range batch {
 			var entries []Entry
-			for _, q := range r.quotas(id != "") {
-				e, ok := r.entry(q, id, values[q.Name+":"+id])
+			for _, q := range r.quotas(pseudonym == allPeople) {
+				e, ok := r.entry(q, pseudonym, values[q.Name+":"+pseudonym])
 				if ok {
 					entries = append(entries, e)
 				}

@@ -216,9 +216,9 @@ func (s *Store) noteWorking(ctx context.Context) {
 	if !s.unprobed.CompareAndSwap(true, false) {
 		return
 	}
-	policy, drops := s.policy(ctx)
+	policy, drops := s.evictionPolicy(ctx)
 	if drops {
-		s.log.Warn("the store of the limits "+Drops, "policy", policy, "hint", DropsHint)
+		s.log.Warn("the store of the limits "+DropsWarning, "policy", policy, "hint", DropsHint)
 	}
 }
 

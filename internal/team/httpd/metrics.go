@@ -333,7 +333,7 @@ func (s *instance) gauges() []gauge {
 			float64(waiting + s.WaitingForRateLimit()),
 		},
 	}
-	near := s.Budget.Near()
+	near := s.Budget.NearLimitCounts()
 	for _, q := range s.Budget.Limits.Quotas() {
 		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})
 	}
