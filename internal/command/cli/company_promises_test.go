@@ -60,7 +60,7 @@ type report func(format string, args ...any)
 // TestPromises finds each promise in the documentation.
 func TestPromises(t *testing.T) {
 	text := ""
-	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md"} {
+	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md", "reference/limits.md"} {
 		data, err := os.ReadFile("../../../docs/" + page)
 		if err != nil {
 			t.Fatal(err)
