@@ -2,19 +2,19 @@
 //
 //	npx openai-responses-mcp --stdio
 //
-// # The wings
+// # The layers
 //
-// The packages are in eight folders of internal, the wings. A package may import its own wing and
-// those in lower lines of this list, but not the other wing of its line:
+// The packages are in eight folders of internal, the layers. A package may import its own layer and
+// those in lower lines of this list, but not the other layer of its line:
 //
-//	command          what people type
-//	team, service    one server for many people; puts a process together
-//	mcp, openai      the protocol and its calls; the Responses API
-//	question, share  from a question to a cited answer; who may take how much, and when
-//	base             words and tools of all
+//	command          the commands
+//	team, service    the HTTP server for a team; builds what all commands share
+//	mcp, openai      the MCP protocol and its calls; the Responses API
+//	question, share  requests and cited answers; limits, and the order of waiting calls
+//	base             types and helpers for all packages
 //
-// The comment of a wing says what is in it, what it may import and where to begin. The comment of a
-// package lists its files.
+// The comment of a layer lists its packages, and says what it may import and where to begin. The
+// comment of a package lists its files.
 //
 // # The way of a question
 //
@@ -58,12 +58,12 @@
 //	when a call leaves its request         tasks    Tasks.DetachWhenDue
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise
+//	which earlier answer a question gets   answer   Answerer.earlier, Answerer.remember
+//	whether a list ends the text           cite     Document.readList
 //	which sources become citations         answer   reading.sources
 //	which citations the limit keeps        cite     Document.choose
 //	which date a citation has              cite     Document.Citations, Document.datesOf, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
-//	which earlier answer a question gets   answer   Answerer.earlier, Answerer.remember
-//	whether a list ends the text           cite     Document.readList
 //	whether another attempt follows, when  llm      exchange.decide, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
 //	which parameter a 400 drops            llm      params.refusedName

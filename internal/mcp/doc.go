@@ -1,5 +1,10 @@
-// Package mcp is the protocol and its calls: stdio and rpc read messages, server answers calls,
-// tasks has the calls that outlive their request, and advice puts errors into words.
+// Package mcp has the MCP protocol and its calls:
+//
+//	stdio   the stdio transport
+//	rpc     the check of messages, for both transports
+//	server  the tools, their calls and errors
+//	tasks   runs calls, and keeps those that outlive their requests
+//	advice  an error as a problem and a hint
 //
 // It may import question, share and base, but not openai. Begin with Server.call in server/call.go,
 // which each call of a tool passes.

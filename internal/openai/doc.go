@@ -1,5 +1,7 @@
-// Package openai is the Responses API: llm sends requests and reads responses, and fakeapi is the
-// API of --offline and, with the scripts of test/apitest, of the tests.
+// Package openai has the Responses API:
+//
+//	llm      sends requests, retries them and reads responses
+//	fakeapi  the API of --offline and, with the scripts of test/apitest, of the tests
 //
 // It may import question, share and base, but not mcp; only llm imports openai-go. Begin with
 // Client.Create in llm/exchange.go, which makes the attempts of a request.

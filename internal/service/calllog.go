@@ -21,7 +21,7 @@ func (s *Service) CallLogger(lines *logging.Limiter) func(server.CallEnd) {
 			if n > 1 {
 				log = log.With("count", n)
 			}
-			s.logCall(log, c)
+			s.logCallEnd(log, c)
 		}
 
 		switch c.Outcome {
@@ -33,9 +33,9 @@ func (s *Service) CallLogger(lines *logging.Limiter) func(server.CallEnd) {
 	}
 }
 
-// logCall logs a call. The API's message may quote the question, so it is logged for debugging
+// logCallEnd logs a call. The API's message may quote the question, so it is logged for debugging
 // only.
-func (s *Service) logCall(log *slog.Logger, c server.CallEnd) {
+func (s *Service) logCallEnd(log *slog.Logger, c server.CallEnd) {
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)

@@ -1,7 +1,7 @@
 // Package service builds what all commands share from the configuration: the log, the client of
 // the API and the answerer. Package cli puts a transport in front of it.
 //
-// It may import mcp, openai and the wings below these, but not team. Begin with New.
+// It may import mcp, openai and the layers below these, but not team. Begin with New.
 //
 //	service.go  a Service: the log, the client of the API, the answerer
 //	advisor.go  what advice about errors may name

@@ -52,7 +52,7 @@ function platform(target, binary, folder) {
   });
   copy(binary, join(folder, 'bin', file), 0o755);
   copy(join(root, 'LICENSE'), join(folder, 'LICENSE'));
-  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe ${os}-${cpu} binary of [${NAME}](${meta.homepage}), which installs it.\n`);
+  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe ${os}-${cpu} binary of [${NAME}](${meta.homepage}). Install ${NAME} instead: it depends on this package.\n`);
 }
 
 const [dist, out] = folders();

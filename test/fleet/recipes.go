@@ -15,12 +15,12 @@ import (
 )
 
 // recipe matches a block of shell lines of the page.
-var recipe = regexp.MustCompile("(?s)\n  ```sh\n(.*?)\n  ```")
+var recipe = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```")
 
 // recipes runs the lines of the page for the store as they are written, with each client that is
 // installed: they make the account, with which the replicas work, and give a person a full bucket.
 func (f *fleet) recipes() error {
-	page, err := os.ReadFile("docs/reference/deployment.md")
+	page, err := os.ReadFile("docs/reference/limits.md")
 	if err != nil {
 		return err
 	}

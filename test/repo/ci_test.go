@@ -83,8 +83,8 @@ func TestStoreAccount(t *testing.T) {
 	}
 	s := redistest.New(t, "aclfile", users)
 
-	lines := regexp.MustCompile(`(?m)^ +valkey-cli (.* ACL .*)$`).
-		FindAllStringSubmatch(read(t, "docs/reference/deployment.md"), -1)
+	lines := regexp.MustCompile(`(?m)^valkey-cli (.* ACL .*)$`).
+		FindAllStringSubmatch(read(t, "docs/reference/limits.md"), -1)
 	compare.Equal(t, "lines", len(lines), 2)
 	for _, line := range lines {
 		script := `"$CLI" ` + strings.Replace(line[1], "valkey.example.com:6379", s.Address, 1)

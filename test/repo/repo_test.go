@@ -116,14 +116,14 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// wings matches the wings in docs/architecture.md, and the others that each may import.
-var wings = regexp.MustCompile("(?m)^\\| `(?:cmd|internal)/([^/`]+)` \\| [^|]+ \\| (.*)\\|$")
+// layers matches the layers in docs/architecture.md, and the others that each may import.
+var layers = regexp.MustCompile("(?m)^\\| `(?:cmd|internal)/([^/`]+)` \\| [^|]+ \\| (.*)\\|$")
 
 // The files of all platforms count, those of tests do not.
 func TestImports(t *testing.T) {
 	page := read(t, "docs/architecture.md")
 	others := map[string]string{}
-	for _, m := range wings.FindAllStringSubmatch(page, -1) {
+	for _, m := range layers.FindAllStringSubmatch(page, -1) {
 		others[m[1]] = m[2]
 	}
 
@@ -148,19 +148,19 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// wing returns the folder of cmd or internal that a package is in.
-func wing(pkg string) string {
+// layer returns the folder of cmd or internal that a package is in.
+func layer(pkg string) string {
 	_, folder, _ := strings.Cut(pkg, "/")
 	folder, _, _ = strings.Cut(folder, "/")
 	return folder
 }
 
-// checkImport checks one import of package pkg, whose wing may import others.
+// checkImport checks one import of package pkg, whose layer may import others.
 func checkImport(t *testing.T, others map[string]string, pkg, imported string) {
 	t.Helper()
 	const sdk = "github.com/openai/openai-go/v3"
 	ours, internal := strings.CutPrefix(imported, module+"/")
-	from, to := wing(pkg), wing(ours)
+	from, to := layer(pkg), layer(ours)
 	makes := slices.Contains([]string{"cli", "service", "doctor"}, path.Base(pkg))
 	made := slices.Contains([]string{"internal/base/config", "internal/openai/llm"}, ours)
 

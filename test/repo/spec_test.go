@@ -15,14 +15,17 @@ import (
 // oneLine returns a text with a blank for each line break and gap.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// The specification says what the code has.
+// The specification, of which the reference pages are a part, says what the code has.
 func TestSpecification(t *testing.T) {
 	spec := oneLine(read(t, "docs/spec.md"))
+	for _, page := range files(t, "docs/reference/*.md") {
+		spec += " " + oneLine(read(t, page))
+	}
 	for _, row := range compare.Table(t, "spec", 3) {
 		file, code, says := "internal/"+row[0], row[1], row[2]
 		t.Run(says, func(t *testing.T) {
 			if !strings.Contains(spec, says) {
-				t.Error("docs/spec.md does not say it")
+				t.Error("docs/spec.md and docs/reference do not say it")
 			}
 			if !strings.Contains(oneLine(read(t, file)), code) {
 				t.Errorf("%s does not have %q", file, code)

@@ -48,7 +48,7 @@ type Config struct {
 	OpenAI        OpenAI        `yaml:"openai" doc:"How to reach the OpenAI API."`
 	Request       Request       `yaml:"request" doc:"Limits of one tools/call and additions to its request."`
 	Responses     Responses     `yaml:"responses" doc:"How the Responses API is used."`
-	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section each has an effort and a verbosity of its own. With it the others take every key that they leave out from answer."`
+	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section each tool has an effort and a verbosity of its own. With it the profiles other than answer take every key that they leave out from answer."`
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`

@@ -24,11 +24,11 @@ var promises = []struct {
 		(*world).checkAnswered},
 	{"kept", "any server with the same secret answers for it by asking the API",
 		(*world).checkKept},
-	{"once", "**Never retried**: other 4xx, an exhausted quota, a refused question",
+	{"once", "Never retried: - other 4xx - an exhausted quota - a refused question",
 		(*world).checkOnce},
-	{"wait", "**The wait that the API names** is honoured",
+	{"wait", "The wait that the API names is honoured",
 		(*world).checkWait},
-	{"failed", "**Retried**, up to `request.max_retries` times",
+	{"failed", "Retried, up to `request.max_retries` times",
 		(*world).checkFailed},
 	{"others", "One event changes no other person's call.",
 		(*world).checkOthers},
@@ -38,9 +38,9 @@ var promises = []struct {
 		(*world).checkBilled},
 	{"limit", "a person may use up to R times N more",
 		(*world).checkLimit},
-	{"memory", "**Bounds**: an API answer may be",
+	{"memory", "an answer of the API, a stream with all its events | 16 MiB",
 		(*world).checkMemory},
-	{"work", "**Bounds**: an API answer may be",
+	{"work", "an answer of the API, a stream with all its events | 16 MiB",
 		(*world).checkWork},
 	{"left", "Every goroutine has an owner and ends",
 		(*world).checkLeft},
@@ -60,7 +60,7 @@ type report func(format string, args ...any)
 // TestPromises finds each promise in the documentation.
 func TestPromises(t *testing.T) {
 	text := ""
-	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md"} {
+	for _, page := range []string{"spec.md", "architecture.md", "reference/deployment.md", "reference/limits.md"} {
 		data, err := os.ReadFile("../../../docs/" + page)
 		if err != nil {
 			t.Fatal(err)

@@ -206,7 +206,7 @@ func (f *serveFlags) serve(
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
-	logCall := s.CallLogger(limiter)
+	logCallEnd := s.CallLogger(limiter)
 	srv := server.New(server.Options{
 		Ask:     s.Answerer.Ask,
 		Explain: s.Advisor.ExplainToCaller,
@@ -214,7 +214,7 @@ func (f *serveFlags) serve(
 		ObserveStart: metrics.ObserveStart,
 		Observe: func(ended server.CallEnd) {
 			metrics.Observe(ended)
-			logCall(ended)
+			logCallEnd(ended)
 		},
 		Settings:  s.Settings,
 		LongCalls: longCalls,
