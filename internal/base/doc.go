@@ -9,6 +9,6 @@
 //	expire   a map whose entries end
 //	version  the version
 //
-// It may import no other layer. Begin with call.Call in call/call.go, the argument that all packages
-// get, and with the settings in config/config.go.
+// It may import no other layer. Begin with call.Call in call/call.go, the argument that all
+// packages get, and with the settings in config/config.go.
 package base

@@ -3,6 +3,7 @@
 //	httpd  the listener, access, limits and metrics of serve --http
 //	oauth  checks the access tokens of an identity provider
 //
-// It may import mcp, openai and the layers below these, but not service. Begin with instance.handler
-// in httpd/httpd.go: it has the steps of a request, which Serve precedes with instance.track.
+// It may import mcp, openai and the layers below these, but not service. Begin with
+// instance.handler in httpd/httpd.go: it has the steps of a request, which Serve precedes with
+// instance.track.
 package team

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -22,59 +20,21 @@ func advisorFor(base string) Advisor {
 	}
 }
 
-// advice is what an Advisor says of an error. The hint may be empty.
-type advice struct{ Problem, Hint string }
-
-// advises compares what an Advisor for OpenAI says.
-func advises(t *testing.T, errs map[error]advice) {
-	t.Helper()
-	v := advisorFor("https://api.openai.com/v1")
-	for err, want := range errs {
-		t.Run(want.Problem, func(t *testing.T) {
-			problem, hint := v.Advise("answer", err)
-
-			got := advice{problem, hint}
-			compare.Equal(t, "advice", got, want)
-		})
-	}
-}
-
 // refused is an error of the API.
 func refused(kind call.Kind, status int, message string) *call.APIError {
 	return &call.APIError{Kind: kind, Status: status, Message: message}
 }
 
-func TestQuestion(t *testing.T) {
-	timeout := func(causes ...error) error {
-		causes = append(causes, context.DeadlineExceeded)
-		return &call.APIError{Kind: call.KindTimeout, Err: errors.Join(causes...)}
+func TestAdvise(t *testing.T) {
+	v := advisorFor("https://api.openai.com/v1")
+	for _, row := range compare.Table(t, "advice", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			problem, hint := v.Advise("answer", listed(t, row[0]))
+			compare.Equal(t, "problem", problem, row[1])
+			hint = strings.ReplaceAll(hint, time.Now().Format(time.DateOnly), "TODAY")
+			compare.Equal(t, "hint", hint, row[2])
+		})
 	}
-	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-
-	advises(t, map[error]advice{
-		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
-		&call.APIError{Kind: call.KindShutdown, Err: answer.ErrShutdown}: {
-			"the server restarts",
-			"ask again",
-		},
-		timeout(answer.TimeoutError(1500 * time.Millisecond)): {"timed out after 1.5 s", raise},
-		timeout(answer.TimeoutError(time.Second), call.QueuedError(12)): {
-			"timed out after 1 s, waiting for the rate limit with 12 calls ahead",
-			"ask fewer questions at once, or " + raise,
-		},
-		timeout(answer.TimeoutError(time.Second), call.RootsError("ca.pem")): {
-			"timed out after 1 s, reading root certificates",
-			"correct SSL_CERT_FILE: reading ca.pem does not end",
-		},
-		timeout(call.RootsError("ca.pem")): {
-			"timed out, reading root certificates",
-			"correct SSL_CERT_FILE: reading ca.pem does not end",
-		},
-		answer.ErrGone: {
-			"the API does not have the answer any more",
-			"it keeps answers for about ten minutes, with responses.store: true for longer",
-		},
-	})
 }
 
 // The line is not cut before the time to wait, which a long message of the API may name at its end.

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"crypto/x509"
 	"encoding/pem"
 	"net/http/httptest"
 	"os"
@@ -53,7 +52,7 @@ func TestSettings(t *testing.T) {
 	}
 	noKey := refused(call.KindAuth, 401, "")
 	writeRoots(t)
-	untrusted := certificate(x509.UnknownAuthorityError{})
+	untrusted := listed(t, "{label: connection, causes: [unknown CA]}")
 
 	quotes := func() string { return "it has quotes around it" }
 	for _, tt := range []struct {

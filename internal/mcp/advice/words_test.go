@@ -3,6 +3,7 @@ package advice
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -88,34 +89,32 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// listed returns an error that a table in testdata describes.
+// listed returns an error that a table in testdata describes. Without a label it is its causes, or
+// a text.
 func listed(t *testing.T, description string) error {
 	t.Helper()
 	var d struct {
 		call.APIError `yaml:",inline"`
 		Label         string
-		Page          bool
+		Causes        []string
 	}
 	err := yaml.Unmarshal([]byte(description), &d)
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	for _, name := range d.Causes {
+		d.Err = errors.Join(d.Err, causes[name])
+	}
 	i := slices.IndexFunc(call.Kinds(), func(k call.Kind) bool { return k.Label() == d.Label })
+	if i < 0 {
+		return cmp.Or(d.Err, errors.New(d.Message))
+	}
 	d.Kind = call.Kinds()[i]
 	if d.Kind == call.KindNoText {
 		return d.Kind.Errorf("%s", d.Message)
 	}
-	if d.Page {
-		d.Err = call.ErrWebPage
-	}
 	return &d.APIError
-}
-
-func TestKind(t *testing.T) {
-	for _, row := range compare.Table(t, "advice", 3) {
-		advises(t, map[error]advice{listed(t, row[0]): {row[1], row[2]}})
-	}
 }
 
 // The checks of doctor show the hint.

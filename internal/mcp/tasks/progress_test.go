@@ -13,20 +13,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-func start(kind string) call.Event { return call.BlockStart{Kind: kind} }
-func delta(s string) call.Event    { return call.BlockDelta{Text: s} }
-func search(q string) call.Event   { return call.Search{Action: "search", Query: q} }
-
 // event returns an event in the words of a table.
 func event(words string) call.Event {
 	word, rest, _ := strings.Cut(words, " ")
 	switch word {
 	case "start":
-		return start(rest)
+		return call.BlockStart{Kind: rest}
 	case "delta":
-		return delta(rest)
+		return call.BlockDelta{Text: rest}
 	case "search":
-		return search(rest)
+		return call.Search{Action: "search", Query: rest}
 	case "find":
 		return call.Search{Action: "find_in_page", URL: rest, Query: "x"}
 	case "retry":
@@ -68,17 +64,17 @@ func TestProgress(t *testing.T) {
 		})
 
 		time.Sleep(10 * time.Millisecond)
-		s.Add(start("search"))
-		s.Add(search("a"))
-		s.Add(start("text"))
-		s.Add(delta("ab"))
+		s.Add(event("start search"))
+		s.Add(event("search a"))
+		s.Add(event("start text"))
+		s.Add(event("delta ab"))
 
 		time.Sleep(6 * time.Second)
-		s.Add(start("thinking"))
+		s.Add(event("start thinking"))
 		time.Sleep(time.Millisecond)
-		s.Add(search(strings.Repeat("天", 1000)))
+		s.Add(event("search " + strings.Repeat("天", 1000)))
 		time.Sleep(300 * time.Millisecond)
-		s.Add(search("too late"))
+		s.Add(event("search too late"))
 		cancel()
 		synctest.Wait()
 

@@ -108,29 +108,34 @@ func TestAskEnds(t *testing.T) {
 	})
 }
 
+// elsewhere returns Tasks of an API that fetch asks, and a task that another process has begun
+// there.
+func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) {
+	o.API = &BackgroundAPI{
+		Secrets: func() []string { return []string{newSecret} },
+		Keep:    time.Hour,
+		Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
+			return fetch()
+		},
+	}
+	s := New(o)
+	origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
+	return s, s.Find(seal(origin, newSecret, ownerOf("", "")), "")
+}
+
 // After EOF a request waits for the end of its task, but not forever for an API that does not tell
 // it: the wait would keep the process alive.
 func TestWaitAfterEOF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		eof := make(chan struct{})
 		close(eof)
-		s := New(Options{
-			Timeout: 5 * time.Minute,
-			EOF:     eof,
-			Recover: func(string, *error) {},
-			API: &BackgroundAPI{
-				Secrets: func() []string { return []string{newSecret} },
-				Keep:    time.Hour,
-				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
-					return nil, answer.ErrStateUnknown
-				},
-			},
-		})
-		origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
-		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
+		began := time.Now()
+		s, task := elsewhere(
+			Options{Timeout: 5 * time.Minute, EOF: eof, Recover: func(string, *error) {}},
+			func() (*answer.Answer, error) { return nil, answer.ErrStateUnknown })
 		state := s.Wait(t.Context(), task, &call.Call{}, 20*time.Second)
 		compare.Equal(t, "works", state.Works(), true)
-		compare.Equal(t, "waited", time.Since(origin.Created), 5*time.Minute+requestTimeout)
+		compare.Equal(t, "waited", time.Since(began), 5*time.Minute+requestTimeout)
 	})
 }
 
@@ -138,7 +143,7 @@ func TestWaitAfterEOF(t *testing.T) {
 func TestSettlePanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		panics := 0
-		s := New(Options{
+		s, task := elsewhere(Options{
 			Timeout: time.Hour,
 			Recover: func(string, *error) {
 				if recover() != nil {
@@ -146,16 +151,7 @@ func TestSettlePanic(t *testing.T) {
 				}
 			},
 			RemoteEnded: func(*call.Call, answer.Origin, *answer.Answer, error) { panic("bug") },
-			API: &BackgroundAPI{
-				Secrets: func() []string { return []string{newSecret} },
-				Keep:    time.Hour,
-				Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
-					return &answer.Answer{}, nil
-				},
-			},
-		})
-		origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
-		task := s.Find(seal(origin, newSecret, ownerOf("", "")), "")
+		}, func() (*answer.Answer, error) { return &answer.Answer{}, nil })
 		for range 2 {
 			_ = s.Refresh(t.Context(), task, &call.Call{})
 			time.Sleep(fetchInterval)

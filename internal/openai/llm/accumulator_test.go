@@ -1,17 +1,12 @@
 package llm
 
 import (
-	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
 // fixtures returns the files of testdata/stream: a comment, the payloads of a stream, and the
@@ -68,41 +63,4 @@ func TestFixtures(t *testing.T) {
 			wantEqual(t, "output", output, want)
 		})
 	}
-}
-
-// FuzzAccumulator takes the payloads of all fixtures in any order: blocks pair, and the items of a
-// response can be sent back.
-func FuzzAccumulator(f *testing.F) {
-	var pool []string
-	payloads, _ := fixtures(f)
-	for _, name := range slices.Sorted(maps.Keys(payloads)) {
-		var picks []rune
-		for _, p := range payloads[name] {
-			picks = append(picks, rune(len(pool)))
-			pool = append(pool, p)
-		}
-
-		f.Add(string(picks))
-		slices.Reverse(picks)
-		f.Add(string(picks))
-	}
-
-	f.Fuzz(func(t *testing.T, picks string) {
-		var events []call.Event
-		cl, _ := newClient(0)
-		acc := cl.newAccumulator(t.Context(), recorded(&events))
-		for _, pick := range picks {
-			r, err := acc.handleEvent([]byte(pool[int(pick)%len(pool)]))
-			if r != nil {
-				_, err = json.Marshal(r.InputItems())
-				wantEqual(t, "error of the output as input", err, nil)
-			}
-			if r != nil || err != nil {
-				break
-			}
-		}
-
-		acc.stopBlocks()
-		checkBlocks(t, events)
-	})
 }

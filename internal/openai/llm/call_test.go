@@ -66,32 +66,24 @@ func TestWaitUntil(t *testing.T) {
 // A call that has ended when its turn comes sends nothing and counts no attempt. If only its
 // WaitUntil is over, it goes on.
 func TestWaitUntilTurn(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		limited  bool
-		within   time.Duration
-		attempts int
-	}{
-		{"ended", false, 0, 0},
-		{"ended, limited", true, 0, 0},
-		{"waits no more", false, time.Minute, 1},
-		{"waits no more, limited", true, time.Minute, 1},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			cl, api := newClient(0, succeed)
-			if tt.limited {
-				cl, api = refused(t, "alice")
-				time.Sleep(time.Second) // its turn comes at once
-			}
-			before := len(api.sent)
-			c := as("alice")
-			c.WaitUntil = time.Now()
-			_, err := cl.Create(within(t, tt.within), c, question())
+	for _, limited := range []bool{false, true} {
+		for limit, attempts := range map[time.Duration]int{0: 0, time.Minute: 1} {
+			bubble(t, fmt.Sprintf("limited: %v, within %v", limited, limit), func(t *testing.T) {
+				cl, api := newClient(0, succeed)
+				if limited {
+					cl, api = refused(t, "alice")
+					time.Sleep(time.Second) // its turn comes at once
+				}
+				before := len(api.sent)
+				c := as("alice")
+				c.WaitUntil = time.Now()
+				_, err := cl.Create(within(t, limit), c, question())
 
-			wantEqual(t, "answered", err == nil, tt.attempts > 0)
-			wantEqual(t, "attempts", c.Requests, tt.attempts)
-			wantEqual(t, "requests", len(api.sent)-before, tt.attempts)
-		})
+				wantEqual(t, "answered", err == nil, attempts > 0)
+				wantEqual(t, "attempts", c.Requests, attempts)
+				wantEqual(t, "requests", len(api.sent)-before, attempts)
+			})
+		}
 	}
 }
 

@@ -61,11 +61,6 @@ func refusedAs(param, message string) step {
 	return answer(400, apiBody("invalid_request_error", "unsupported_parameter", param, message))
 }
 
-// inWords is a refusal that has neither code nor param.
-func inWords(message string) step {
-	return answer(400, apiBody("invalid_request_error", "", "", message))
-}
-
 func apiBody(typ, code, param, message string) string {
 	const body = `{"error":{"type":%q,"code":%q,"param":%q,"message":%q}}`
 	return fmt.Sprintf(body, typ, code, param, message)

@@ -27,62 +27,66 @@ func secureServer(t *testing.T, version uint16) *httptest.Server {
 	return s
 }
 
+// serve starts a server, which ends with the test.
+func serve(t *testing.T, handle func(http.ResponseWriter)) *httptest.Server {
+	handler := func(w http.ResponseWriter, _ *http.Request) { handle(w) }
+	s := httptest.NewServer(http.HandlerFunc(handler))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// proxied returns a transport without roots, and with a proxy if it is not "".
+func proxied(proxy string) *transport {
+	tr := NewHTTPClient(nil).Transport.(*transport)
+	tr.roots.Do(func() {}) // the test's own roots stay
+	tr.TLSClientConfig.RootCAs = x509.NewCertPool()
+	if proxy != "" {
+		tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
+	}
+	return tr
+}
+
 // TestConnect has connections that fail for a reason that stays: one attempt each.
 func TestConnect(t *testing.T) {
 	old := secureServer(t, tls.VersionTLS11)
 	current := secureServer(t, tls.VersionTLS12)
-	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(407) }
-	proxy := httptest.NewServer(http.HandlerFunc(refuse))
-	defer proxy.Close()
+	proxy := serve(t, func(w http.ResponseWriter) { w.WriteHeader(407) })
 
 	certificate := old.Certificate() // all of httptest have the same one
-	for _, tt := range []struct {
-		name    string
-		url     string
-		root    *x509.Certificate
-		proxy   string
-		message string
-		cause   error
+	for message, tt := range map[string]struct {
+		url   string
+		root  *x509.Certificate
+		proxy string
+		cause error
 	}{
-		{"TLS 1.1", old.URL, certificate, "", "protocol version", nil},
-		{"unknown certificate", current.URL, nil, "", "certificate", nil},
-		{
-			"TLS to a plain port",
+		"protocol version": {old.URL, certificate, "", nil},
+		"certificate":      {current.URL, nil, "", nil},
+		"gave HTTP response": {
 			strings.Replace(proxy.URL, "http:", "https:", 1), certificate, "",
-			"gave HTTP response", http.ErrSchemeMismatch,
+			http.ErrSchemeMismatch,
 		},
-		{
-			"plain to a TLS port",
+		"plain HTTP request": {
 			strings.Replace(current.URL, "https:", "http:", 1), certificate, "",
-			"plain HTTP request", call.ErrPlainHTTP,
+			call.ErrPlainHTTP,
 		},
-		{
-			"proxy without a password",
+		"Proxy Authentication Required": {
 			"https://api.test", certificate, proxy.URL,
-			"Proxy Authentication Required", call.TunnelError(407),
+			call.TunnelError(407),
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tr := NewHTTPClient(nil).Transport.(*transport)
-			tr.roots.Do(func() {}) // the test's own roots stay
-			tr.TLSClientConfig.RootCAs = x509.NewCertPool()
+		t.Run(message, func(t *testing.T) {
+			tr := proxied(tt.proxy)
 			if tt.root != nil {
 				tr.TLSClientConfig.RootCAs.AddCert(tt.root)
-			}
-
-			if tt.proxy != "" {
-				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 
 			cl := newClientOf(tt.url, tr, 3, io.Discard)
 			err := createError(t, cl)
 			e := asError(t, err)
-			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
-				t.Errorf("%d attempts, message = %q, want 1, %q", e.Attempts, e.Message, tt.message)
-			}
-
-			if tt.cause != nil && !errors.Is(err, tt.cause) {
-				t.Errorf("error = %v, want %v", err, tt.cause)
+			wantEqual(t, "attempts", e.Attempts, 1)
+			compare.Contains(t, "message", e.Message, message)
+			if tt.cause != nil {
+				wantCause(t, err, tt.cause)
 			}
 		})
 	}
@@ -94,19 +98,15 @@ func TestProxyPassword(t *testing.T) {
 	for name, row := range table(t, "proxies") {
 		t.Run(name, func(t *testing.T) {
 			challenges, user, want := row[0], row[1], row[2]
-			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			proxy := serve(t, func(w http.ResponseWriter) {
 				for challenge := range strings.SplitSeq(challenges, "; ") {
 					w.Header().Add("Proxy-Authenticate", challenge)
 				}
 				w.WriteHeader(407)
 				_, _ = io.WriteString(w, "<html>No.")
-			}))
-			defer proxy.Close()
-			address := strings.Replace(proxy.URL, "://", "://"+user, 1)
+			})
 
-			tr := NewHTTPClient(nil).Transport.(*transport)
-			tr.roots.Do(func() {})
-			tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(address) }
+			tr := proxied(strings.Replace(proxy.URL, "://", "://"+user, 1))
 			e := asError(t, createError(t, newClientOf("https://api.test/v1", tr, 3, io.Discard)))
 
 			got, _ := errors.AsType[call.ProxyError](e)
@@ -141,7 +141,7 @@ func TestEncodings(t *testing.T) {
 			}
 
 			requests := 0
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			s := serve(t, func(w http.ResponseWriter) {
 				requests++
 				w.Header().Set("Content-Type", "application/json")
 				if strings.HasPrefix(name, "streamed") {
@@ -150,8 +150,7 @@ func TestEncodings(t *testing.T) {
 				w.Header().Set("Content-Encoding", encoding)
 				w.WriteHeader(code)
 				_, _ = io.WriteString(w, text)
-			}))
-			defer s.Close()
+			})
 
 			cl := newClientOf(s.URL, NewHTTPClient(nil).Transport, 3, io.Discard)
 			r := question()
@@ -234,39 +233,37 @@ func TestUnreportedTokens(t *testing.T) {
 		Want   int
 	}](t, "unknown") {
 		t.Run(tt.Name, func(t *testing.T) {
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			s := serve(t, func(w http.ResponseWriter) {
 				if tt.Status == 0 {
 					panic(http.ErrAbortHandler)
 				}
 				w.WriteHeader(tt.Status)
 				io.WriteString(w, tt.Body)
-			}))
+			})
 			c := &call.Call{}
-			client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
-			_, _ = client.Create(t.Context(), c, call.Request{NoStream: true})
-			compare.Equal(t, "unknown", c.Unreported, tt.Want)
-
-			s.Close()
-			client = New(Options{API: API{BaseURL: s.URL}, APIKey: testKey}) // without idle connections
-			_, _ = client.Create(t.Context(), c, call.Request{NoStream: true})
-			compare.Equal(t, "unknown without a server", c.Unreported, tt.Want)
+			for _, what := range []string{"unknown", "unknown without a server"} {
+				// A new client has no idle connections.
+				client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
+				_, _ = client.Create(t.Context(), c, call.Request{NoStream: true})
+				wantEqual(t, what, c.Unreported, tt.Want)
+				s.Close()
+			}
 		})
 	}
 }
 
 // A request whose events cause a panic may have used tokens.
 func TestPanicCounts(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := serve(t, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", eventStream)
-		_, _ = io.WriteString(w, frames(`{"type":"response.output_text.delta","delta":"a"}`))
-	}))
-	defer s.Close()
-	client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
+		_, _ = io.WriteString(w, frames(eventDelta))
+	})
+	cl := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
 	c := &call.Call{Sink: func(call.Event) { panic("a fault") }}
 
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = client.Create(t.Context(), c, question())
+		_, _ = cl.Create(t.Context(), c, question())
 	}()
-	compare.Equal(t, "unknown", c.Unreported, 1)
+	wantEqual(t, "unknown", c.Unreported, 1)
 }

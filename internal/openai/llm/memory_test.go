@@ -240,29 +240,23 @@ func TestRefusedAnyway(t *testing.T) {
 }
 
 // A blocked person is refused for good, and only a server that does not know safety_identifier is
-// asked without it.
+// asked without it. It stays where an error may repeat it from the question.
 func TestIdentifier(t *testing.T) {
-	eachRow(t, "identifier", func(t *testing.T, _ string, row []string) {
+	eachRow(t, "identifier", func(t *testing.T, name string, row []string) {
 		fault, want, stays := row[0], row[1], row[2]
 		cl, api := newShared()
 		api.set(answer(400, `{"error":{`+fault+`}}`), alice)
-		wantEqual(t, "kind", kindOf(t, asks(t, cl, alice)).Label(), want)
+		r := question()
+		if name == "asked for" {
+			r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
+		}
+		_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+		wantEqual(t, "kind", kindOf(t, err).Label(), want)
 		wantEqual(t, "asked without", len(api.of(call.Person{})) > 0, want == "")
 
 		wantSuccess(t, asks(t, cl, bob))
 		wantEqual(t, "bob is marked", fmt.Sprint(len(api.of(bob)) == 1), stays)
 	})
-}
-
-// An error for which safety_identifier may be a word of the question leaves it in.
-func TestIdentifierAskedFor(t *testing.T) {
-	cl, api := newShared()
-	api.set(inWords("Unsupported: 'what is a safety_identifier?'"), alice)
-	r := question()
-	r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
-	_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
-	wantKind(t, err, call.KindBadRequest)
-	wantEqual(t, "requests without it", len(api.of(call.Person{})), 0)
 }
 
 // A server that refuses background in words is asked in the foreground. Words that may be those of

@@ -146,6 +146,8 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 	cited := 0
 	if err == nil {
 		items = resp.InputItems()
+		_, err := json.Marshal(items)
+		wantEqual(t, "error of the output as input", err, nil)
 		cited = countCitable(resp.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",

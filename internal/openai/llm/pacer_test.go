@@ -198,21 +198,6 @@ func (r randomRow) check(t *testing.T, s *simulation) {
 	}
 }
 
-// Calls do not wait long once an API is well again that refused most requests for two minutes.
-func TestPacerRecovers(t *testing.T) {
-	for _, share := range []float64{.2, .5, .8} {
-		bubble(t, fmt.Sprint(share), func(t *testing.T) {
-			api := limits{Random: share, Well: 2 * time.Minute, Header: "1"}
-			crowds := randomRow{People: 6, Calls: 120, Every: 2 * time.Second}.crowds()
-			for i := range crowds {
-				crowds[i].Since = api.Well + 5*time.Second
-				crowds[i].Most = 20 * time.Second
-			}
-			simulate(t, api, crowds...)
-		})
-	}
-}
-
 // as returns a call of a person, whose requests name the person.
 func as(person string) *call.Call {
 	return &call.Call{Person: call.Person{ID: person}, Traceparent: person}
@@ -312,23 +297,6 @@ func TestPacerModels(t *testing.T) {
 			_, err := cl.Create(t.Context(), as("alice"), r)
 			wantSuccess(t, err)
 			wantEqual(t, "wait", time.Since(start), want)
-		})
-	}
-}
-
-// A 429 about something else than the rate limits no call.
-func TestPacerOtherRefusals(t *testing.T) {
-	for name, body := range map[string]string{
-		"quota":     apiBody("", "insufficient_quota", "", "No."),
-		"too large": apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2"),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(3, answer(429, body), succeed)
-			start := time.Now()
-			_ = createError(t, cl)
-			wantSuccess(t, createError(t, cl))
-			wantEqual(t, "time of both calls", time.Since(start), time.Duration(0))
-			api.wantRequests(t, 2)
 		})
 	}
 }

@@ -41,8 +41,10 @@ func TestWaits(t *testing.T) {
 				r := question()
 				r.Background = way == "background"
 				r.NoStream = r.Background
-				question := call.UserMessage("Why do I read try again in 7 hours?")
-				r.Input = []json.RawMessage{question}
+				r.Input = []json.RawMessage{
+					call.AssistantMessage("Please try again in 8 hours."),
+					call.UserMessage("Why do I read try again in 7 hours?"),
+				}
 				most := 90 * time.Minute
 				if strings.HasPrefix(name, "in 10 s") {
 					most = 10 * time.Second
@@ -66,68 +68,64 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Words of an earlier answer, which a server repeats, name no wait.
-func TestWaitInEarlierAnswer(t *testing.T) {
-	bubble(t, "wait", func(t *testing.T) {
-		const said = "Please try again in 7 hours."
-		refusal := apiBody("", "rate_limit_exceeded", "", said)
-		cl, api := newClient(2, answer(429, refusal), succeed)
-		r := question()
-		r.Input = []json.RawMessage{call.AssistantMessage(said), call.UserMessage("Why?")}
+// Whether a call asks once more, and when. The message of another error names no wait, a 200 that
+// fails for another reason has none, and a 429 about something else than the rate limits no call.
+func TestAskedAgain(t *testing.T) {
+	eachRow(t, "asked-again", func(t *testing.T, _ string, row []string) {
+		status, headers, body, want := row[0], row[1], row[2], row[3]
+		code, _ := strconv.Atoi(status)
+		cl, api := newClient(3, answer(code, body, strings.Split(headers, "|")...), succeed)
+		began := time.Now()
+		kind := kindOf(t, createError(t, cl)).Label()
+		wantSuccess(t, createError(t, cl))
 
-		_, err := cl.Create(within(t, time.Hour), &call.Call{}, r)
-		wantSuccess(t, err)
-		api.wantRequests(t, 2)
+		took := time.Since(began).Round(time.Second / 2)
+		got := strings.TrimSpace(fmt.Sprint(len(api.sent), " ", took, " ", kind))
+		wantEqual(t, "requests of two calls, their time, and the kind of the first", got, want)
 	})
-}
-
-// The message of another error names no wait, and a 200 that fails for another reason has none.
-func TestWaitsOfOthers(t *testing.T) {
-	const message = "Please try again in 20s."
-	const failed = `{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"` +
-		message + `"}}`
-	for name, first := range map[string]step{
-		"500":             answer(500, apiBody("", "server_error", "", message)),
-		"failed response": answer(200, failed, "Retry-After", "20"),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			cl, api := newClient(1, first, succeed)
-			wantSuccess(t, createError(t, cl))
-			if wait := api.at[1].Sub(api.at[0]); wait > time.Second {
-				t.Errorf("waits %v, want about half a second", wait)
-			}
-		})
-	}
 }
 
 // Each refused parameter is dropped from the next request, at once and without a retry, and stays
-// away from the model.
+// away from the model. So is one that the provider of a gateway refuses.
 func TestRefusedParameters(t *testing.T) {
-	eachRow(t, "refused", func(t *testing.T, _ string, row []string) {
+	const provider = `{"error":{"message":"Provider returned error","code":400,
+		"metadata":{"raw":%s}}}`
+	for name, row := range table(t, "refused") {
 		param, message, gone, left := row[0], row[1], row[2], row[3]
-		cl, api := newClient(0, refusedAs(param, message), succeed)
-		r := question()
-		r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
+		refusal := apiBody("invalid_request_error", "unsupported_parameter", param, message)
+		quoted := fmt.Sprintf("%q", refusal)
+		for form, body := range map[string]string{
+			"itself":                        refusal,
+			"of the provider":               fmt.Sprintf(provider, refusal),
+			"of the provider, as a text":    fmt.Sprintf(provider, quoted),
+			"of the provider, quoted twice": fmt.Sprintf(provider, fmt.Sprintf("%q", quoted)),
+		} {
+			bubble(t, name+", "+form, func(t *testing.T) {
+				cl, api := newClient(0, answer(400, body), succeed)
+				r := question()
+				r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
 			"reasoning": {"summary": "auto"}}`)
 
-		for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
-			r.Model = model
-			_, err := create(t, cl, r)
-			wantSuccess(t, err)
-		}
+				for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
+					r.Model = model
+					_, err := create(t, cl, r)
+					wantSuccess(t, err)
+				}
 
-		var got []bool
-		for _, params := range api.sent {
-			got = append(got, sends(params, gone))
-		}
-		want := []bool{true, false, false, true} // the last model may take it
-		wantEqual(t, "requests that have "+gone, got, want)
+				var got []bool
+				for _, params := range api.sent {
+					got = append(got, sends(params, gone))
+				}
+				want := []bool{true, false, false, true} // the last model may take it
+				wantEqual(t, "requests that have "+gone, got, want)
 
-		if !sends(api.sent[1], left) {
-			t.Errorf("the second request lacks %s: %v", left, api.sent[1])
+				if !sends(api.sent[1], left) {
+					t.Errorf("the second request lacks %s: %v", left, api.sent[1])
+				}
+				wantWarnings(t, &api.log, 1)
+			})
 		}
-		wantWarnings(t, &api.log, 1)
-	})
+	}
 }
 
 // sends reports whether parameters have a dotted path; after include, an element.

@@ -246,9 +246,6 @@ func (l limits) refusal(wait time.Duration) step {
 	case "milliseconds":
 		ms := fmt.Sprint(math.Ceil(wait.Seconds() * 1000))
 		return answer(429, rateLimited, "Retry-After-Ms", ms)
-	case "words":
-		message := fmt.Sprintf("Please try again in %v.", wait.Round(time.Millisecond))
-		return answer(429, apiBody("tokens", "rate_limit_exceeded", "", message))
 	case "time of the reset":
 		whole := time.Duration(l.Burst / l.Rate * float64(time.Second))
 		return answer(429, rateLimited,

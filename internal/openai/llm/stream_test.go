@@ -48,21 +48,14 @@ func broken(err error) step {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// brokenRows are connections that break.
-var brokenRows = map[string]struct {
-	message string
-	step    step
-}{
-	"broken off": {
-		"the answer was cut off: unexpected EOF",
-		cutStream(eventCreated, eventItem, eventPart),
-	},
-	"half an event": {
-		`the answer was cut off: reading an event: invalid character '\n' in string literal`,
-		answer(200, "data: "+eventCompleted[:50], "Content-Type", eventStream),
-	},
-	"refused":  {"connection refused", broken(syscall.ECONNREFUSED)},
-	"no bytes": {"the server closed the connection without an answer", broken(io.EOF)},
+// cuts are connections that break, by the message of the error.
+var cuts = map[string]step{
+	"the answer was cut off: unexpected EOF": cutStream(eventCreated, eventItem, eventPart),
+	"the answer was cut off: reading an event: " +
+		`invalid character '\n' in string literal`: answer(200,
+		"data: "+eventCompleted[:50], "Content-Type", eventStream),
+	"connection refused": broken(syscall.ECONNREFUSED),
+	"the server closed the connection without an answer": broken(io.EOF),
 }
 
 // Each failure has its kind and its message. About half a second after a failure that may be
@@ -77,9 +70,9 @@ func TestFailures(t *testing.T) {
 	eachRow(t, "failures", func(t *testing.T, _ string, row []string) {
 		checkFailure(t, forms[row[0]](row[3]), row[1], row[2])
 	})
-	for name, row := range brokenRows {
-		bubble(t, name, func(t *testing.T) {
-			checkFailure(t, row.step, "connection", row.message)
+	for message, step := range cuts {
+		bubble(t, message, func(t *testing.T) {
+			checkFailure(t, step, "connection", message)
 		})
 	}
 }

@@ -26,7 +26,7 @@ func TestRequery(t *testing.T) {
 	responses := map[string]string{
 		"uncited":  uncited,
 		"cites":    cites,
-		"links":    completed(search(), message("", page)),
+		"links":    completed(search(), message("", "https://a.example/")),
 		"plain":    completed(message("", "A.")),
 		"textless": incomplete("max_output_tokens", `{"type":"reasoning","id":"rs_1"}`),
 		"503":      "503 ",

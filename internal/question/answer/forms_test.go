@@ -19,18 +19,10 @@ var annotation = regexp.MustCompile(`PAGE\((\d),?([^)]*)\)`)
 func TestForms(t *testing.T) {
 	for _, row := range compare.Table(t, "forms", 3) {
 		body := strings.ReplaceAll(row[1], "MESSAGE", message("", "x"))
-		body = annotation.ReplaceAllStringFunc(body, func(page string) string {
-			m := annotation.FindStringSubmatch(page)
-			return messageOf("", map[string]any{
-				"type": "output_text",
-				"text": "x",
-				"annotations": []map[string]any{{
-					"type":  "url_citation",
-					"url":   "https://" + m[1] + ".example/",
-					"title": m[2],
-				}},
-			})
-		})
+		body = annotation.ReplaceAllString(body, `{
+			"type":"message",
+			"content":[{"type":"output_text","text":"x","annotations":[
+				{"type":"url_citation","url":"https://${1}.example/","title":"${2}"}]}]}`)
 		t.Run(row[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var stages []string

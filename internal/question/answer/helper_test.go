@@ -69,14 +69,18 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// ask returns the answer to a response with this body.
-func ask(t *testing.T, body string) (ans *Answer, err error) {
+// ask returns the answer to a response with this body, or in place of its text the error.
+func ask(t *testing.T, body string) (ans *Answer) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := newAnswerer(0, body)
+		var err error
 		ans, err = a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
+		if err != nil {
+			ans = &Answer{Text: fmt.Sprint(call.KindOf(err), ": ", err)}
+		}
 	})
-	return ans, err
+	return ans
 }
 
 // completed returns a response with these items.
@@ -100,20 +104,15 @@ func message(phase, text string, cited ...string) string {
 			"title": "T",
 		})
 	}
-	return messageOf(phase, map[string]any{
-		"type":        "output_text",
-		"text":        text,
-		"annotations": annotations,
-	})
-}
-
-// messageOf is a message item with these parts.
-func messageOf(phase string, parts ...map[string]any) string {
 	m, _ := json.Marshal(map[string]any{
-		"type":    "message",
-		"role":    "assistant",
-		"phase":   phase,
-		"content": parts,
+		"type":  "message",
+		"role":  "assistant",
+		"phase": phase,
+		"content": []map[string]any{{
+			"type":        "output_text",
+			"text":        text,
+			"annotations": annotations,
+		}},
 	})
 	return string(m)
 }

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/tidwall/gjson"
+	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -42,68 +43,53 @@ func sent(c *call.Call) string {
 
 // A question that continues an earlier one follows it, and its answer if it may be used.
 func TestFollowUp(t *testing.T) {
-	const (
-		alone  = "user Q1 | user Q2; question"
-		answer = "user Q1 | assistant A\n\nSources:\n- https://a.example/ (accessed 2025-08-09) | user Q2; answer"
-	)
-	cited := completed(search(), message("", "A", "https://a.example/"))
-	cut := `503 {"error":{"message":"no"}}`
-	linked := completed(message("", "A [b](https://b.example/x)", "https://a.example/"))
-
-	for _, tt := range []struct {
-		name           string
-		first          string // the response to the first question
-		person, second string // who asks
-		off, one       bool   // no memory; one person without an ID
-		query          string // the first question
-		wait           time.Duration
-		question       Question // the second one
-		want           string
-	}{
-		{name: "of the person", want: answer},
-		{name: "of another person", second: "token:b", want: alone},
-		{name: "of another namespace", person: "token:a", second: "https://a.example a", want: alone},
-		{name: "anonymous over HTTP", person: "-", want: alone},
-		{name: "one person over stdio", person: "-", one: true, want: answer},
-		{name: "one person over stdio, turned off", person: "-", one: true, off: true, want: alone},
-		{name: "turned off", off: true, want: alone},
-		{name: "blanks", query: "\n Q1\t", want: answer},
-		{name: "another question", query: "Q1?", want: alone},
-		{name: "within the hour", wait: time.Hour - time.Nanosecond, want: answer},
-		{name: "after an hour", wait: time.Hour, want: alone},
-		{name: "excluded", question: Question{ExcludeDomains: []string{"a.example"}}, want: alone},
-		{name: "others excluded", question: Question{ExcludeDomains: []string{"b.example"}}, want: answer},
-		{
-			name:     "a link to an excluded domain",
-			first:    linked,
-			question: Question{ExcludeDomains: []string{"b.example"}},
-			want:     alone,
-		},
-		{name: "incomplete", first: incomplete("max_output_tokens", message("", "A")), want: alone},
-		{name: "no text", first: completed(), want: alone},
-		{name: "failed", first: cut, want: alone},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			id := func(person string) string { return strings.Trim(person, "-") }
-			bodies := []string{cmp.Or(tt.first, cited)}
-			if tt.first == cut {
-				bodies = []string{cut, cut} // with its retry
-			}
-			a := newMemory(append(bodies, cited)...)
-			a.options.Memory = !tt.off
-			a.options.OnePerson = tt.one
-			first := cmp.Or(tt.person, "token:a")
-			_, _ = a.Ask(t.Context(), callOf(id(first)), Question{Query: cmp.Or(tt.query, "Q1")})
-
-			time.Sleep(tt.wait)
-			tt.question.Query = "Q2"
-			tt.question.FollowUpTo = "Q1"
-			c := callOf(id(cmp.Or(tt.second, first)))
-			ans, err := a.Ask(t.Context(), c, tt.question)
+	const answer = "user Q1 | assistant A\n\nSources:\n- https://a.example/ (accessed 2025-08-09)"
+	wants := map[string]string{
+		"alone":       "user Q1 | user Q2; question",
+		"with answer": answer + " | user Q2; answer",
+	}
+	responses := map[string]string{
+		"cited":      completed(search(), message("", "A", "https://a.example/")),
+		"linked":     completed(message("", "A [b](https://b.example/x)", "https://a.example/")),
+		"incomplete": incomplete("max_output_tokens", message("", "A")),
+		"textless":   completed(),
+		"failed":     `503 {"error":{"message":"no"}}`,
+	}
+	for _, row := range compare.Table(t, "follow-ups", 3) {
+		bubble(t, row[0], func(t *testing.T) {
+			tt := struct {
+				First               string        // the response to the first question
+				Query               string        // the first question
+				Person, Second      string        // who asks; Second: the second question
+				NoMemory, OnePerson bool          // OnePerson: without an ID
+				Wait                time.Duration // until the second question
+				Excluded            []string      // from the second question
+			}{First: "cited", Query: "Q1", Person: "token:a"}
+			err := yaml.Unmarshal([]byte(row[1]), &tt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare.Equal(t, "messages", sent(c)+"; "+ans.Meta.FollowUp, tt.want)
+
+			first := responses[tt.First]
+			a := newMemory(first, responses["cited"])
+			if tt.First == "failed" {
+				a = newMemory(first, first, responses["cited"]) // with its retry
+			}
+			a.options.Memory = !tt.NoMemory
+			a.options.OnePerson = tt.OnePerson
+			_, _ = a.Ask(t.Context(), callOf(tt.Person), Question{Query: tt.Query})
+
+			time.Sleep(tt.Wait)
+			c := callOf(cmp.Or(tt.Second, tt.Person))
+			ans, err := a.Ask(t.Context(), c, Question{
+				Query:          "Q2",
+				FollowUpTo:     "Q1",
+				ExcludeDomains: tt.Excluded,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare.Equal(t, "messages", sent(c)+"; "+ans.Meta.FollowUp, wants[row[2]])
 		})
 	}
 }
@@ -160,28 +146,18 @@ func TestMemoryBounds(t *testing.T) {
 			})
 		}
 	}
-	const megabyte = 1 << 20
 
-	for _, tt := range []struct {
-		name     string
-		few      int // answers of the other person, before
-		n, bytes int
-		want     string // of the person with many, and of the other one
-	}{
-		{"256 answers", 0, 256, 200, "256 from 0, 0 from -1"},
-		{"257 answers", 0, 257, 200, "256 from 1, 0 from -1"},
-		{"two people", 3, 300, 200, "253 from 47, 3 from 0"},
-		{"8 MiB", 0, 8, megabyte, "8 from 0, 0 from -1"},
-		{"9 MiB", 0, 9, megabyte, "8 from 1, 0 from -1"},
-		{"9 MiB and another person", 2, 9, megabyte, "7 from 2, 2 from 0"},
-		{"an answer of 8 MiB and a byte", 0, 1, 8*megabyte + 1, "0 from -1, 0 from -1"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name          string
+		Few, N, Bytes int
+		Want          string
+	}](t, "bounds") {
+		t.Run(tt.Name, func(t *testing.T) {
 			m := &memory{}
-			fill(m, "few", tt.few, 200)
-			fill(m, "", tt.n, tt.bytes)
+			fill(m, "few", tt.Few, 200)
+			fill(m, "", tt.N, tt.Bytes)
 
-			compare.Equal(t, "answers", m.remembered("", 300)+", "+m.remembered("few", 300), tt.want)
+			compare.Equal(t, "answers", m.remembered("", 300)+", "+m.remembered("few", 300), tt.Want)
 			used := 0
 			for _, t := range m.turns {
 				used += t.size()
@@ -233,53 +209,11 @@ func TestMemoryAtOnce(t *testing.T) {
 // The queries and the opened pages are those of all searches, each once and at most ten of each. A
 // search that failed has none.
 func TestSteps(t *testing.T) {
-	step := func(action string) string {
-		return `{"type":"web_search_call","status":"completed","action":` + action + `}`
-	}
-	var many []string
-	for i := range 12 {
-		many = append(many, fmt.Sprintf(`"%d"`, i))
-	}
-
-	for _, tt := range []struct{ name, items, want string }{
-		{"none", "", "[] []"},
-		{
-			"each once",
-			step(`{"type":"search","query":"a","queries":["a"," b\n c ",""]}`) + "," +
-				step(`{"type":"open_page","url":"https://a.example/x?utm_source=openai"}`) + "," +
-				step(`{"type":"search","query":"d"}`) + "," +
-				step(`{"type":"find_in_page","url":"https://a.example/x","pattern":"p"}`) + "," +
-				step(`{"type":"open_page","url":"https://b.example/"}`) + "," +
-				step(`{"type":"open_page","url":"data:text/html,x"}`) + "," +
-				step(`{"type":"open_page","url":null}`),
-			`["a" "b c" "d"] ["https://a.example/x" "https://b.example/"]`,
-		},
-		{
-			"at most ten",
-			step(`{"type":"search","queries":[` + strings.Join(many, ",") + `]}`),
-			`["0" "1" "2" "3" "4" "5" "6" "7" "8" "9"] []`,
-		},
-		{
-			"failed",
-			`{"type":"web_search_call","status":"failed","action":{"type":"search","query":"a"}}`,
-			"[] []",
-		},
-		{
-			"Perplexity",
-			`{"type":"search_results","queries":["a","b"],"results":[{"url":"https://a.example/"}]},` +
-				`{"type":"fetch_url_results","contents":[{"url":"https://b.example/"},` +
-				`{"url":"https://c.example/"}]}`,
-			`["a" "b"] ["https://b.example/" "https://c.example/"]`,
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			items := strings.TrimPrefix(tt.items+","+message("", "x"), ",")
-			ans, err := ask(t, completed(items))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := fmt.Sprintf("%q %q", ans.Meta.Queries, ans.Meta.Opened)
-			compare.Equal(t, "steps", got, tt.want)
+	for _, row := range compare.Table(t, "steps", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			meta := ask(t, completed(items(row[1]+"; x")...)).Meta
+			got := fmt.Sprintf("%q %q", meta.Queries, meta.Opened)
+			compare.Equal(t, "steps", got, row[2])
 		})
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// noDate is what dateOf returns for the date of access.
-const noDate = "accessed " + today
-
 // dateOf returns the date of the citation of a page.
 func dateOf(text, page string) string {
 	var dates []string
@@ -26,27 +23,22 @@ func dateIn(text string) string {
 }
 
 func TestDates(t *testing.T) {
-	check(t, table(t, "dates"), dateIn)
+	check(t, "dates", dateIn)
 }
 
 // Names and URLs of other forms are the sources that the list means.
 func TestDateOfSource(t *testing.T) {
-	check(t, table(t, "forms"), func(text string) string {
+	check(t, "forms", func(text string) string {
 		source, entry, _ := strings.Cut(text, " ")
 		return dateOf("A.\n\nSources:\n"+entry, source)
 	})
 }
 
+// What is looked at for a date has bounds.
 func TestDateBounds(t *testing.T) {
-	const entry = "- https://a.example/x (2025-02-10)"
-
-	for text, want := range map[string]string{
-		"Sources:\n" + entry + strings.Repeat(" ", 1<<20) + "End.":                    noDate,
-		strings.Repeat("https://b.example/ ", 1000) + "\n" + entry:                    noDate,
-		"Sources:\n- https://a.example/x " + strings.Repeat("x", 500) + " 2025-02-10": noDate,
-	} {
-		t.Run(text[len(text)-10:], func(t *testing.T) {
-			compare.Equal(t, "date", dateOf(text, "https://a.example/x"), want)
+	for _, row := range compare.Table(t, "date-bounds", 2) {
+		t.Run(row[0][len(row[0])-10:], func(t *testing.T) {
+			compare.Equal(t, "date", dateOf(row[0], "https://a.example/x"), row[1])
 		})
 	}
 }
@@ -55,7 +47,7 @@ func TestDateBounds(t *testing.T) {
 func dateOfPath(page string) string { return dateOf("A.", page) }
 
 func TestDateInURL(t *testing.T) {
-	check(t, table(t, "paths"), dateOfPath)
+	check(t, "paths", dateOfPath)
 }
 
 // An answer with links in its text and a dated list, and the dates of its sources.

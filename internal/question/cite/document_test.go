@@ -9,31 +9,23 @@ import (
 )
 
 func TestClosing(t *testing.T) {
-	check(t, table(t, "closing"), func(text string) string {
+	check(t, "closing", func(text string) string {
 		return fmt.Sprint(NewDocument(text).EndsWithList)
 	})
 }
 
 // Of a long line the beginning and the end count: what is looked at has a bound.
 func TestLongEntries(t *testing.T) {
-	long := strings.Repeat("x", maxEntry)
-	for _, tt := range []struct {
-		name, entry string
-		want        bool
-	}{
-		{"URL", "- https://a.example/" + long + " (2025-01-02)", true},
-		{"title", "- " + long + " https://a.example/ (2025-01-02)", true},
-		{"both", "- " + long + " https://a.example/" + long + " (2025-01-02)", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := NewDocument("Sources:\n" + tt.entry).EndsWithList
-			compare.Equal(t, "closing", got, tt.want)
+	for _, row := range compare.Table(t, "long", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			closing := NewDocument("Sources:\n" + row[2]).EndsWithList
+			compare.Equal(t, "closing", fmt.Sprint(closing), row[1])
 		})
 	}
 }
 
 func TestLinked(t *testing.T) {
-	check(t, table(t, "linked"), func(text string) string {
+	check(t, "linked", func(text string) string {
 		body, cut := strings.CutSuffix(text, "CUT")
 		var pages []string
 		for _, c := range LinkedPages(body, cut) {

@@ -8,11 +8,11 @@ import (
 )
 
 func TestPageURL(t *testing.T) {
-	check(t, table(t, "pages"), func(u string) string { return cmp.Or(PageURL(u), "none") })
+	check(t, "pages", func(u string) string { return cmp.Or(PageURL(u), "none") })
 }
 
 func TestPageKey(t *testing.T) {
-	check(t, table(t, "keys"), func(urls string) string {
+	check(t, "keys", func(urls string) string {
 		a, b, _ := strings.Cut(urls, " ")
 		return fmt.Sprint(PageKey(a) == PageKey(b))
 	})
@@ -20,5 +20,5 @@ func TestPageKey(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	hosts := NewHosts([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
-	check(t, table(t, "hosts"), func(u string) string { return fmt.Sprint(hosts.HasPage(u)) })
+	check(t, "hosts", func(u string) string { return fmt.Sprint(hosts.HasPage(u)) })
 }
