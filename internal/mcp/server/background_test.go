@@ -132,8 +132,13 @@ func (a *api) overHTTP(o *Options) {
 	o.LongCalls.OnlyAtAPI = true
 }
 
+// profiles has answer_detailed, in the background or not.
+func profiles(background bool) map[string]answer.Profile {
+	return map[string]answer.Profile{detailed: {ModelSettings: call.ModelSettings{Background: background}}}
+}
+
 func (a *api) overStdio(o *Options) {
-	o.Settings.Profiles = map[string]answer.Profile{detailed: {ModelSettings: call.ModelSettings{Background: true}}}
+	o.Settings.Profiles = profiles(true)
 	o.LongCalls.API = &tasks.BackgroundAPI{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
@@ -207,18 +212,6 @@ func TestBackgroundEnds(t *testing.T) {
 					p.wantTask(id, tt.Want)
 				}
 			}, a.overHTTP, mode)
-		})
-	}
-}
-
-// Calls that the API answers at once, or whose response it does not find, are plain ones.
-func TestBackgroundPlain(t *testing.T) {
-	for _, query := range []string{"brief", "echo", "nameless"} {
-		t.Run(query, func(t *testing.T) {
-			inSession(t, func(p *peer) {
-				r := p.call(withTasks, query)
-				p.want(r, `\"answer\":\"`, `"resultType":"complete"`)
-			}, (&api{}).overHTTP)
 		})
 	}
 }
@@ -375,7 +368,7 @@ func TestBackgroundStdio(t *testing.T) {
 
 				compare.Equal(p, "requests", a.fetches, 0)
 			}, a.overStdio, func(o *Options) {
-				o.Settings.Profiles = map[string]answer.Profile{detailed: {ModelSettings: call.ModelSettings{Background: tt.background}}}
+				o.Settings.Profiles = profiles(tt.background)
 			})
 		})
 	}

@@ -33,7 +33,12 @@ var figures = answer.Meta{
 	Usage:      call.Usage{Input: 3, Total: 5},
 	ResponseID: "resp_" + secret,
 	Searches:   2,
+	Queries:    []string{strings.Repeat("q", maxStepChars+1)},
+	FollowUp:   "answer",
 }
+
+// cited is the page that they cite.
+var cited = cite.Citation{URL: "https://a.example/", IsAccessDate: true}
 
 // research answers a question with its own text after a minute. Some first words change that:
 //
@@ -80,7 +85,7 @@ func research(
 	}
 	c.Emit(call.Search{Action: "search", Query: "a"})
 
-	a := &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: figures}
+	a := &answer.Answer{Text: q.Query, Citations: []cite.Citation{cited}, Model: "<m>", Meta: figures}
 	if second == "large" {
 		a.Text = strings.Repeat("x", 10<<20)
 	}
@@ -132,6 +137,9 @@ const (
 	withoutTasks = `{` + stateless + `,` + capabilities + `{}}`
 	initialized  = `{` + capabilities + extension + `}`
 )
+
+// watched is the _meta of a request whose client wants its progress.
+func watched(meta string) string { return strings.Replace(meta, "{", `{"progressToken":1,`, 1) }
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
@@ -221,9 +229,25 @@ func (p *peer) call(meta, query string) gjson.Result {
 	return p.request("tools/call", meta, detailedCall(query))
 }
 
+// messages returns the messages about a request, and its result.
+func (p *peer) messages() (all []string, result gjson.Result) {
+	p.Helper()
+	for {
+		r := p.receive()
+		if !r.Get("method").Exists() {
+			return all, r
+		}
+		all = append(all, r.Get("params.message").Str)
+	}
+}
+
 // Parameters of requests.
+func answerCall(query string) string {
+	return fmt.Sprintf(`"name":"answer","arguments":{"query":%q}`, query)
+}
+
 func detailedCall(query string) string {
-	return fmt.Sprintf(`"name":"answer_detailed","arguments":{"query":%q}`, query)
+	return strings.Replace(answerCall(query), "answer", detailed, 1)
 }
 
 func byID(id string) string { return fmt.Sprintf(`"taskId":%q`, id) }

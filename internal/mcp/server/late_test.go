@@ -34,8 +34,7 @@ func lateClient(o *Options) {
 // ask calls answer, and returns the result with the JSON object of its text.
 func (p *peer) ask(query string) (result, object gjson.Result) {
 	p.Helper()
-	params := strings.Replace(detailedCall(query), "_detailed", "", 1)
-	result = p.request("tools/call", withTasks, params)
+	result = p.request("tools/call", withTasks, answerCall(query))
 	return result, gjson.Parse(result.Get("content.0.text").Str)
 }
 
@@ -158,36 +157,29 @@ func TestLateOverHTTP(t *testing.T) {
 // Over HTTP the session of a late answer, or of a task, is one request. It goes on when that ends,
 // but not if its client has cancelled the call before it got the id.
 func TestLateCancelled(t *testing.T) {
-	for _, tt := range []struct {
-		polled bool
-		cause  error
-		after  time.Duration
-		want   string
-	}{
-		{false, nil, time.Minute - within, OutcomeOK},
-		{false, ErrCancelled, 0, OutcomeCancelled},
-		{true, nil, time.Minute, OutcomeOK},
-		{true, ErrCancelled, 0, OutcomeCancelled},
-	} {
-		t.Run(fmt.Sprintf("polled %v, %s", tt.polled, tt.want), func(t *testing.T) {
-			a := &api{tool: "answer"}
-			begin := func(p *peer) {
-				_, working := p.ask("why")
-				p.want(working, `"status":"working"`)
-			}
-			if tt.polled {
-				a.tool = detailed
-				begin = func(p *peer) { p.start("why") }
-			}
-			inSession(t, func(p *peer) {
-				begin(p)
-				p.end(tt.cause)
-				time.Sleep(tt.after)
-				synctest.Wait()
-				compare.Equal(p, "calls that ended", len(*p.calls), 1)
-				compare.Equal(p, "outcome", (*p.calls)[0].Outcome, tt.want)
-			}, a.overHTTP, late)
-		})
+	for _, polled := range []bool{false, true} {
+		for want, cause := range map[string]error{OutcomeOK: nil, OutcomeCancelled: ErrCancelled} {
+			t.Run(fmt.Sprintf("polled %v, %s", polled, want), func(t *testing.T) {
+				a := &api{tool: "answer"}
+				inSession(t, func(p *peer) {
+					if polled {
+						a.tool = detailed
+						p.start("why")
+					} else {
+						_, working := p.ask("why")
+						p.want(working, `"status":"working"`)
+					}
+
+					p.end(cause)
+					if cause == nil {
+						time.Sleep(time.Minute)
+					}
+					synctest.Wait()
+					compare.Equal(p, "calls that ended", len(*p.calls), 1)
+					compare.Equal(p, "outcome", (*p.calls)[0].Outcome, want)
+				}, a.overHTTP, late)
+			})
+		}
 	}
 }
 
@@ -215,10 +207,9 @@ func TestLateWaits(t *testing.T) {
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
-		params := detailedCall("queued")
-		p.wantWaiting(params, 3)
+		p.wantWaiting(detailedCall("queued"), 3)
 		compare.Equal(p, "a result after", time.Since(began), within)
-		p.wantWaiting(strings.Replace(params, "_detailed", "", 1), 3)
+		p.wantWaiting(answerCall("queued"), 3)
 
 		r, first := p.ask("queued")
 		p.want(first, `"status":"waiting"`)
@@ -320,20 +311,15 @@ func TestLateSilent(t *testing.T) {
 // The call and answer_result get the progress of the call, each until its result.
 func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {
-		meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
-		params := strings.Replace(detailedCall("named"), "_detailed", "", 1)
+		params := answerCall("named")
 		for _, want := range []string{
 			"thinking\nsearching: a\n",     // of the call
 			"searching: a\nsearching: a\n", // of answer_result
 		} {
-			p.send("tools/call", meta, params)
-			messages := ""
-			r := p.receive()
-			for ; r.Get("method").Str != ""; r = p.receive() {
-				messages += r.Get("params.message").Str + "\n"
-			}
-			if !strings.HasPrefix(messages, want) {
-				p.Errorf("messages %q, want %q", messages, want)
+			p.send("tools/call", watched(withTasks), params)
+			messages, r := p.messages()
+			if got := strings.Join(messages, "\n"); !strings.HasPrefix(got, want) {
+				p.Errorf("messages %q, want %q", got, want)
 			}
 			id := gjson.Get(r.Get("content.0.text").Str, "id").Str
 			params = `"name":"answer_result","arguments":{"id":"` + id + `"}`
@@ -342,21 +328,22 @@ func TestLateProgress(t *testing.T) {
 	}, late)
 }
 
-// A polled call that cannot be a task stays with its request, which gets its progress.
+// A polled call cannot be a task if the API answers it at once, or is not known to have its
+// response. It stays with its request, which gets its progress, and has a plain result.
 func TestPolledProgress(t *testing.T) {
-	for _, query := range []string{"echo", "nameless", "foreground"} {
+	for query, least := range map[string]int{ // messages: one in 5 s at least
+		"brief":      0,
+		"echo":       10,
+		"nameless":   10,
+		"foreground": 10,
+	} {
 		t.Run(query, func(t *testing.T) {
 			inSession(t, func(p *peer) {
-				meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
-				p.send("tools/call", meta, detailedCall(query))
-				messages := 0
-				r := p.receive()
-				for ; r.Get("method").Str != ""; r = p.receive() {
-					messages++
-				}
-				p.want(r, `\"answer\":\"`)
-				if messages < 10 { // one in 5 s at least
-					p.Errorf("%d messages in a minute", messages)
+				p.send("tools/call", watched(withTasks), detailedCall(query))
+				messages, r := p.messages()
+				p.want(r, `\"answer\":\"`, `"resultType":"complete"`)
+				if len(messages) < least {
+					p.Errorf("messages %q, want %d", messages, least)
 				}
 			}, (&api{}).overHTTP)
 		})

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,11 +41,7 @@ func TestLimited(t *testing.T) {
 			ended := s.callAs(t, "alice", tt.Query, calls)
 			compare.Equal(t, "outcome", ended.Outcome, tt.Outcome)
 
-			got := ""
-			if ended.Err != nil {
-				got = ended.Err.Error()
-			}
-			compare.Equal(t, "error", got, tt.Want)
+			compare.Equal(t, "error", fmt.Sprint(ended.Err), tt.Want)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,11 +13,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -77,7 +74,6 @@ func TestIDs(t *testing.T) {
 // How many events of a call reach its Sink: none if its client does not watch and its request takes
 // the answer. Then no event is made of its deltas.
 func TestSink(t *testing.T) {
-	watched := strings.Replace(withoutTasks, "{", `{"progressToken":1,`, 1)
 	none := func(*Options) {}
 
 	for _, tt := range []struct {
@@ -87,8 +83,8 @@ func TestSink(t *testing.T) {
 	}{
 		{"plain", withoutTasks, none, 0},
 		{"plain over HTTP", withoutTasks, (&api{}).overHTTP, 0},
-		{"watched", watched, none, 1},
-		{"null as token", strings.Replace(watched, "1", "null", 1), none, 0},
+		{"watched", watched(withoutTasks), none, 1},
+		{"null as token", strings.Replace(watched(withoutTasks), "1", "null", 1), none, 0},
 		{"may be late", withoutTasks, late, 1},
 		{"polled", withTasks, none, 1},
 	} {
@@ -111,8 +107,7 @@ func TestSink(t *testing.T) {
 
 			inSession(t, func(p *peer) {
 				p.send("tools/call", tt.meta, detailedCall("brief"))
-				for p.receive().Get("method").Exists() { // a message
-				}
+				p.messages()
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 
@@ -125,39 +120,26 @@ func TestSink(t *testing.T) {
 // How calls fail, also those that a session or its shutdown ends. A shutdown is an error of its own
 // kind, not a call that its client has cancelled.
 func TestFailures(t *testing.T) {
-	const failed = "answer failed: "
-	for _, tt := range []struct {
-		query, want, outcome, kind string
-
-		cause   error // of the end of the session after two seconds
-		retries int
-	}{
-		{
-			"fail", failed + "calling the Responses API: server error (503): [redacted]",
-			"error", "server", nil, 2,
-		},
-		{"panic", failed + "internal error", "error", "internal", nil, 0},
-		{
-			" ", "answer: invalid arguments: query must not be empty",
-			"invalid", "arguments", nil, 0,
-		},
-		{"why", failed + "context canceled", "cancelled", "canceled", nil, 0},
-		{"why", failed + "the server restarts", "error", "shutdown", answer.ErrShutdown, 0},
-	} {
-		t.Run(tt.query+" "+tt.kind, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Query, Cause  string // of the end of the session after two seconds
+		Outcome, Kind string
+		Retries       int
+		Want          string
+	}](t, "failures") {
+		t.Run(tt.Query+" "+tt.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				session, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(2*time.Second, func() { cancel(tt.cause) })
+				causes := map[string]error{"shutdown": answer.ErrShutdown}
+				time.AfterFunc(2*time.Second, func() { cancel(causes[tt.Cause]) })
 				s, calls := newServer()
-				_, err := s.call(t.Context(), session, request(tt.query))
-				wantError(t, err, tt.want)
+				_, err := s.call(t.Context(), session, request(tt.Query))
+				wantError(t, err, tt.Want)
 
 				ended := (*calls)[0]
-				compare.Equal(t, "outcome", ended.Outcome, tt.outcome)
-				compare.Equal(t, "kind", call.KindOf(ended.Err).Label(), tt.kind)
-
+				compare.Equal(t, "outcome", ended.Outcome, tt.Outcome)
+				compare.Equal(t, "kind", call.KindOf(ended.Err).Label(), tt.Kind)
+				compare.Equal(t, "retries", ended.Retries, tt.Retries)
 				compare.Equal(t, "calls that run", s.running(), 0)
-				compare.Equal(t, "retries", ended.Retries, tt.retries)
 			})
 		})
 	}
@@ -173,34 +155,6 @@ func TestObservePanic(t *testing.T) {
 		}
 		compare.Equal(t, "calls that run", s.running(), 0)
 	})
-}
-
-// _meta names the sources whose date is that of access, if there are any.
-func TestAccessed(t *testing.T) {
-	dated := cite.Citation{URL: "https://a.example/", PublishedAt: "2025-02-10"}
-	page := cite.Citation{URL: "https://b.example/", PublishedAt: "2025-08-09", IsAccessDate: true}
-	name := cite.Citation{URL: "oai-weather", PublishedAt: "2025-08-09", IsAccessDate: true}
-
-	for _, tt := range []struct {
-		name  string
-		cited []cite.Citation
-		want  string
-	}{
-		{"none", []cite.Citation{dated}, ""},
-		{"two", []cite.Citation{dated, page, name}, `["https://b.example/","oai-weather"]`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s, _ := newServer()
-			a := &answer.Answer{Citations: tt.cited}
-			body, err := json.Marshal(s.success(request("why"), a))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			got := gjson.GetBytes(body, `_meta.openai-responses-mcp/accessed`).Raw
-			compare.Equal(t, "accessed", got, tt.want)
-		})
-	}
 }
 
 // The time limit of a call includes its wait for the others.
@@ -219,27 +173,4 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("observed %+v, want a timeout after %v", second, limit)
 		}
 	})
-}
-
-// What the searches did is in _meta without secrets and in at most 200 characters, if there is any.
-func TestSteps(t *testing.T) {
-	s, _ := newServer()
-	a := &answer.Answer{Meta: answer.Meta{
-		Queries:  []string{"a\n" + secret, strings.Repeat("x", 195) + secret},
-		FollowUp: "question",
-	}}
-	got, _ := json.Marshal(s.success(request("x"), a).Meta)
-	for path, want := range map[string]string{
-		"queries":   `["a [redacted]","` + strings.Repeat("x", 195) + `[red…"]`,
-		"opened":    "",
-		"follow_up": `"question"`,
-	} {
-		t.Run(path, func(t *testing.T) {
-			value := gjson.GetBytes(got, "openai-responses-mcp/"+path).Raw
-			compare.Equal(t, "value", value, want)
-		})
-	}
-
-	s.options.Settings.NoMeta = true
-	compare.Equal(t, "without _meta", len(s.success(request("x"), a).Meta), 0)
 }

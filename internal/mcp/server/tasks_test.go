@@ -14,13 +14,10 @@ import (
 
 func TestTask(t *testing.T) {
 	inSession(t, func(p *peer) {
-		p.want(p.request("server/discover", withTasks, `"x":1`),
-			`"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}},"tools":{}}`)
-
 		// A task is returned at once.
 		const times = `"createdAt":"2000-01-01T00:00:00Z","ttlMs":3900000,"pollIntervalMs":2000`
 		began := time.Now()
-		created := p.call(strings.Replace(withTasks, "{", `{"progressToken":1,`, 1), "why")
+		created := p.call(watched(withTasks), "why")
 		id := created.Get("taskId").Str
 		p.want(created, `"resultType":"task"`, `"status":"working"`, times)
 

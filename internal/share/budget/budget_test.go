@@ -1,8 +1,11 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +19,14 @@ import (
 const day = 24 * time.Hour
 
 var alice = call.Person{ID: "token:alice", Name: "alice"}
+
+// inBubble runs a subtest in a synctest bubble.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// perHour are options with a limit of n calls an hour.
+func perHour(n int) Options { return Options{Limits: Limits{CallsPerHour: n}} }
 
 // take takes a call of a person, and returns what that has taken, and the error or "".
 func take(b *Budget, id string) (*Taken, string) {
@@ -32,98 +43,87 @@ func takeCall(b *Budget, c *call.Call) (*Taken, string) {
 
 // settle ends a call that has used tokens.
 func settle(taken *Taken, tokens int64) {
-	taken.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, End{})
+	taken.Settle(reading(tokens), End{})
 }
 
-// The calls of a person after each other. Each ends as its row says.
+// bucketOf returns the bucket of a person for a unit, of which it uses one.
+func (b *Budget) bucketOf(p call.Person, of unit) bucketChange {
+	var use amount
+	use[of] = 1
+	return b.perBucket(p, change{use: use})[0]
+}
+
+// held returns how many units alice uses and reserves in this process.
+func (b *Budget) held(of unit) (used, reserved int64) {
+	bucket := b.bucketOf(alice, of)
+	s, reserved := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
+	return int64(s.used), reserved
+}
+
+var prices = map[string]*call.Price{
+	"answer_quick": {Input: 2, Cached: 0.2, Output: 12, Search: 10},
+	"answer":       {}, // free
+}
+
+// The calls of a person after each other, with a limit of tokens or of USD. Each ends as its row
+// says.
 func TestSettle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{TokensPerDay: 100_000}})
-		for _, tt := range compare.Rows[struct {
-			What       string
-			After      time.Duration
-			Sent       bool
-			Tokens     int64
-			Unreported int
-			Begun      int
-			Want       string
-			Used       int64
-		}](t, "settle") {
-			time.Sleep(tt.After)
-			taken, err := take(b, "token:alice")
-			compare.Equal(t, tt.What, err, tt.Want)
-			if err == "" {
-				used := call.Used{
-					Usage:           call.Usage{Output: tt.Tokens},
-					Unreported:      tt.Unreported,
-					UnreportedBegun: tt.Begun,
+	for _, quota := range []struct {
+		name, tool string
+		of         unit
+		Options
+	}{
+		{"settle", "", unitTokens, Options{Limits: Limits{TokensPerDay: 100_000}}},
+		{"usd", "answer_quick", unitUSD, Options{Limits: Limits{USDPerDay: 1}, Prices: prices}},
+	} {
+		inBubble(t, quota.name, func(t *testing.T) {
+			b := New(quota.Options)
+			for _, tt := range compare.Rows[struct {
+				What                  string
+				After                 time.Duration
+				Sent                  bool
+				Input, Cached, Output int64
+				Searches              int
+				Unreported, Begun     int
+				Want                  string
+				Used                  int64
+			}](t, quota.name) {
+				time.Sleep(tt.After)
+				taken, err := takeCall(b, &call.Call{Tool: quota.tool, Person: alice})
+				compare.Equal(t, tt.What, err, tt.Want)
+				if err == "" {
+					c := &call.Call{Used: call.Used{
+						Usage:           call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
+						Searches:        tt.Searches,
+						Unreported:      tt.Unreported,
+						UnreportedBegun: tt.Begun,
+					}}
+					taken.Settle(c, End{NotCounted: !tt.Sent})
+					compare.Equal(t, tt.What+": a guess", c.GuessedTokens > 0, tt.Unreported > 0)
 				}
-				c := &call.Call{Used: used}
-				taken.Settle(c, End{NotCounted: !tt.Sent})
-				compare.Equal(t, tt.What+": a guess", c.GuessedTokens > 0, tt.Unreported > 0)
+				used, reserved := b.held(quota.of)
+				compare.Equal(t, tt.What+": used", used, tt.Used)
+				compare.Equal(t, tt.What+": reserved", reserved, 0)
 			}
-			bucket := b.perBucket(alice, change{use: amount{unitTokens: 1}})[0]
-			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
-			compare.Equal(t, tt.What+": tokens", int64(s.used), tt.Used)
-			compare.Equal(t, tt.What+": reserved", running, 0)
-		}
-	})
+		})
+	}
 }
 
-// What calls cost, one after the other, with a limit of 1 USD a day. 17 quick calls of 0.06 USD
-// would pass at once.
+// 17 quick calls of 0.06 USD pass at once with a limit of 1 USD. Calls of a tool that is free pass
+// also then.
 func TestUSD(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{
-			Limits: Limits{USDPerDay: 1},
-			Prices: map[string]*call.Price{
-				"answer_quick": {Input: 2, Cached: 0.2, Output: 12, Search: 10},
-				"answer":       {}, // free
-			},
-		})
-		for _, tt := range compare.Rows[struct {
-			What       string
-			Input      int64
-			Cached     int64
-			Output     int64
-			Search     int
-			Unreported int
-			Begun      int
-			Want       string
-			Used       int64
-		}](t, "usd") {
-			c := &call.Call{Tool: "answer_quick", Person: alice}
-			taken, err := takeCall(b, c)
-			compare.Equal(t, tt.What, err, tt.Want)
-			if err == "" {
-				taken.Settle(&call.Call{Used: call.Used{
-					Usage:           call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
-					Searches:        tt.Search,
-					Unreported:      tt.Unreported,
-					UnreportedBegun: tt.Begun,
-				}}, End{})
-			} else {
-				compare.Equal(t, "limit", c.RefusedBy, "usd")
-			}
-			bucket := b.perBucket(alice, change{use: amount{unitUSD: 1}})[0]
-			s, running := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
-			compare.Equal(t, tt.What+": millionths", int64(s.used), tt.Used)
-			compare.Equal(t, tt.What+": reserved", running, 0)
+	b := New(Options{Limits: Limits{USDPerDay: 1}, Prices: prices})
+	passed := map[string]int{}
+	for i := range 60 {
+		c := &call.Call{Tool: []string{"answer_quick", "answer"}[i/30], Person: alice}
+		_, err := takeCall(b, c)
+		if err == "" {
+			passed[c.Tool]++
+		} else {
+			compare.Equal(t, "limit", c.RefusedBy, "usd")
 		}
-		for range 20 {
-			_, err := takeCall(b, &call.Call{Tool: "answer", Person: alice})
-			compare.Equal(t, "a free call", err, "")
-		}
-
-		passed := 0
-		for range 30 {
-			_, err := takeCall(b, &call.Call{Tool: "answer_quick"})
-			if err == "" {
-				passed++
-			}
-		}
-		compare.Equal(t, "calls at once", passed, 17)
-	})
+	}
+	compare.Equal(t, "calls at once", passed, map[string]int{"answer_quick": 17, "answer": 30})
 }
 
 // The limits of a person are not those of others, that of all people is. The error names the one
@@ -184,38 +184,49 @@ func TestMoney(t *testing.T) {
 	})
 }
 
-// A limit that is lower than what a tool usually takes lets one call run at a time.
-func TestLowLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{TokensPerDay: 1}})
-		taken, first := take(b, "token:alice")
-		compare.Equal(t, "the first call", first, "")
-		_, second := take(b, "token:alice")
-		compare.Equal(t, "the second call", second, "limit of 1 tokens a day: 0 are used, and calls that "+
-			"are running may take the rest; ask again in a minute")
-		settle(taken, 3000)
-		_, third := take(b, "token:alice")
-		compare.Equal(t, "the third call", third,
-			"used 8 of 1 tokens a day; the next call at 2000-01-09 00:00 (UTC), in 192 h 0 min")
-	})
-}
-
-// The highest limit that a setting takes does not overflow.
-func TestHighLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{CallsPerHour: math.MaxInt, TokensPerDay: math.MaxInt}})
-		taken, err := take(b, "token:alice")
-		compare.Equal(t, "error", err, "")
-		settle(taken, math.MaxInt/2)
-		_, err = take(b, "token:alice")
-		compare.Contains(t, "error", err, "used 4611686018427387904 of 1000000000000000000 tokens a day; ")
-	})
+// Calls of a person in steps: "take" begins a call, "end=TOKENS" ends the first one that runs, and
+// "limit=TOKENS" is the limit from then on. A time passes.
+func TestSteps(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name, Steps string
+		Used        int64
+		Takes       string // their errors, or "passes"
+	}](t, "steps") {
+		inBubble(t, tt.Name, func(t *testing.T) {
+			b := New(Options{Limits: Limits{CallsPerHour: math.MaxInt}, Timeout: 5 * time.Minute})
+			var running []*Taken
+			var takes []string
+			for step := range strings.FieldsSeq(tt.Steps) {
+				word, number, _ := strings.Cut(step, "=")
+				n, _ := strconv.Atoi(number)
+				switch word {
+				case "limit":
+					b.TokensPerDay = n
+				case "take":
+					taken, err := take(b, "token:alice")
+					takes = append(takes, cmp.Or(err, "passes"))
+					if err == "" {
+						running = append(running, taken)
+					}
+				case "end":
+					settle(running[0], int64(n))
+					running = running[1:]
+				default:
+					pause, _ := time.ParseDuration(step)
+					time.Sleep(pause)
+				}
+			}
+			compare.Equal(t, "takes", strings.Join(takes, " / "), tt.Takes)
+			used, _ := b.held(unitTokens)
+			compare.Equal(t, "used", used, tt.Used)
+		})
+	}
 }
 
 // As many calls pass at once as the limit allows.
 func TestExact(t *testing.T) {
 	for range 100 {
-		b := New(Options{Limits: Limits{CallsPerHour: 4}})
+		b := New(perHour(4))
 		var passed atomic.Int64
 		var all sync.WaitGroup
 		for range 12 {
@@ -234,59 +245,12 @@ func TestExact(t *testing.T) {
 // Buckets that are full are forgotten.
 func TestForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{CallsPerHour: 60}})
+		b := New(perHour(60))
 		for i := range 1000 {
 			_, _ = take(b, fmt.Sprint("token:", i))
 		}
 		time.Sleep(2 * time.Minute)
 		_, _ = take(b, "token:alice")
 		compare.Equal(t, "buckets", len(b.local.buckets), 1)
-	})
-}
-
-// A call that does not end, because its process is killed, uses what it has reserved.
-func TestKilled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{TokensPerDay: 100_000}, Timeout: 5 * time.Minute})
-		_, _ = take(b, "token:alice")
-		_, _ = take(b, "token:alice")
-		_, running := take(b, "token:alice")
-		compare.Contains(t, "while they run", running, "ask again in a minute")
-		time.Sleep(7 * time.Minute)
-		_, err := take(b, "token:alice")
-		compare.Contains(t, "afterwards", err, "used 119514 of 100000 tokens a day; ")
-	})
-}
-
-// A limit that is raised holds from the next call on, and so does one that is lowered.
-func TestChangedLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{TokensPerDay: 200_000}})
-		taken, _ := take(b, "token:alice")
-		settle(taken, 600_000)
-		for _, tt := range []struct {
-			limit  int
-			passes bool
-		}{{200_000, false}, {5_000_000, true}, {300_000, false}} {
-			b.TokensPerDay = tt.limit
-			taken, err := take(b, "token:alice")
-			compare.Equal(t, fmt.Sprint(tt.limit), err == "", tt.passes)
-			if err == "" {
-				settle(taken, 0)
-			}
-		}
-	})
-}
-
-// A call that ends after its reservation, as after the sleep of a laptop, counts once.
-func TestLateEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{TokensPerDay: 100_000}, Timeout: 5 * time.Minute})
-		taken, _ := take(b, "token:alice")
-		time.Sleep(time.Hour)
-		settle(taken, 5000)
-		bucket := b.perBucket(alice, change{use: amount{unitTokens: 1}})[0]
-		s, _ := b.local.buckets[bucket.key].advance(time.Now().UnixMicro(), bucket)
-		compare.Equal(t, "tokens", int64(s.used), 833) // an hour refills 4,166
 	})
 }

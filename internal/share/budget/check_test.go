@@ -1,12 +1,8 @@
 package budget
 
 import (
-	"context"
 	"fmt"
-	"net"
-	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -19,30 +15,17 @@ import (
 func TestPolicies(t *testing.T) {
 	for i, row := range compare.Table(t, "policies", 2) {
 		for _, size := range []int{1, 1 << 30} {
-			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					said := []byte(row[1])
-					r := idleReplica(t, "redis://store", Options{})
-					r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
-						client, server := net.Pipe()
-						go replyAll(server, said, size)
-						return client, nil
-					}
-
-					var before, after runtime.MemStats
-					runtime.ReadMemStats(&before)
+			inBubble(t, fmt.Sprint(i, ", ", size), func(t *testing.T) {
+				r := replying(t, "redis://store", size, []byte(row[1]))
+				got := ""
+				allocatesLittle(t, func() {
 					policy, drops := r.Store.evictionPolicy(t.Context())
-					runtime.ReadMemStats(&after)
-					got := ""
 					if drops {
 						got = policy
 					}
-					compare.Equal(t, "policy", got, row[0])
-					compare.Equal(t, "fails", r.Store.IsFailing(), false)
-					if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
-						t.Errorf("%d KiB are allocated", kib)
-					}
 				})
+				compare.Equal(t, "policy", got, row[0])
+				compare.Equal(t, "fails", r.Store.IsFailing(), false)
 			})
 		}
 	}
@@ -71,13 +54,10 @@ func TestPolicyWarning(t *testing.T) {
 		}
 		r.warned(t, warning, want)
 		compare.Equal(t, "fails", r.Store.IsFailing(), false)
-		for began := time.Now(); time.Since(began) < 10*time.Second; { // until the account has asked
+		eventually(t, "the account has asked", func() bool {
 			refusals, _ := redis.Values(server.Do("ACL", "LOG"))
-			if len(refusals) > 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return len(refusals) > 0
+		})
 		server.Do("ACL", "SETUSER", "mcp", "+info")
 	}
 }
@@ -86,52 +66,21 @@ func TestPolicyWarning(t *testing.T) {
 // in the log so many times.
 func (r *replica) warned(t *testing.T, warning string, times int) {
 	t.Helper()
-	for began := time.Now(); r.Store.unprobed.Load() || r.log.count(warning) < times; {
-		time.Sleep(10 * time.Millisecond)
-		if time.Since(began) > 10*time.Second {
-			t.Fatalf("%d warnings, want %d", r.log.count(warning), times)
-		}
-	}
+	eventually(t, warning, func() bool {
+		return !r.Store.unprobed.Load() && r.log.count(warning) >= times
+	})
 	compare.Equal(t, "warnings", r.log.count(warning), times)
-}
-
-// Check names the fault of a store, and the policy and the clock of one that works.
-func TestCheck(t *testing.T) {
-	server := redistest.New(t)
-	sentinel := redistest.NewSentinel(t)
-	server.Do("ACL", "SETUSER", "mcp", "on", ">secret", "~{openai-responses-mcp}:*", "-@all",
-		"+eval", "+evalsha", "+get", "+set", "+del", "+time", "+select")
-	for _, tt := range []struct{ url, want, policy string }{
-		{"redis://" + server.Address, "<nil> ", "noeviction"},
-		{"redis://mcp:secret@" + server.Address + "/2?prefix=a", "<nil> ", ""},
-		{"redis://mcp:wrong@" + server.Address, "WRONGPASS", ""},
-		{"redis://" + server.Address + "/99", "DB index is out of range", ""},
-		{"redis://" + sentinel.Address, "this is a Sentinel", ""},
-		{"redis://127.0.0.1:1", "see whether the store runs", ""},
-	} {
-		r := idleReplica(t, tt.url, Options{})
-		got := r.Store.Check(t.Context())
-		compare.Contains(t, tt.url, fmt.Sprint(got.Err, " ", got.Hint), tt.want)
-		compare.Equal(t, "policy", got.EvictionPolicy, tt.policy)
-		compare.Equal(t, "log", r.log.buf.String(), "")
-		if got.ClockAhead.Abs() > time.Second {
-			t.Errorf("the clock of the same machine is %v ahead", got.ClockAhead)
-		}
-	}
 }
 
 // The clocks of a store differ by whole seconds.
 func TestAhead(t *testing.T) {
-	for _, seconds := range []int64{0, 61, -3600} {
-		synctest.Test(t, func(t *testing.T) {
-			client, server := net.Pipe()
-			said := fmt.Sprintf(":%d\r\n", time.Now().Unix()+seconds)
-			go replyAll(server, []byte(said), 1)
-			conn := redis.NewConn(&replyConn{Conn: client}, 0, 0)
-			defer conn.Close()
-			got, err := clockAhead(t.Context(), conn)
-			compare.Equal(t, "error", err, nil)
-			compare.Equal(t, "ahead", got, time.Duration(seconds)*time.Second)
+	for _, seconds := range []int64{61, -3600} {
+		inBubble(t, fmt.Sprint(seconds), func(t *testing.T) {
+			clock := fmt.Sprintf(":%d\r\n", time.Now().Unix()+seconds)
+			ran := []byte("*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
+			r := replying(t, "redis://store", 1, ran, "TIME", clock)
+			found := r.Store.Check(t.Context())
+			compare.Equal(t, "found", found, Checked{ClockAhead: time.Duration(seconds) * time.Second})
 		})
 	}
 }

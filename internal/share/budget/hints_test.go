@@ -1,14 +1,10 @@
 package budget
 
 import (
-	"bytes"
-	"context"
 	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -16,47 +12,22 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// replyTo replies to each command of a connection with the same bytes, or to SENTINEL with others.
-func replyTo(conn net.Conn, said, toSentinel string) {
-	defer conn.Close()
-	command := make([]byte, 1<<16)
-	for {
-		n, err := conn.Read(command)
-		if err != nil {
-			return
-		}
-		reply := said
-		if bytes.Contains(command[:n], []byte("SENTINEL")) {
-			reply = toSentinel
-		}
-		_, err = conn.Write([]byte(reply))
-		if err != nil {
-			return
-		}
-	}
-}
-
 func TestHints(t *testing.T) {
 	for _, row := range compare.Table(t, "hints", 2) {
-		t.Run(row[0], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				said, isSentinel := strings.CutPrefix(row[0], "Sentinel: ")
-				toSentinel := "-ERR unknown command 'SENTINEL', with args beginning with: \r\n"
-				if isSentinel {
-					toSentinel = "-ERR wrong number of arguments for 'sentinel' command\r\n"
-				}
-				r := idleReplica(t, "redis://mcp:secret@store/1?prefix=a", Options{})
-				r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
-					client, server := net.Pipe()
-					go replyTo(server, said, toSentinel)
-					return client, nil
-				}
-				_, _ = r.Store.runScript(probe)
-				compare.Equal(t, "fails", r.Store.IsFailing(), true)
-				compare.Contains(t, "log", r.log.buf.String(), row[1])
-				compare.Equal(t, "hints", r.log.count("hint="), 1)
-				compare.Equal(t, "secrets", r.log.count("secret"), 0)
-			})
+		inBubble(t, row[0], func(t *testing.T) {
+			said, isSentinel := strings.CutPrefix(row[0], "Sentinel: ")
+			toSentinel := "-ERR unknown command 'SENTINEL', with args beginning with: \r\n"
+			if isSentinel {
+				toSentinel = "-ERR wrong number of arguments for 'sentinel' command\r\n"
+			}
+			const url = "redis://mcp:secret@store/1?prefix=a"
+			r := replying(t, url, 1<<30, []byte(said), "SENTINEL", toSentinel)
+			_, _ = r.Store.runScript(probe)
+			compare.Contains(t, "hint of a check", r.Store.Check(t.Context()).Hint, row[1])
+			compare.Equal(t, "fails", r.Store.IsFailing(), true)
+			compare.Contains(t, "log", r.log.buf.String(), row[1])
+			compare.Equal(t, "hints", r.log.count("hint="), 1)
+			compare.Equal(t, "secrets", r.log.count("secret"), 0)
 		})
 	}
 }
@@ -66,24 +37,11 @@ func TestHintsOfConnections(t *testing.T) {
 	server := redistest.New(t)
 	unknown := httptest.NewTLSServer(nil)
 	defer unknown.Close()
-	ends, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ends.Close()
-	go func() {
-		for {
-			conn, err := ends.Accept()
-			if err != nil {
-				return
-			}
-			conn.Close()
-		}
-	}()
+	ends := listen(t, func(conn net.Conn) { conn.Close() })
 
 	for _, tt := range []struct{ url, want string }{
 		{"rediss://" + unknown.Listener.Addr().String(), "set SSL_CERT_FILE"},
-		{"redis://" + ends.Addr().String(), "write valkeys:// if the store has TLS"},
+		{"redis://" + ends, "write valkeys:// if the store has TLS"},
 		{"rediss://" + server.Address, "write valkey:// if the store has no TLS"},
 		{"redis://127.0.0.1:1", "see whether the store runs"},
 		{"redis://no.such.host.invalid", "see whether the store runs"},
@@ -103,7 +61,7 @@ func TestSentinel(t *testing.T) {
 		}
 		for _, account := range []string{"", ":secret@", "mcp:secret@", ":x@"} {
 			for _, database := range []string{"", "/3"} {
-				r := idleReplica(t, "redis://"+account+server.Address+database, Options{Limits: Limits{CallsPerHour: 1}})
+				r := idleReplica(t, "redis://"+account+server.Address+database, perHour(1))
 				r.calls("alice", 1)
 				compare.Contains(t, account+database, r.log.buf.String(), "this is a Sentinel")
 				compare.Equal(t, "warnings", r.log.count("WARN"), 1)
@@ -116,17 +74,16 @@ func TestSentinel(t *testing.T) {
 func TestCluster(t *testing.T) {
 	one := redistest.New(t, "cluster-enabled", "yes", "cluster-require-full-coverage", "no")
 	two := redistest.New(t, "cluster-enabled", "yes", "cluster-require-full-coverage", "no")
-	o := Options{Limits: Limits{CallsPerHour: 4}}
+	o := perHour(4)
 	const first = 12000 // slot of the second node; the keys are in 12704
-	var below, above []any
-	for slot := range 16384 {
-		if slot < first {
-			below = append(below, slot)
-		} else {
-			above = append(above, slot)
+	slots := func(node *redistest.Server, command string, from int) {
+		args := []any{command}
+		for slot := from; slot < 16384; slot++ {
+			args = append(args, slot)
 		}
+		node.Do("CLUSTER", args...)
 	}
-	one.Do("CLUSTER", append([]any{"ADDSLOTS"}, append(below, above...)...)...)
+	slots(one, "ADDSLOTS", 0)
 	r := newReplica(t, "redis://"+one.Address+"/0", o)
 	r.until(t, false)
 	waitFor(t, one, "OK")
@@ -141,8 +98,8 @@ func TestCluster(t *testing.T) {
 	compare.Contains(t, "log", database.log.buf.String(), "a cluster has one database")
 
 	one.Do("FLUSHALL")
-	one.Do("CLUSTER", append([]any{"DELSLOTS"}, above...)...)
-	two.Do("CLUSTER", append([]any{"ADDSLOTS"}, above...)...)
+	slots(one, "DELSLOTS", first)
+	slots(two, "ADDSLOTS", first)
 	host, port, _ := net.SplitHostPort(two.Address)
 	one.Do("CLUSTER", "MEET", host, port)
 	waitFor(t, one, "MOVED")
@@ -161,11 +118,8 @@ func TestCluster(t *testing.T) {
 // waitFor waits until a node answers for the keys as it should: OK or the begin of an error.
 func waitFor(t *testing.T, node *redistest.Server, want string) {
 	t.Helper()
-	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+	eventually(t, node.Address+" answers "+want, func() bool {
 		_, err := redis.String(node.Do("SET", new(Store).key("x"), 1))
-		if err == nil && want == "OK" || err != nil && strings.HasPrefix(err.Error(), want) {
-			return
-		}
-	}
-	t.Fatalf("the node %s does not answer %s", node.Address, want)
+		return err == nil && want == "OK" || err != nil && strings.HasPrefix(err.Error(), want)
+	})
 }

@@ -20,39 +20,25 @@ func TestNear(t *testing.T) {
 			Limits: Limits{CallsPerHour: 10, TokensPerDay: 100_000, TokensPerDayOfAll: 240_000},
 			Log:    slog.New(slog.NewTextHandler(&log, nil)),
 		})
-		for i, tt := range []struct {
-			after  time.Duration
-			person string
-			tokens int64
-			want   string
-			near   map[string]int
-			lines  int
-		}{
-			{0, "alice", 70_000, "", map[string]int{}, 0},
-			{0, "alice", 12_000, "82 % of 100000 tokens a day", map[string]int{"day": 1}, 1},
-			{0, "alice", 2_000, "84 % of 100000 tokens a day", map[string]int{"day": 1}, 1},
-			{0, "bob", 40_000, "", map[string]int{"day": 1}, 1},
-			{2 * time.Hour, "bob", 0, "", map[string]int{}, 1},
-			{0, "alice", 10_000, "85 % of 100000 tokens a day", map[string]int{"day": 1}, 1},
-			{0, "carol", 90_000, "90 % of 100000 tokens a day, 85 % of 240000 tokens a day of all people",
-				map[string]int{"day": 2, "all": 1}, 3},
-			{0, "bob", 0, "85 % of 240000 tokens a day of all people", map[string]int{"day": 2, "all": 1}, 3},
-			{0, "dave", 0, "85 % of 240000 tokens a day of all people", map[string]int{"day": 2, "all": 1}, 3},
-			{30 * time.Hour, "alice", 90_000, "90 % of 100000 tokens a day", map[string]int{"day": 1}, 4},
-		} {
-			what := fmt.Sprint(i, ", ", tt.person)
-			time.Sleep(tt.after)
-			c := &call.Call{Person: call.Person{ID: "token:" + tt.person, Name: tt.person}}
+		for _, tt := range compare.Rows[struct {
+			After      time.Duration
+			Person     string
+			Tokens     int64
+			Want, Near string
+			Lines      int
+		}](t, "near") {
+			time.Sleep(tt.After)
+			c := &call.Call{Person: call.Person{ID: "token:" + tt.Person, Name: tt.Person}}
 			taken, err := takeCall(b, c)
-			compare.Equal(t, what+": error", err, "")
-			c.Usage.Output = tt.tokens
+			compare.Equal(t, "error", err, "")
+			c.Usage.Output = tt.Tokens
 			taken.Settle(c, End{})
 
-			compare.Equal(t, what, c.NearLimit, tt.want)
-			compare.Equal(t, what+": near", b.NearLimitCounts(), tt.near)
-			compare.Equal(t, what+": lines", log.count("a limit is nearly used up"), tt.lines)
+			compare.Equal(t, "near a limit", c.NearLimit, tt.Want)
+			compare.Equal(t, "near: "+tt.Want, fmt.Sprint(b.NearLimitCounts()), tt.Near)
+			compare.Equal(t, "lines", log.count("a limit is nearly used up"), tt.Lines)
 		}
-		delete(b.local.buckets, b.perBucket(alice, change{use: amount{unitTokens: 1}})[0].key) // quota reset
+		delete(b.local.buckets, b.bucketOf(alice, unitTokens).key) // quota reset
 		taken, _ := takeCall(b, &call.Call{Person: alice})
 		settle(taken, 10)
 		compare.Equal(t, "near after a reset", b.NearLimitCounts(), map[string]int{})

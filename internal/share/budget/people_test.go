@@ -48,7 +48,7 @@ func TestYoungLimit(t *testing.T) {
 				other, err := take(b, "token:alice")
 				compare.Equal(t, "error", err, "")
 				settle(other, tt.used)
-				running.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tt.tokens}}}, tt.end)
+				running.Settle(reading(tt.tokens), tt.end)
 				_, err = take(b, "token:alice")
 				compare.Contains(t, "error", err, tt.want)
 			})

@@ -47,9 +47,7 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 
 func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum float64) {
 	t.Helper()
-	var use amount
-	use[of] = 1
-	key := b.perBucket(alice, change{use: use})[0].key
+	key := b.bucketOf(alice, of).key
 	value, err := redis.String(server.Do("GET", b.Store.key(key)))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
 		t.Fatal(err)
@@ -122,6 +120,8 @@ func TestSettleResponse(t *testing.T) {
 					compare.Equal(t, "error", err, "")
 				case "ends":
 					count(taken.Settle(reading(n), End{EndedResponse: response}))
+				case "settles": // other processes do not know its response
+					taken.Settle(reading(n), End{})
 				case "drains":
 					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{LeftResponse: response})
 				case "second", "third":
@@ -132,9 +132,11 @@ func TestSettleResponse(t *testing.T) {
 					end := reading(n)
 					end.NotInStore = c.NotInStore
 					count(r.SettleResponse(end, response))
-				case "fails":
+				case "full", "fails":
 					server.Do("CONFIG", "SET", "maxmemory", "1")
-					replicas[0].Store.runScript(probe)
+					if word == "fails" { // and the first replica knows
+						replicas[0].Store.runScript(probe)
+					}
 				case "loses":
 					loses.Store(true)
 				case "works":
@@ -157,7 +159,8 @@ func TestSettleResponse(t *testing.T) {
 			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, unitTokens), tt.Tokens/1000)
 			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, unitUSD), 2*tt.Tokens/1000)
 			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
-			bob := replicas[1].perBucket(call.Person{ID: "token:bob"}, change{use: amount{unitTokens: 1}})[0].key
+			compare.Equal(t, "the store fails", replicas[0].Store.IsFailing(), false)
+			bob := replicas[1].bucketOf(call.Person{ID: "token:bob"}, unitTokens).key
 			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.key(bob)))
 			compare.Equal(t, "keys of another person", n, 0)
 		})
@@ -188,41 +191,26 @@ func TestSettleResponseAlone(t *testing.T) {
 // it.
 func TestGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLocal(time.Now)
-		at := func(c change) (used, running int64) {
-			b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
-			c.force = true
-			list := b.perBucket(alice, c)
-			l.apply(list)
-			s, running := l.buckets[list[0].key].advance(time.Now().UnixMicro(), list[0])
-			return int64(s.used), running
-		}
-		for _, tt := range []struct {
-			what          string
-			after         time.Duration
-			use, reserve  int64
-			used, running int64
-		}{
-			{"a call", 0, 0, 300_000, 0, 300_000},
-			{"its response uses less", time.Minute, -200_000, 0, -200_000, 300_000},
-			{"another call", time.Minute, 0, 60_000, -200_000, 360_000},
-			{"which has ended", time.Minute, 10_000, -60_000, -190_000, 300_000},
-			{"more than that is not given back", time.Minute, -400_000, 0, -300_000, 300_000},
-			{"as before", 0, 100_000, 0, -200_000, 300_000},
-			{"the process was killed", 6 * time.Minute, 1000, 0, 95_000, 0},
-		} {
-			time.Sleep(tt.after)
+		b := New(Options{Limits: Limits{TokensPerDay: 1_440_000}}) // 1,000 a minute
+		for _, tt := range compare.Rows[struct {
+			What                        string
+			After                       time.Duration
+			Use, Reserve, Used, Running int64
+		}](t, "given-back") {
+			time.Sleep(tt.After)
 			untilMinute := int64(-10)
-			if tt.reserve < 0 {
+			if tt.Reserve < 0 {
 				untilMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
 			}
-			used, running := at(change{
-				use:         amount{unitTokens: tt.use},
-				reserve:     amount{unitTokens: tt.reserve},
+			b.local.apply(b.perBucket(alice, change{
+				use:         amount{unitTokens: tt.Use},
+				reserve:     amount{unitTokens: tt.Reserve},
 				untilMinute: untilMinute,
-			})
-			compare.Equal(t, tt.what+": used", used, tt.used)
-			compare.Equal(t, tt.what+": reserved", running, tt.running)
+				force:       true,
+			}))
+			used, running := b.held(unitTokens)
+			compare.Equal(t, tt.What+": used", used, tt.Used)
+			compare.Equal(t, tt.What+": reserved", running, tt.Running)
 		}
 	})
 }

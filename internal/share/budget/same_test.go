@@ -112,7 +112,7 @@ func TestWrongValues(t *testing.T) {
 			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, s.key(b.perBucket(alice, change{use: amount{unitCalls: 1}})[0].key), value)
+			server.Do(tt.Command, s.key(b.bucketOf(alice, unitCalls).key), value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -40,16 +39,10 @@ func TestStall(t *testing.T) {
 
 			holds := func(want string) {
 				t.Helper()
-				for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-					got := fmt.Sprintf("%d thousand tokens, %.0f calls", stored(t, server, r.Budget, unitTokens),
-						storedUnits(t, server, r.Budget, unitCalls))
-					if got == want {
-						return
-					}
-					if time.Since(began) > 10*time.Second {
-						t.Fatalf("the store has %s, want %s", got, want)
-					}
-				}
+				eventually(t, "the store has "+want, func() bool {
+					return want == fmt.Sprintf("%d thousand tokens, %.0f calls",
+						stored(t, server, r.Budget, unitTokens), storedUnits(t, server, r.Budget, unitCalls))
+				})
 			}
 			holds("1 thousand tokens, 1 calls")
 			for _, taken := range list {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -85,38 +84,100 @@ func (r *replica) calls(person string, n int) {
 	}
 }
 
-// until waits until the store fails or works.
-func (r *replica) until(t *testing.T, fails bool) {
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for began := time.Now(); r.Store.IsFailing() != fails; time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatalf("the store fails: %t, want %t", !fails, fails)
+	for began := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("not true after 20 s: %s", what)
 		}
 	}
 }
 
-// A server that accepts connections and says nothing delays the calls that come at once, side by
-// side, and no later one: they do not connect.
-func TestSilent(t *testing.T) {
+// until waits until the store fails or works.
+func (r *replica) until(t *testing.T, fails bool) {
+	t.Helper()
+	eventually(t, fmt.Sprint("fails: ", fails), func() bool { return r.Store.IsFailing() == fails })
+}
+
+// listen passes the connections of a new listener on, until the test ends.
+func listen(t *testing.T, serve func(net.Conn)) (address string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
-	var accepted atomic.Int32
+	t.Cleanup(func() { ln.Close() })
 	go func() {
 		for {
 			conn, err := ln.Accept()
 			if err != nil {
 				return
 			}
-			defer conn.Close()
-			accepted.Add(1)
+			serve(conn)
 		}
 	}()
+	return ln.Addr().String()
+}
+
+// replying returns a replica whose store replies to each command with the same text, in parts of a
+// size. Of others, each pair is a part of a command and the reply to that.
+func replying(t *testing.T, url string, size int, said []byte, others ...string) *replica {
+	r := idleReplica(t, url, Options{})
+	r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		t.Cleanup(func() { client.Close() })
+		go replyAll(server, size, said, others...)
+		return client, nil
+	}
+	return r
+}
+
+// replyAll is the server of replying on a connection.
+func replyAll(conn net.Conn, size int, said []byte, others ...string) {
+	defer conn.Close()
+	command := make([]byte, 1<<16)
+	for {
+		n, err := conn.Read(command)
+		reply := said
+		for other := range slices.Chunk(others, 2) {
+			if bytes.Contains(command[:n], []byte(other[0])) {
+				reply = []byte(other[1])
+			}
+		}
+		for part := range slices.Chunk(reply, size) {
+			if err == nil {
+				_, err = conn.Write(part)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// allocatesLittle fails a test if f allocates much.
+func allocatesLittle(t *testing.T, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
+		t.Errorf("%d KiB are allocated", kib)
+	}
+}
+
+// A server that accepts connections and says nothing delays the calls that come at once, side by
+// side, and no later one: they do not connect.
+func TestSilent(t *testing.T) {
+	var accepted atomic.Int32
+	address := listen(t, func(conn net.Conn) {
+		t.Cleanup(func() { conn.Close() })
+		accepted.Add(1)
+	})
 
 	for _, scheme := range []string{"redis", "rediss"} {
-		r := newReplica(t, scheme+"://:secret@"+ln.Addr().String()+"/3", Options{Limits: Limits{CallsPerHour: 4}})
+		r := newReplica(t, scheme+"://:secret@"+address+"/3", perHour(4))
 		const many = 100
 		var all sync.WaitGroup
 		began := time.Now()
@@ -141,7 +202,7 @@ func TestSilent(t *testing.T) {
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 2 * scriptTimeout / 5
-		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
+		r := idleReplica(t, "redis://store", perHour(1000))
 		r.Store.Dial = redistest.Passing(t, takes)
 
 		var all sync.WaitGroup
@@ -158,31 +219,13 @@ func TestAtOnce(t *testing.T) {
 // A store, or a proxy before it, may close connections that nothing uses.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := idleReplica(t, "redis://store", Options{Limits: Limits{CallsPerHour: 1000}})
+		r := idleReplica(t, "redis://store", perHour(1000))
 		r.Store.Dial = redistest.Passing(t, 0)
 		r.calls("alice", 1)
 		time.Sleep(40 * time.Second)
 		r.calls("alice", 1)
 		compare.Equal(t, "fails", r.Store.IsFailing(), false)
 	})
-}
-
-// A call that began without the store is noted in the store if that works at its end.
-func TestNotedLater(t *testing.T) {
-	server := redistest.New(t)
-	server.Kill()
-	r := newReplica(t, "redis://"+server.Address, Options{Limits: Limits{CallsPerHour: 4, TokensPerDay: 100_000}})
-	r.until(t, true)
-	c, _ := take(r.Budget, "alice")
-	if err := server.Run(); err != nil {
-		t.Fatal(err)
-	}
-	r.until(t, false)
-	settle(c, 150_000)
-	other := newReplica(t, "redis://"+server.Address, Options{Limits: Limits{TokensPerDay: 100_000}})
-	_, refused := take(other.Budget, "alice")
-	compare.Contains(t, "error", refused, "used 150000 of 100000 tokens a day")
-	compare.Equal(t, "fails", r.Store.IsFailing(), false)
 }
 
 // With RefuseWithoutStore a call that has a limit is refused while the store fails, also the one
@@ -215,52 +258,19 @@ func TestRefuse(t *testing.T) {
 	compare.Contains(t, "the fifth call", fifth, "used 4 of 4 calls an hour")
 }
 
-// replyAll replies to each command of a connection with the same bytes, in parts of a size.
-func replyAll(conn net.Conn, said []byte, size int) {
-	defer conn.Close()
-	command := make([]byte, 1<<16)
-	for {
-		_, err := conn.Read(command)
-		if err != nil {
-			return
-		}
-		for part := range slices.Chunk(said, size) {
-			_, err = conn.Write(part)
-			if err != nil {
-				return
-			}
-		}
-	}
-}
-
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
-	buckets := New(Options{Limits: Limits{CallsPerHour: 4}}).perBucket(alice, change{use: amount{unitCalls: 1}})
+	buckets := New(perHour(4)).perBucket(alice, change{use: amount{unitCalls: 1}})
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {
-			t.Run(fmt.Sprint(i, ", ", size), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					client, server := net.Pipe()
-					said := []byte(row[1])
-					go replyAll(server, said, size)
-					r := idleReplica(t, "redis://store", Options{})
-					r.Store.pool.Store(&redis.Pool{Dial: func() (redis.Conn, error) {
-						return redis.NewConn(&replyConn{Conn: client}, 0, 0), nil
-					}})
-
-					var before, after runtime.MemStats
-					runtime.ReadMemStats(&before)
-					_, result := r.Store.apply(buckets)
-					runtime.ReadMemStats(&after)
-					client.Close()
-					got := []string{storeNotRun: "unused", storeRan: "done", storeUnsure: "unsure"}[result]
-					compare.Equal(t, "outcome", got, row[0])
-					lines := r.log.count("err=") - r.log.count("err=<nil>")
-					compare.Equal(t, "a line with an error", lines > 0, r.Store.IsFailing())
-					if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 512 {
-						t.Errorf("%d KiB are allocated", kib)
-					}
-				})
+			inBubble(t, fmt.Sprint(i, ", ", size), func(t *testing.T) {
+				r := replying(t, "redis://store", size, []byte(row[1]))
+				result := storeNotRun
+				allocatesLittle(t, func() { _, result = r.Store.apply(buckets) })
+				got := []string{storeNotRun: "unused", storeRan: "done", storeUnsure: "unsure"}[result]
+				compare.Equal(t, "outcome", got, row[0])
+				lines := r.log.count("err=") - r.log.count("err=<nil>")
+				compare.Equal(t, "a line with an error", lines > 0, r.Store.IsFailing())
 			})
 		}
 	}
@@ -271,23 +281,12 @@ func TestReplyTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil) // for its certificate
 	server.StartTLS()
 	defer server.Close()
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", server.TLS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	go func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go replyAll(conn, []byte("*9\r\n"), 1)
-		}
-	}()
+	address := listen(t, func(conn net.Conn) {
+		go replyAll(tls.Server(conn, server.TLS), 1, []byte("*9\r\n"))
+	})
 
 	for _, scheme := range []string{"rediss", "valkeys"} {
-		r := idleReplica(t, scheme+"://"+ln.Addr().String(), Options{})
+		r := idleReplica(t, scheme+"://"+address, Options{})
 		r.Store.roots = func(context.Context) (*x509.CertPool, error) {
 			pool := x509.NewCertPool()
 			pool.AddCert(server.Certificate())
@@ -320,7 +319,7 @@ func TestStored(t *testing.T) {
 	settle(c, 900_000)
 	r.NoNames = true
 	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
-	c.Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: 10}}}, End{EndedResponse: "resp_1"})
+	c.Settle(reading(10), End{EndedResponse: "resp_1"})
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {
@@ -331,21 +330,9 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := func(person string) string {
-		return fmt.Sprintf("%.16x", sha256.Sum256([]byte(person)))
-	}
-	const of = "{openai-responses-mcp}:3:"
-	want := map[string]string{ // GET of each key
-		of + "all:":                      `^9000\d\d\S* \d{16} 1000000$`,
-		of + "day:" + id("token:alice"):  `^(8000|79\d\d\S*) \d{16} 1000 =alice$`,
-		of + "day:" + id("token:bob"):    `^\d\S* \d{16} 1000$`,
-		of + "hour:" + id("token:alice"): `^(1|0.99\S*) \d{16} 4 =alice$`,
-		of + "hour:" + id("token:bob"):   `^(1|0.99\S*) \d{16} 4$`,
-		of + "end:r" + id("resp_1"):      `^1 \d{16} 10000$`,
-		of + "call:r":                    `^2 \d{16} 10000$`, // of each call
-		of + "probe":                     `^1 \d{16} 3600$`,
-		of + "day:":                      "^$", // indexes
-		of + "hour:":                     "^$",
+	want := map[string]string{} // GET of each key
+	for _, row := range compare.Table(t, "stored", 2) {
+		want["{openai-responses-mcp}:3:"+row[0]] = row[1]
 	}
 	random := regexp.MustCompile(`^(.*:call:r)[0-9a-f]{32}$`)
 	for _, key := range keys {
@@ -370,15 +357,13 @@ func TestPrefix(t *testing.T) {
 		"-@all", "+eval", "+evalsha", "+get", "+set", "+del", "+time", "+select")
 	for _, query := range []string{"", "?prefix=a", "?prefix=A", "?prefix=a-2", "?prefix=hour"} {
 		url := "redis://mcp:secret@" + server.Address + "/1" + query
-		r := idleReplica(t, url, Options{Limits: Limits{CallsPerHour: 2}})
-		r.calls("alice", 2)
-		_, refused := take(r.Budget, "alice")
-		compare.Contains(t, query+": the third call", refused, "used 2 of 2 calls an hour")
-		compare.Equal(t, query+": fails", r.Store.IsFailing(), false)
-
-		other := idleReplica(t, url, Options{Limits: Limits{CallsPerHour: 2}})
-		_, refused = take(other.Budget, "alice")
-		compare.Contains(t, query+": another replica", refused, "used 2 of 2 calls an hour")
+		for _, calls := range []int{2, 0} { // of one replica, and of another one
+			r := idleReplica(t, url, perHour(2))
+			r.calls("alice", calls)
+			_, refused := take(r.Budget, "alice")
+			compare.Contains(t, query+": the third call", refused, "used 2 of 2 calls an hour")
+			compare.Equal(t, query+": fails", r.Store.IsFailing(), false)
+		}
 	}
 }
 
@@ -392,25 +377,4 @@ func TestURL(t *testing.T) {
 			t.Errorf("%q: error %v, want one that does not quote it", row[1], err)
 		}
 	}
-}
-
-// The end of a call that the store knows is noted once the store works again.
-func TestSettledLater(t *testing.T) {
-	server := redistest.New(t)
-	o := Options{Limits: Limits{TokensPerDay: 60_000}, Timeout: time.Hour}
-	r := newReplica(t, "redis://"+server.Address, o)
-	taken, _ := take(r.Budget, "alice")
-	server.Do("CONFIG", "SET", "maxmemory", "1")
-	settle(taken, 5000)
-	compare.Equal(t, "fails", r.Store.IsFailing(), true)
-	server.Do("CONFIG", "SET", "maxmemory", "0")
-	r.until(t, false)
-
-	other := newReplica(t, "redis://"+server.Address, o)
-	refused := "not asked"
-	for began := time.Now(); refused != "" && time.Since(began) < 10*time.Second; {
-		time.Sleep(10 * time.Millisecond)
-		_, refused = take(other.Budget, "alice")
-	}
-	compare.Equal(t, "error", refused, "")
 }

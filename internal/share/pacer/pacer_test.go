@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -149,9 +148,22 @@ func TestRace(t *testing.T) {
 	}
 
 	calls.Wait()
-	if n := p.Waiting(); n != 0 {
-		t.Errorf("%d calls wait, want 0", n)
-	}
+	compare.Equal(t, "waiting calls", p.Waiting(), 0)
+}
+
+// limited returns the ticket of a call of a person that the API has refused.
+func limited(t *testing.T, p *Pacer, person string, asked time.Duration) *Ticket {
+	ticket := p.Ticket(person)
+	_ = ticket.Wait(t.Context(), false, nil)
+	ticket.Refused(asked)
+	return ticket
+}
+
+// waitFor waits for the turn of a call, which gives up after a time.
+func (t *Ticket) waitFor(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return t.Wait(ctx, false, nil)
 }
 
 // A turn that comes as the wait ends is not left for the next wait. A request that fails after it
@@ -160,13 +172,8 @@ func TestTurnAsWaitEnds(t *testing.T) {
 	for range 40 { // select takes either
 		synctest.Test(t, func(t *testing.T) {
 			p := New()
-			ticket := p.Ticket("alice")
-			_ = ticket.Wait(t.Context(), false, nil)
-			ticket.Refused(5 * time.Second)
-
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			err := ticket.Wait(ctx, false, nil)
+			ticket := limited(t, p, "alice", 5*time.Second)
+			err := ticket.waitFor(t.Context(), 5*time.Second)
 			if err != nil {
 				compare.Equal(t, "waiting calls", p.Waiting(), 0)
 				return
@@ -184,46 +191,20 @@ func TestTurnAsWaitEnds(t *testing.T) {
 	}
 }
 
-// A person is forgotten after a minute.
-func TestForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		for i := range 100 {
-			ticket := p.Ticket(fmt.Sprint(i))
-			_ = ticket.Wait(t.Context(), false, nil)
-			ticket.Refused(0)
-		}
-		wantLimited(t, p, 100)
-
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLimited(t, p, 0)
-	})
-}
-
 func wantLimited(t *testing.T, p *Pacer, want int) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.people) != want {
-		t.Errorf("%d people are limited, want %d", len(p.people), want)
-	}
+	compare.Equal(t, "limited people", len(p.people), want)
 }
 
 // A person who has given up waiting keeps the turn, and the queue its gap, for a minute.
 func TestGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
-		ticket := p.Ticket("alice")
-		_ = ticket.Wait(t.Context(), false, nil)
-		ticket.Refused(time.Hour)
-
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
-		defer cancel()
-		err := ticket.Wait(ctx, false, nil)
-		if !errors.Is(err, call.QueuedError(0)) || p.Waiting() != 0 {
-			t.Errorf("error %v and %d waiting calls, want none ahead and none", err, p.Waiting())
-		}
+		err := limited(t, p, "alice", time.Hour).waitFor(t.Context(), 50*time.Second)
+		compare.Equal(t, "error", err, error(call.QueuedError(0)))
+		compare.Equal(t, "waiting calls", p.Waiting(), 0)
 
 		time.Sleep(59 * time.Second)
 		wantLimited(t, p, 1)
@@ -233,9 +214,7 @@ func TestGivesUp(t *testing.T) {
 		p.mu.Lock()
 		gap := p.gap
 		p.mu.Unlock()
-		if gap == 0 {
-			t.Error("the queue has lost its gap")
-		}
+		compare.Equal(t, "the queue has its gap", gap > 0, true)
 
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -249,38 +228,25 @@ func TestWaitsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		began := time.Now()
-		for _, person := range []string{"alice", "bob"} {
-			ticket := p.Ticket(person)
-			_ = ticket.Wait(t.Context(), false, nil)
-			if person == "bob" {
-				ticket.Refused(time.Second)
-				break
-			}
-			ticket.Refused(time.Minute)
-			for range 2 { // gives up, asks again, and gives up
-				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-				err := ticket.Wait(ctx, false, nil)
-				cancel()
-				compare.Equal(t, "error", err, error(call.QueuedError(0)))
-				ticket = p.Ticket(person)
-			}
+		ticket := limited(t, p, "alice", time.Minute)
+		for range 2 { // gives up, asks again, and gives up
+			err := ticket.waitFor(t.Context(), 15*time.Second)
+			compare.Equal(t, "error", err, error(call.QueuedError(0)))
+			ticket = p.Ticket("alice")
 		}
+		limited(t, p, "bob", time.Second)
 
-		var sent sync.Map
+		sent := make([]time.Duration, 3)
 		var calls sync.WaitGroup
-		for _, name := range []string{"alice", "alice again", "bob"} {
+		for i, person := range []string{"alice", "alice", "bob"} {
 			calls.Go(func() {
-				person, _, _ := strings.Cut(name, " ")
 				_ = p.Ticket(person).Wait(t.Context(), false, nil)
-				sent.Store(name, time.Since(began).Truncate(time.Second).String())
+				sent[i] = time.Since(began).Truncate(time.Second)
 			})
 			synctest.Wait()
 		}
 		calls.Wait()
-		for name, want := range map[string]string{"alice": "1m0s", "alice again": "30s", "bob": "30s"} {
-			got, _ := sent.Load(name)
-			compare.Equal(t, name, got, any(want))
-		}
+		compare.Equal(t, "sent", sent, []time.Duration{time.Minute, time.Minute / 2, time.Minute / 2})
 	})
 }
 
@@ -343,6 +309,9 @@ func (c *crowd) play() {
 	}
 	calls.Wait()
 
+	for i := range 10 {
+		limited(c.T, c.Pacer, fmt.Sprint("late ", i), 0)
+	}
 	time.Sleep(limitTTL)
 	synctest.Wait()
 	wantLimited(c.T, c.Pacer, 0)

@@ -62,39 +62,13 @@ func TestTwoPeople(t *testing.T) {
 	}
 }
 
-// An entry ends when everything is given back. A call that gave up waiting needs none.
-func TestEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRegistry()
-		known := func(what string, people int) {
-			t.Helper()
-			compare.Equal(t, "people while alice has "+what, len(r.held), people)
-		}
-
-		_ = r.TakeRequest("alice")
-		_ = r.TakeBytes("alice", 5)
-		known("a request", 1)
-		endFirst, _ := r.run(t, "alice")
-		endSecond, _ := r.run(t, "alice")
-		r.ReturnRequest("alice", 5)
-		known("a slot", 1)
-
-		_, err := r.run(t, "alice")
-		compare.Equal(t, "the third call gives up", err, context.DeadlineExceeded)
-		endFirst()
-		endSecond()
-		known("nothing", 0)
-		compare.Equal(t, "nothing is left", r.all == holding{}, true)
-	})
-}
-
 // After Drain no request is let in, and the end of the last one is known at once.
 func TestClose(t *testing.T) {
 	r := newRegistry()
 	_ = r.TakeRequest("alice")
 	_ = r.TakeRequest("alice")
 	empty := r.Drain()
-	compare.Equal(t, "refused after Close", errors.Is(r.TakeRequest("bob"), ErrDraining), true)
+	compare.Equal(t, "refused after Drain", errors.Is(r.TakeRequest("bob"), ErrDraining), true)
 	compare.Equal(t, "bytes of requests before it", r.TakeBytes("alice", 1) == nil, true)
 
 	r.ReturnRequest("alice", 1)

@@ -17,39 +17,16 @@ import (
 // goes" or a time that passes; NAME is a person and a number. The result is each waiting call, by
 // number, and how many calls are ahead.
 func TestQueue(t *testing.T) {
-	const four = "alice waits, bob waits, alice2 waits, carol waits"
-	for _, tt := range []struct {
-		name, steps   string
-		first, byTurn string // who comes first goes first, and people take turns
-	}{
-		{"in order", four,
-			"alice 0, bob 1, alice2 2, carol 3", "alice 0, bob 0, alice2 3, carol 0"},
-		{"a call gives up", four + ", bob gives up",
-			"alice 0, alice2 1, carol 2", "alice 0, alice2 2, carol 0"},
-		{"and comes again", four + ", bob gives up, 40s, bob2 waits",
-			"alice 0, bob2 1, alice2 2, carol 3", "alice 0, bob2 0, alice2 3, carol 0"},
-		{"too late", four + ", bob gives up, 70s, bob2 waits",
-			"alice 0, alice2 1, carol 2, bob2 3", "alice 0, alice2 3, carol 0, bob2 0"},
-		{"a minute counts from the last time",
-			four + ", bob gives up, 40s, bob2 waits, bob2 gives up, 40s, bob3 waits",
-			"alice 0, bob3 1, alice2 2, carol 3", "alice 0, bob3 0, alice2 3, carol 0"},
-		{"the earlier place is taken first",
-			four + ", alice2 gives up, alice gives up, alice3 waits, alice4 waits",
-			"alice3 0, bob 1, alice4 2, carol 3", "alice3 0, bob 0, alice4 3, carol 0"},
-		{"a place is that of its person", four + ", alice gives up, bob2 waits",
-			"bob 0, alice2 1, carol 2, bob2 3", "bob 0, alice2 0, carol 0, bob2 3"},
-		{"a call waits again", four + ", alice goes, dave waits, alice waits",
-			"alice 0, bob 1, alice2 2, carol 3, dave 4", "alice 0, bob 0, alice2 4, carol 0, dave 0"},
-	} {
-		for _, byTurns := range []bool{false, true} {
-			t.Run(fmt.Sprint(tt.name, ", by turns ", byTurns), func(t *testing.T) {
+	for _, tt := range compare.Rows[struct {
+		Name           string
+		First, ByTurns string // who comes first goes first, and people take turns
+		Steps          string
+	}](t, "queue") {
+		for byTurns, want := range map[bool]string{false: tt.First, true: tt.ByTurns} {
+			t.Run(fmt.Sprint(tt.Name, ", by turns ", byTurns), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					q := &Queue{ByTurns: byTurns}
-					want := tt.first
-					if byTurns {
-						want = tt.byTurn
-					}
-					compare.Equal(t, "calls and calls ahead", play(q, tt.steps), want)
+					compare.Equal(t, "calls and calls ahead", play(q, tt.Steps), want)
 				})
 			})
 		}

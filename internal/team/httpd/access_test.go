@@ -105,24 +105,16 @@ func TestAuthorization(t *testing.T) {
 
 // A URL without the path of MCP gets its path. /metrics stays what it is.
 func TestNotFound(t *testing.T) {
-	for _, tt := range []struct {
-		line, set, want string
-		status          int
-	}{
-		{"POST /", "standard", "404 page not found: this server has MCP at /mcp\n", 404},
-		{"POST /sse", "standard", "404 page not found: this server has MCP at /mcp\n", 404},
-		{"GET /", "path of a team", "404 page not found: this server has MCP at /team/mcp\n", 404},
-		{"POST /metrics", "standard", "Method Not Allowed\n", 405},
-		{"GET /x", "loopback, at /", "Method Not Allowed\n", 405},
-	} {
-		inBubble(t, tt.line+" "+tt.set, func(t *testing.T) {
-			s := serve(t, slow, settings[tt.set])
-			res, body := s.request(requestOf(tt.line, "localhost", ""), tt.status)
-			compare.Equal(t, "text", body, tt.want)
-			compare.Equal(t, "Allow", res.Header.Get("Allow"), map[string]string{
-				"POST /metrics": "GET, HEAD",
-				"GET /x":        "POST",
-			}[tt.line])
+	for _, tt := range compare.Rows[struct {
+		Line, Set   string
+		Status      int
+		Allow, Text string
+	}](t, "not-found") {
+		inBubble(t, tt.Line+" "+tt.Set, func(t *testing.T) {
+			s := serve(t, slow, settings[tt.Set])
+			res, body := s.request(requestOf(tt.Line, "localhost", ""), tt.Status)
+			compare.Equal(t, "text", body, tt.Text)
+			compare.Equal(t, "Allow", res.Header.Get("Allow"), tt.Allow)
 		})
 	}
 }
@@ -182,88 +174,58 @@ func TestMetricsListener(t *testing.T) {
 
 // A token that opens something else is refused with what to do, and counted and logged.
 func TestOtherToken(t *testing.T) {
-	for _, tt := range []struct {
-		name, token, request, client, reason, hint string
-	}{
-		{
-			"a person at /metrics", secret, scrape, "alice",
-			"/metrics is for tokens named metrics",
-			"add metrics:TOKEN to MCP_HTTP_TOKENS or its file, or give it an address of its own " +
-				"with serve --metrics ADDRESS",
-		},
-		{
-			"metrics at /mcp", reader, message, "metrics",
-			"tokens named metrics open /metrics only",
-			"take one that has another name",
-		},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct{ Name, Line, Token, Client, Reason, Hint string }](
+		t, "other-token",
+	) {
+		inBubble(t, tt.Name, func(t *testing.T) {
 			s := serve(t, slow)
-			_, text := s.request(by(tt.token, tt.request), 403)
-			compare.Equal(t, "text", text, tt.reason+": "+tt.hint+"\n")
+			_, text := s.request(by(tt.Token, requestOf(tt.Line, "localhost", "")), 403)
+			compare.Equal(t, "text", text, tt.Reason+": "+tt.Hint+"\n")
 
-			s.metrics(fmt.Sprintf(
-				"rejected_requests_total{status=\"403\",reason=%q,client=\"other\"} 1", tt.reason))
+			const line = "rejected_requests_total{status=\"403\",reason=%q,client=\"other\"} 1"
+			s.metrics(fmt.Sprintf(line, tt.Reason))
 			s.end()
-			s.logged(fmt.Sprintf("msg=rejected status=403 reason=%q client=%s", tt.reason, tt.client), 1)
+			s.logged(fmt.Sprintf("msg=rejected status=403 reason=%q client=%s", tt.Reason, tt.Client), 1)
 		})
 	}
 }
 
 // Who reads /metrics follows the tokens of the moment, and the list of denied people.
 func TestReaderChanges(t *testing.T) {
-	const (
-		alice   = "alice:" + secret
-		both    = alice + " bob:" + bob
-		readers = both + " metrics:" + reader
-	)
 	synctest.Test(t, func(t *testing.T) {
 		denied := NewDenied(false)
-		s := serve(t, slow, tokensOf(alice), func(o *Options) { o.Access.Denied = denied })
+		s := serve(t, slow, tokensOf("alice:"+secret), func(o *Options) { o.Access.Denied = denied })
 
-		for _, tt := range []struct {
-			name, tokens, denied, token string
-			want                        int
-		}{
-			{"one name", alice, "", secret, 200},
-			{"two names", both, "", secret, 403},
-			{"its token", readers, "", reader, 200},
-			{"a name beside it", readers, "", secret, 403},
-			{"denied", readers, "metrics\n", reader, 403},
-			{"no longer denied", readers, "\n", reader, 200},
-			{"removed", both, "", reader, 401},
-			{"one name again", alice, "", secret, 200},
-		} {
-			if err := s.access.Tokens.Set([]byte(tt.tokens)); err != nil {
+		for _, tt := range compare.Rows[struct {
+			Name, Tokens, Denied, Token string
+			Want                        int
+		}](t, "readers") {
+			if err := s.access.Tokens.Set([]byte(tt.Tokens)); err != nil {
 				t.Error(err)
 			}
-			if err := denied.Set([]byte(tt.denied)); err != nil {
+			if err := denied.Set([]byte(tt.Denied)); err != nil {
 				t.Error(err)
 			}
-			res, _ := s.receive(s.send(by(tt.token, scrape)), tt.want)
-			compare.Equal(t, tt.name, res.StatusCode, tt.want)
+			res, _ := s.receive(s.send(by(tt.Token, scrape)), tt.Want)
+			compare.Equal(t, tt.Name, res.StatusCode, tt.Want)
 		}
 	})
 }
 
 // Only a server that anonymous callers may use has series of them.
 func TestAnonymousSeries(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		set  func(*Options)
-		want bool
-	}{
-		{"tokens", standard, false},
-		{"sign-in", signInAlone, false},
-		{"sign-in and tokens", signIn, false},
-		{"loopback", loopback, true},
+	for set, want := range map[string]bool{
+		"standard":      false,
+		"sign in alone": false,
+		"sign in":       false,
+		"loopback":      true,
 	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+		inBubble(t, set, func(t *testing.T) {
 			own := &service{pipes: newPipes(), t: t}
-			serve(t, slow, tt.set, func(o *Options) { o.MetricsListener = own })
+			serve(t, slow, settings[set], func(o *Options) { o.MetricsListener = own })
 
 			_, page := own.request(by("", scrape), 200)
-			compare.Equal(t, "anonymous", strings.Contains(page, `client="anonymous"`), tt.want)
+			compare.Equal(t, "anonymous", strings.Contains(page, `client="anonymous"`), want)
 		})
 	}
 }
@@ -320,17 +282,12 @@ func TestNames(t *testing.T) {
 // Only a trusted proxy says where a request is from.
 func TestRemote(t *testing.T) {
 	o := Options{TrustedProxy: netip.MustParseAddr("10.0.0.2")}
-	for _, tt := range []struct{ name, from, forwarded, want string }{
-		{"IPv4 in IPv6", "[::ffff:10.0.0.2]:5000", "2001:db8::7", "2001:db8::7"},
-		{"IPv6 with a port", "10.0.0.2:5000", "[2001:db8::7]:4711", "2001:db8::7"},
-		{"another proxy", "10.0.0.3:5000", "192.0.2.7", "10.0.0.3:5000"},
-		{"not an address", "10.0.0.2:5000", "192.0.2.7, unknown", "10.0.0.2:5000"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, tt := range compare.Rows[struct{ Name, From, Forwarded, Want string }](t, "remote") {
+		t.Run(tt.Name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			r.RemoteAddr = tt.from
-			r.Header.Set("X-Forwarded-For", tt.forwarded)
-			compare.Equal(t, "address", o.clientAddress(r), tt.want)
+			r.RemoteAddr = tt.From
+			r.Header.Set("X-Forwarded-For", tt.Forwarded)
+			compare.Equal(t, "address", o.clientAddress(r), tt.Want)
 		})
 	}
 }

@@ -38,6 +38,14 @@ func TestHalfRequests(t *testing.T) {
 	}
 }
 
+// took wants that something that began at a time has ended within most.
+func took(t *testing.T, what string, began time.Time, most time.Duration) {
+	t.Helper()
+	if took := time.Since(began); took > most {
+		t.Errorf("%s took %v, want at most %v", what, took, most)
+	}
+}
+
 // Half-sent requests do not stretch the shutdown.
 func TestHalfRequestsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -51,9 +59,7 @@ func TestHalfRequestsAtShutdown(t *testing.T) {
 
 		began := time.Now()
 		s.end()
-		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("the shutdown took %v", took)
-		}
+		took(t, "the shutdown", began, 4*time.Second)
 	})
 }
 
@@ -130,58 +136,42 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-var unauthenticatedTests = []struct {
-	name, text string
-}{
-	{"silent", ""},
-	{"half a header", "POST /mcp HTTP/1.1\r\nHost:"},
-	{"answered", by("", get("/healthz"))},
-	{"refused", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"},
-}
-
 // A connection waits while too many have shown no token, and then these have half a second, also if
-// they go on sending. Connections that have shown one stay.
+// they go on sending, or read no responses. Connections that have shown one stay.
 func TestUnauthenticated(t *testing.T) {
-	for _, tt := range unauthenticatedTests {
-		inBubble(t, tt.name, func(t *testing.T) {
+	health := by("", get("/healthz"))
+	for name, text := range map[string]string{
+		"silent":        "",
+		"half a header": "POST /mcp HTTP/1.1\r\nHost:",
+		"answered":      health,
+		"refused":       "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n",
+		"unread":        health,
+	} {
+		inBubble(t, name, func(t *testing.T) {
 			s := serve(t, slow)
 			known := s.send(message)
 			s.receive(known, 200)
 
-			var conns []net.Conn
+			want := authTimeout
 			for range maxUnauthenticated {
-				c := s.send(tt.text)
-				conns = append(conns, c)
+				c := s.send(text)
+				if name == "unread" {
+					continue
+				}
+				want = authTimeout + overdueReads*overdueTime
 				go io.Copy(io.Discard, c)
-			}
-			synctest.Wait()
-			for _, c := range conns {
 				go drip(c, "x")
 			}
+			synctest.Wait()
 
 			began := time.Now()
 			s.request(message, 200)
-			want := authTimeout + overdueReads*overdueTime
 			compare.Equal(t, "a connection waited for", time.Since(began), want)
 
 			go io.WriteString(known, message)
 			s.receive(known, 200)
 		})
 	}
-}
-
-// Clients that read no responses do not hold connections for longer.
-func TestUnreadUnauthenticated(t *testing.T) {
-	inBubble(t, "unread", func(t *testing.T) {
-		s := serve(t, slow)
-		for range maxUnauthenticated {
-			s.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		}
-		synctest.Wait()
-		began := time.Now()
-		s.request(message, 200)
-		compare.Equal(t, "a connection waited for", time.Since(began), authTimeout)
-	})
 }
 
 // The lines that all may send are shared in a crowd.
@@ -248,33 +238,8 @@ func TestManyUnauthenticated(t *testing.T) {
 
 		began := time.Now()
 		s.request(message, 200)
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("a connection waited for %v, want at most a second", took)
-		}
+		took(t, "a connection", began, time.Second)
 	})
-}
-
-// sixth is a request with id 6. params is JSON.
-func sixth(method, params string) string {
-	return `{"jsonrpc":"2.0","id":6,"method":"` + method + `","params":` + params + `}`
-}
-
-// The lists of what this server does not have are empty, in both versions.
-func TestEmptyLists(t *testing.T) {
-	const stateless = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-		`"io.modelcontextprotocol/clientCapabilities":{}}}`
-	for method, want := range map[string]string{
-		"prompts/list":             `"prompts":[]`,
-		"resources/list":           `"resources":[]`,
-		"resources/templates/list": `"resourceTemplates":[]`,
-	} {
-		for version, params := range map[string]string{"2025-06-18": "{}", "2026-07-28": stateless} {
-			inBubble(t, method+" "+version, func(t *testing.T) {
-				header := "Mcp-Protocol-Version: " + version + "\r\nMcp-Method: " + method + "\r\n"
-				serve(t, slow).request(post(sixth(method, params), header), 200, want)
-			})
-		}
-	}
 }
 
 // Messages that the SDK would change, repeat or run as many do not reach it. A rejection closes the
@@ -316,6 +281,8 @@ var settings = map[string]func(*Options){
 	"metrics alone":     tokensOf("metrics:" + reader),
 	"in capitals":       tokensOf(onlyAlice + " Metrics:" + reader),
 	"alice, or sign in": aliceOrSignIn,
+	"sign in":           signIn,
+	"sign in alone":     signInAlone,
 	"loopback":          loopback,
 	"remote":            func(o *Options) { o.Access.Loopback = false },
 	"listed host":       func(o *Options) { o.Access.Hosts = []string{"mcp.example.com"} },

@@ -198,9 +198,7 @@ func TestCancelledInDrain(t *testing.T) {
 		_, stream := s.receive(c, 200)
 		compare.Equal(t, "stream", stream, "")
 		s.wait()
-		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("the shutdown took %v", took)
-		}
+		took(t, "the shutdown", began, 4*time.Second)
 	})
 }
 

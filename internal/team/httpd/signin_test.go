@@ -125,26 +125,6 @@ func TestIssuerDown(t *testing.T) {
 	})
 }
 
-// One subject of two issuers, and the holder of a token of that name, are three people.
-func TestPeople(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, slow, signIn)
-		synctest.Wait()
-
-		ids := map[string]bool{}
-		for _, token := range []string{secret, sign(t, home, "{}"), sign(t, other, "{}")} {
-			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
-			r.Header.Set("Authorization", "Bearer "+token)
-			person, err := s.access.authenticate(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids[person.ID] = true
-		}
-		compare.Equal(t, "people", len(ids), 3)
-	})
-}
-
 // A valid token is no use to people on the list, by name or subject. Their refusals have their
 // name if they have called, in the log in any case, and so has that of a token without a scope.
 func TestDenied(t *testing.T) {

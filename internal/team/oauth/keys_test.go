@@ -302,7 +302,7 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// An issuer does not sign for another.
+// An issuer does not sign for another, and its alice is another person.
 func TestTwoIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(keyRSA)
@@ -313,5 +313,8 @@ func TestTwoIssuers(t *testing.T) {
 		r.check(200, keyRSA)
 		r.check(200, otherRSA, ofOther)
 		r.check(401, keyRSA, ofOther)
+
+		person, _ := r.Verify(t.Context(), otherRSA.sign(ofOther))
+		compare.Equal(t, "alice of the other one", person.ID, other+" alice")
 	})
 }
