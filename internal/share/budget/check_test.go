@@ -38,6 +38,8 @@ func TestPolicyWarning(t *testing.T) {
 	server.Kill()
 	r := newReplica(t, "redis://"+server.Address, Options{})
 	r.until(t, true)
+	policy, _ := r.Store.evictionPolicy(t.Context())
+	compare.Equal(t, "policy while it is down", policy, "")
 	const warning = "drops keys when it is full, and forgets what people have used\" policy=volatile-lru hint="
 	compare.Equal(t, "warnings while it is down", r.log.count(warning), 0)
 	if err := server.Run(); err != nil {
