@@ -95,44 +95,50 @@ func terminate(r *replica) {
 	r.end(0)
 }
 
-// A late call in the background outlives its process: any other one with the same secret has its
-// answer, for the same person, also one whose calls are not late. The API is asked once and cancels
-// nothing.
-func TestLateOutlives(t *testing.T) {
-	compare.SkipShort(t, "waits 3 s")
+// A task and a late call outlive the process that began them: any other one with the same secret
+// finishes them, also one whose calls are not late. The API is asked once and cancels nothing.
+func TestOutlives(t *testing.T) {
+	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()
+	type kind struct {
+		begin func(r *replica, query string) (id string)
+		check func(r *replica, id, query string)
+	}
+	task := kind{(*replica).research, (*replica).completed}
+	call := kind{(*replica).late, (*replica).answered}
+	eof := func(r *replica) { r.eof() }
+	kill := func(r *replica) { r.cmd.Process.Kill() }
+
 	for _, tt := range []struct {
-		name, args, then string
-		end              func(r *replica)
+		name string
+		kind
+		first, then string // the arguments of the process that begins, and of those that finish
+		end         func(r *replica)
 	}{
-		{"stdio, EOF", overStdio, late, func(r *replica) { r.eof() }},
-		{"stdio, SIGTERM", overStdio, late, terminate},
-		{"HTTP, SIGTERM", overHTTP, late, terminate},
-		{"HTTP, SIGKILL", overHTTP, "", func(r *replica) { r.cmd.Process.Kill() }},
+		{"task, the same key", task, overHTTP + "DEBUG=1", overHTTP + "DEBUG=1", kill},
+		{"task, a listed secret", task, overHTTP + oldSecret, overHTTP + newSecret, kill},
+		{"task, stdio, EOF", task, overStdio, overStdio, eof},
+		{"late, stdio, EOF", call, overStdio + late, overStdio + late, eof},
+		{"late, stdio, SIGTERM", call, overStdio + late, overStdio + late, terminate},
+		{"late, HTTP, SIGTERM", call, overHTTP + late, overHTTP + late, terminate},
+		{"late, HTTP, SIGKILL", call, overHTTP + late, overHTTP, kill},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api, env := newAPI(t, "always", "search+slow=40ms")
-			a := newReplica(t, env, tt.args+late)
-			id := a.late("why is it so")
+			api, env := newAPI(t, "always", "search+slow=60ms")
+			a := newReplica(t, env, tt.first)
+			b := newReplica(t, env, tt.then) // side by side with a
+			id := tt.begin(a, "why is it so")
 			tt.end(a)
+			c := newReplica(t, env, tt.then) // started after a
 
-			b := newReplica(t, env, tt.args+tt.then)
-			other := newReplica(t, env, tt.args+late+anyKey)
-			requests := len(api.Requests())
-			others := map[string]*replica{alice: other}
-			if b.url != "" { // over stdio there is one person
-				others[bob] = b
-			}
-			for token, r := range others {
-				response, _ := r.tool(token, "answer_result", "id", id)
-				const want = "answer_result: invalid arguments: the id is not known, or has expired"
-				compare.Contains(t, "text", response.Raw, want)
-			}
-			compare.Equal(t, "requests to the API", len(api.Requests()), requests)
+			tt.check(b, id, "why is it so")
+			tt.check(c, id, "why is it so")
 
-			b.answered(id, "why is it so")
 			wantPosts(t, api, 1)
+			if log := a.log() + b.log() + c.log(); strings.Contains(log, id) {
+				t.Errorf("the log has the id:\n%s", log)
+			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -193,14 +194,19 @@ func TestCommandsEnd(t *testing.T) {
 	}
 }
 
+// after returns a command after one of the shell.
+func after(shell string, cmd *exec.Cmd) *exec.Cmd {
+	cmd.Args = append([]string{"sh", "-c", shell + `; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	return cmd
+}
+
 // SIGHUP does not end a command that was started with SIGHUP ignored, as nohup does.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "delay=300ms")
 	cmd := program(t.TempDir(), append(env, "ask", "x")...)
-	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
-	cmd.Path = "/bin/sh"
-	c := prepare(t, cmd).launch()
+	c := prepare(t, after(`trap "" HUP`, cmd)).launch()
 	await(t, api.WaitRequests, 1)
 	c.cmd.Process.Signal(syscall.SIGHUP)
 	c.exit(0)
@@ -231,13 +237,8 @@ func TestServeSignals(t *testing.T) {
 func TestServeWarnings(t *testing.T) {
 	t.Parallel()
 	args := strings.Fields(overHTTP + late + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)
-	cmd := program(home(t, ""), append([]string{anyKey}, args...)...)
-	shell := []string{"sh", "-c", `ulimit -n 256; exec "$0" "$@"`, cmd.Path}
-	cmd.Args = append(shell, cmd.Args[1:]...)
-	cmd.Path = "/bin/sh"
-	r := &replica{client: start(t, cmd)}
-	r.logged("serving MCP on")
-	r.url = address.FindString(r.log())
+	cmd := program(home(t, ""), append(args, anyKey)...)
+	r := startReplica(t, after("ulimit -n 256", cmd), true)
 	r.logged("warning: answer_within_ms has no effect over HTTP: no profile sets background\n")
 	if runtime.GOOS == "linux" {
 		r.logged(" limit=256 needed=1418\n")

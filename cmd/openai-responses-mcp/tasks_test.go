@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // Tokens and secrets. None of them may be logged.
@@ -58,15 +61,17 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 // newReplica starts a replica with the variables of env, and with those and the flags of args.
 func newReplica(t *testing.T, env []string, args string) *replica {
 	words := slices.Concat(env, strings.Fields(args))
-	r := &replica{
-		client: start(t, program(home(t, inBackground+"prices: {gpt-5: {input: 1, output: 10}}\n"), words...)),
-		header: http.Header{},
-	}
-	if strings.HasPrefix(args, overHTTP) {
+	cmd := program(home(t, inBackground+"prices: {gpt-5: {input: 1, output: 10}}\n"), words...)
+	return startReplica(t, cmd, strings.HasPrefix(args, overHTTP))
+}
+
+// startReplica starts the command of a replica, and waits for its address if it serves HTTP.
+func startReplica(t *testing.T, cmd *exec.Cmd, http bool) *replica {
+	r := &replica{client: start(t, cmd), header: map[string][]string{}}
+	if http {
 		r.logged("serving MCP on")
 		r.url = address.FindString(r.log())
 	}
-
 	return r
 }
 
@@ -89,12 +94,9 @@ func (r *replica) request(token, method, name, params string) gjson.Result {
 
 // post sends a message over HTTP, and returns the body of the response, or an error as JSON.
 func (r *replica) post(ctx context.Context, token, message string) string {
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url, strings.NewReader(message))
-	req.Header = r.header
+	req := serving.Request(ctx, http.MethodPost, r.url, token, message)
+	maps.Copy(req.Header, r.header)
 	req.Host = req.Header.Get("Host") // "": that of the URL
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
 
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -177,44 +179,6 @@ func TestTasks(t *testing.T) {
 	await(t, api.WaitAborted, 2)
 }
 
-// A task outlives the process that began it: any other one with the same secret finishes it, and
-// the API is asked once and cancels nothing.
-func TestTaskOutlives(t *testing.T) {
-	compare.SkipShort(t, "waits 4 s")
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		first string // the arguments of the process that begins the task
-		then  string // those of the processes that finish it
-	}{
-		{"the same key", overHTTP + "DEBUG=1", overHTTP + "DEBUG=1"},
-		{"a listed secret", overHTTP + oldSecret, overHTTP + newSecret},
-		{"stdio, at its end", overStdio, overStdio},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			api, env := newAPI(t, "always", "search+slow=60ms")
-			a := newReplica(t, env, tt.first)
-			b := newReplica(t, env, tt.then) // side by side with a
-			id := a.research("why is it so")
-			if a.url == "" {
-				a.eof()
-			} else {
-				a.cmd.Process.Kill()
-			}
-			c := newReplica(t, env, tt.then) // started after a
-
-			b.completed(id, "why is it so")
-			c.completed(id, "why is it so")
-
-			wantPosts(t, api, 1)
-			if log := a.log() + b.log() + c.log(); strings.Contains(log, id) {
-				t.Errorf("the log has the id of the task:\n%s", log)
-			}
-		})
-	}
-}
-
 // Whichever process finishes a task, the answer cites no pages that its call has excluded.
 func TestTaskExcludes(t *testing.T) {
 	t.Parallel()
@@ -274,36 +238,44 @@ func wantPosts(t *testing.T, api *apitest.Server, n int) {
 	compare.Equal(t, "questions and cancels", posts, n)
 }
 
-// Ids that are not those of the person's tasks here are refused without a request to the API.
+// Ids that are not those of the person's tasks and late calls here are refused without a request to
+// the API.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
-	api, env := newAPI(t, "always", "search+slow=50ms")
-	a := newReplica(t, env, overHTTP)
-	b := newReplica(t, env, overHTTP+anyKey)
-	c := newReplica(t, env, overHTTP+oldSecret)
-	id := a.research("why")
+	api, env := newAPI(t, "always", "search+slow=60ms")
+	a := newReplica(t, env, overHTTP+late)
+	b := newReplica(t, env, overHTTP+late+anyKey)
+	c := newReplica(t, env, overHTTP+late+oldSecret)
+	ids := [2]string{a.research("why"), a.late("why")}
 	requests := len(api.Requests())
 
 	for _, tt := range []struct {
 		name    string
 		replica *replica
 		token   string
-		id      string
+		changed bool
 	}{
-		{"another person", a, bob, id},
-		{"a changed id", a, alice, id[:20] + other(id[20]) + id[21:]},
-		{"a key that is not listed", b, alice, id},
-		{"a secret that is not listed", c, alice, id},
+		{"another person", a, bob, false},
+		{"another person in another process", newReplica(t, env, overHTTP+late), bob, false},
+		{"a changed id", a, alice, true},
+		{"a key that is not listed", b, alice, false},
+		{"a secret that is not listed", c, alice, false},
 	} {
-		for _, method := range []string{"get", "cancel", "update"} {
-			t.Run(tt.name+" "+method, func(t *testing.T) {
-				got := tt.replica.task(tt.token, method, tt.id).Get("error").Raw
-				want := `{"code":-32602,"message":"Unknown task: ` + tt.id[:50]
-				if !strings.HasPrefix(got, want) {
-					t.Errorf("got %s, want %s", got, want)
+		t.Run(tt.name, func(t *testing.T) {
+			ids := ids
+			for i, id := range ids {
+				if tt.changed {
+					ids[i] = id[:20] + other(id[20]) + id[21:]
 				}
-			})
-		}
+			}
+			for _, method := range []string{"get", "cancel", "update"} {
+				got := tt.replica.task(tt.token, method, ids[0]).Get("error").Raw
+				compare.Contains(t, method, got, `{"code":-32602,"message":"Unknown task: `+ids[0][:50])
+			}
+			response, _ := tt.replica.tool(tt.token, "answer_result", "id", ids[1])
+			const want = "answer_result: invalid arguments: the id is not known, or has expired"
+			compare.Contains(t, "answer_result", response.Raw, want)
+		})
 	}
 
 	compare.Equal(t, "requests to the API", len(api.Requests()), requests)
@@ -429,19 +401,13 @@ func TestServeForCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, _ := r.tool(alice, "answer", "query", "x")
-		compare.Contains(t, "text", m.Get("result.content.0.text").Str, "answer failed: "+row[1])
+		text := m.Get("result.content.0.text").Str + "\n"
+		compare.Contains(t, "text", text, "answer failed: "+row[1])
 	}
 	r.logged(`kind=model status=404 code=model_not_found hint="model_profiles.answer.model is gpt-5.2`)
 	r.logged("kind=filtered status=400 code=invalid_prompt request_id")
 	r.logged(`kind=no_text reason="incomplete: max_output_tokens" ` +
 		`hint="ask for less, or raise max_output_tokens of the profile"`)
-
-	_, env = newAPI(t, "cancelled")
-	file = home(t, "responses: {stream: false}\n") + "/config.yaml"
-	r = newReplica(t, env, overHTTP+"--config "+file)
-	m, _ := r.tool(alice, "answer", "query", "x")
-	text := m.Get("result.content.0.text").Str
-	compare.Equal(t, "text", text, "answer failed: cancelled: ask again")
 	r.logged("outcome=cancelled kind=canceled")
 }
 

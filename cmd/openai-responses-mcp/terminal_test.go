@@ -55,18 +55,13 @@ func isEchoing(t *testing.T, terminal *os.File) bool {
 // A terminal shows no key: it echoes nothing from before the prompt until login ends.
 func TestLoginTerminal(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name, typed string
-		code        int
-		want        string // on the terminal, after the prompt
-	}{
-		{"key", key + "\r", 0, "warning: the key was not checked"},
-		{"corrected", "x\x7f" + key + "\r", 0, "warning: the key was not checked"},
-		{"two lines", key + "\r" + key + "\r", 1, "it has several lines"},
-		{"nothing", "\r", 1, "no key was entered"},
-		{"Ctrl-C", key + "\x03", 130, "no key was entered"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	values := strings.NewReplacer("CANARY", key, "DELETE", "\x7f", "CTRL-C", "\x03")
+	for _, tt := range compare.Rows[struct {
+		Name, Typed string
+		Code        int
+		Want        string // on the terminal, after the prompt
+	}](t, "login-terminal") {
+		t.Run(tt.Name, func(t *testing.T) {
 			t.Parallel()
 			user, terminal := newTerminal(t)
 			cmd := program(t.TempDir(), "login")
@@ -83,16 +78,16 @@ func TestLoginTerminal(t *testing.T) {
 			if isEchoing(t, terminal) {
 				t.Error("the terminal echoes after the prompt")
 			}
-			user.WriteString(tt.typed)
+			user.WriteString(values.Replace(tt.Typed))
 			cmd.Wait()
 
 			if !isEchoing(t, terminal) {
 				t.Error("the terminal does not echo after login")
 			}
-			if code := cmd.ProcessState.ExitCode(); code != tt.code {
-				t.Errorf("exit code %d, want %d", code, tt.code)
+			if code := cmd.ProcessState.ExitCode(); code != tt.Code {
+				t.Errorf("exit code %d, want %d", code, tt.Code)
 			}
-			clean(t, shown+readUntil(t, user, tt.want))
+			clean(t, shown+readUntil(t, user, tt.Want))
 		})
 	}
 }
@@ -111,81 +106,48 @@ func readUntil(t *testing.T, terminal *os.File, text string) (shown string) {
 	return shown
 }
 
-// A terminal without control sequences gets one line for a call that takes long.
-func TestDumbTerminal(t *testing.T) {
-	t.Parallel()
-	for delay, want := range map[string]string{"10ms": "", "2500ms": "asking\r\n"} {
-		t.Run(delay, func(t *testing.T) {
-			t.Parallel()
-			_, env := newAPI(t, "always", "delay="+delay)
-			user, terminal := newTerminal(t)
-			cmd := program(t.TempDir(), append(env, "TERM=dumb", "ask", "x")...)
-			cmd.Stdin = nil
-			cmd.Stdout = nil
-			cmd.Stderr = terminal
-			err := cmd.Run()
-			terminal.Close()
-			got, _ := io.ReadAll(user) // ends with EIO
-
-			compare.Equal(t, "shown", fmt.Sprint(string(got), err), want+"<nil>")
-		})
-	}
-}
-
-// The program alone names the first steps in a terminal; a client that starts it has its stdin.
-func TestBareCommand(t *testing.T) {
-	t.Parallel()
-	user, terminal := newTerminal(t)
-	cmd := program(t.TempDir())
-	cmd.Stdin = terminal
-	cmd.Stderr = terminal
-	_ = cmd.Run()
-	compare.Equal(t, "exit code", cmd.ProcessState.ExitCode(), 2)
-	terminal.Close()
-	got, _ := io.ReadAll(user) // ends with EIO
-
-	want := "openai-responses-mcp: error: nothing to do\r\n" +
-		"hint: run openai-responses-mcp login, then openai-responses-mcp setup CLIENT; " +
-		`openai-responses-mcp ask "QUESTION" answers here, and openai-responses-mcp --help lists all` + "\r\n"
-	compare.Equal(t, "shown", string(got), want)
-}
-
 // In a terminal smoke shows a line for each response. The rows of doctor have color, and fit, as
-// what setup says does.
+// what setup says does. One without control sequences gets one line for a call that takes long. The
+// program alone names the first steps; a client that starts it has its stdin.
 func TestTerminal(t *testing.T) {
-	const ok = `\x1b\[0;32mok\x1b\[0m    `
-	for _, tt := range []struct {
-		command string
-		columns uint16
-		want    string
-	}{
-		{"smoke --offline", 80, `^initialize +\d+ ms  {"name":.*\r\ntools/list +\d+ ms  \["answer",.*\r\ntools/call`},
-		{"setup codex", 60, `\r\n- Codex starts servers with an almost empty environment\.\r\n  env_vars`},
-		{"setup codex", 60, `\r\n    codex mcp add openai-responses --env ANSWER_WITHIN_MS=280000 --env`},
-		{"doctor --offline", 80, ok + `location {15}search.user_location is .* searches\r\n {29}as if`},
-		{"doctor --offline", 40, ok + `version: openai-responses-mcp\r\n {6}\d`},
-		{"doctor --offline", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
-	} {
-		t.Run(fmt.Sprint(tt.command, tt.columns, tt.want), func(t *testing.T) {
+	t.Parallel()
+	for _, tt := range compare.Rows[struct {
+		Words, Steps string
+		Columns      uint16
+		Ends         string // of the command, at the terminal
+		Code         int
+		Want         string
+	}](t, "terminals") {
+		t.Run(fmt.Sprint(tt.Words, tt.Columns, tt.Want), func(t *testing.T) {
+			t.Parallel()
+			_, env := newAPI(t, strings.Fields(tt.Steps)...)
 			user, terminal := newTerminal(t)
-			size := unix.Winsize{Col: tt.columns}
+			size := unix.Winsize{Col: tt.Columns}
 			err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &size)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			alike := []string{"ANSWER_EFFORT=low", "ANSWER_VERBOSITY=low"} // is a warning
-			cmd := program(t.TempDir(), append(alike, strings.Fields(tt.command)...)...)
-			cmd.Stdout = terminal
-			if strings.HasPrefix(tt.command, "setup") {
+			if tt.Steps == "" {
+				env = nil // it asks no API
+			}
+			cmd := program(t.TempDir(), append(env, strings.Fields(tt.Words)...)...)
+			if strings.Contains(tt.Ends, "stdin") {
+				cmd.Stdin = terminal
+			}
+			if strings.Contains(tt.Ends, "stdout") {
+				cmd.Stdout = terminal
+			}
+			if strings.Contains(tt.Ends, "stderr") {
 				cmd.Stderr = terminal
 			}
-			err = cmd.Run()
+			_ = cmd.Run()
 			terminal.Close()
 			got, _ := io.ReadAll(user) // ends with EIO
 
-			if err != nil || !regexp.MustCompile(tt.want).Match(got) {
-				t.Errorf("%v, shown are\n%s\nwant %s", err, got, tt.want)
+			compare.Equal(t, "exit code", cmd.ProcessState.ExitCode(), tt.Code)
+			if !regexp.MustCompile(tt.Want).Match(got) {
+				t.Errorf("shown are\n%s\nwant %s", got, tt.Want)
 			}
 		})
 	}

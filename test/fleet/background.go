@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,8 +29,7 @@ server: { answer_within_ms: 1000 }
 // line for each, where the replica of the call drains, is killed or goes on, and when calls are
 // stopped.
 func (f *fleet) background(server *redistest.Server) error {
-	file := filepath.Join(f.dir, "background.yaml")
-	err := os.WriteFile(file, []byte(inBackground), 0o600)
+	file, err := f.file("background.yaml", inBackground)
 	if err != nil {
 		return err
 	}
@@ -100,25 +97,26 @@ func late(body string) gjson.Result {
 	return gjson.Parse(gjson.Get("{"+body, "result.content.0.text").Str)
 }
 
-// usedTokens returns the tokens of the only person in the store, also those that are reserved.
-func usedTokens(server *redistest.Server) (int, error) {
-	keys, err := redis.Strings(server.Do("KEYS", "*:day:*?"))
+// stored returns what the only person in the store has used of a quota, and what is reserved.
+func stored(server *redistest.Server, quota string) (used, reserved float64, err error) {
+	keys, err := redis.Strings(server.Do("KEYS", "*:"+quota+":?*"))
 	if err != nil || len(keys) != 1 {
-		return 0, fmt.Errorf("keys %q: %w", keys, err)
+		return 0, 0, fmt.Errorf("keys %q: %w", keys, err)
 	}
 	value, err := redis.String(server.Do("GET", keys[0]))
-	sum := 0.0
-	for i, word := range strings.Fields(value) {
-		_, units, reserved := strings.Cut(word, ":")
-		if i == 0 {
-			units = word
-		}
-		if i == 0 || reserved {
-			n, _ := strconv.ParseFloat(units, 64)
-			sum += n
-		}
+	_, _ = fmt.Sscan(value, &used)
+	for word := range strings.FieldsSeq(value) {
+		_, units, _ := strings.Cut(word, ":")
+		n, _ := strconv.ParseFloat(units, 64) // 0 without a colon
+		reserved += n
 	}
-	return int(math.Round(sum)), err
+	return used, reserved, err
+}
+
+// usedTokens returns the tokens of the only person in the store, also those that are reserved.
+func usedTokens(server *redistest.Server) (int, error) {
+	used, reserved, err := stored(server, "day")
+	return int(math.Round(used + reserved)), err
 }
 
 // stops shows that three calls whose client leaves count what the API says.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -35,8 +34,7 @@ func (f *fleet) faults(server *redistest.Server) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(f.dir, "store-url")
-	err = os.WriteFile(file, []byte("redis://"+p.address), 0o600)
+	file, err := f.file("store-url", "redis://"+p.address)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -24,8 +23,7 @@ func (f *fleet) recipes() error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(f.dir, "users.acl")
-	err = os.WriteFile(file, nil, 0o600)
+	file, err := f.file("users.acl", "")
 	if err != nil {
 		return err
 	}

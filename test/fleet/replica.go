@@ -4,9 +4,7 @@ package main
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +20,7 @@ var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 // call makes a call, and reports whether it was answered.
 func (r *replica) call(name, question string) bool {
 	body, err := r.send(context.Background(), name, question)
-	return err == nil && strings.Contains(body, `"content":[`)
+	return err == nil && serving.IsAnswer(body)
 }
 
 // leave makes a call whose client leaves before the answer.
@@ -36,30 +34,9 @@ func (r *replica) send(ctx context.Context, name, question string) (string, erro
 	return r.use(ctx, name, "answer", `{"query":"`+question+`"}`)
 }
 
-// use calls a tool, and returns the body of the response.
+// use calls a tool, and returns the response.
 func (r *replica) use(ctx context.Context, name, tool, arguments string) (string, error) {
-	url := "http://" + r.Address + "/mcp"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+
-			`","arguments":`+arguments+`}}`))
-	if err != nil {
-		return "", err
-	}
-	for key, value := range map[string]string{
-		"Authorization":        "Bearer " + serving.Token(name),
-		"Content-Type":         "application/json",
-		"Accept":               "application/json, text/event-stream",
-		"Mcp-Protocol-Version": "2025-06-18",
-	} {
-		req.Header.Set(key, value)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
+	return serving.Call(ctx, client, r.Address, name, tool, arguments)
 }
 
 // ask makes n calls of a person at once, at all replicas in turn. It returns how many were

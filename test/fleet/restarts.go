@@ -6,14 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
@@ -60,8 +56,7 @@ const (
 // limits hold over it as the API counts: exactly where the store works, and nearly where it stops
 // in the middle.
 func (f *fleet) restarts(server *redistest.Server) error {
-	config := filepath.Join(f.dir, "prices.yaml")
-	err := os.WriteFile(config, []byte("prices: {gpt-5: {input: 1, output: 10}}"), 0o600)
+	config, err := f.prices()
 	if err != nil {
 		return err
 	}
@@ -72,7 +67,7 @@ func (f *fleet) restarts(server *redistest.Server) error {
 		return fmt.Errorf("%d calls reached the API, %w", sent, err)
 	}
 	for quota, limit := range map[string]float64{"day": 2_000_000, "usd": 2_000_000} {
-		used, err := stored(server, quota)
+		used, _, err := stored(server, quota)
 		refilled := time.Since(began).Seconds() * limit / 86400
 		want := float64(restartLimit * restartTokens) // micro-USD, too
 		fmt.Printf("rolling restart: the store has %.0f of %.0f of the limit %s, as %.0f have refilled\n",
@@ -124,7 +119,7 @@ func (f *fleet) roll(person, config, env string, middle func()) (sent int, err e
 			for ctx.Err() == nil {
 				r := g.pick()
 				body, err := r.send(context.Background(), person, fmt.Sprintf("tokens=%d+delay=300ms", restartTokens))
-				known := strings.Contains(body, `"content":[`) || strings.Contains(body, "calls an hour")
+				known := serving.IsAnswer(body) || strings.Contains(body, "calls an hour")
 				if err != nil || !known {
 					mu.Lock()
 					lost = errors.Join(lost, err, fmt.Errorf("a call is lost: %s", body))
@@ -146,17 +141,4 @@ func (f *fleet) roll(person, config, env string, middle func()) (sent int, err e
 	end()
 	callers.Wait()
 	return f.api.Arrived() - before, errors.Join(err, lost)
-}
-
-// stored returns what the only person in the store has used of a quota.
-func stored(server *redistest.Server, quota string) (used float64, err error) {
-	keys, err := redis.Strings(server.Do("KEYS", "*:"+quota+":?*"))
-	if err != nil || len(keys) != 1 {
-		return 0, fmt.Errorf("keys %v, %w", keys, err)
-	}
-	value, err := redis.String(server.Do("GET", keys[0]))
-	if err == nil {
-		_, err = fmt.Sscan(value, &used)
-	}
-	return used, err
 }

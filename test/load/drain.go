@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -23,7 +23,7 @@ func drain(server program) error {
 
 	loses := func(response string, err error) bool {
 		refused := strings.HasPrefix(response, "503")
-		return err == nil && !refused && !isAnswer(response) // else the connection has ended first
+		return err == nil && !refused && !serving.IsAnswer(response) // else the connection has ended first
 	}
 	return inUse("a drain", s.Address, loses, func() error {
 		time.Sleep(3 * time.Second)
@@ -40,11 +40,10 @@ func inUse(
 	var users sync.WaitGroup
 	for i := range 20 {
 		users.Go(func() {
-			var c net.Conn
+			c := &http.Transport{}
+			defer c.CloseIdleConnections()
 			for !over.Load() {
-				var response string
-				var err error
-				c, response, err = post(c, address, "alice", "load")
+				response, err := post(c, address, "alice", "load")
 				calls.Add(1)
 				if loses(response, err) {
 					lost.Add(1)

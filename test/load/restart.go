@@ -36,7 +36,7 @@ func restart(server program, caddy string) error {
 	defer proxy.Kill()
 	time.Sleep(time.Second) // until Caddy knows that they are ready
 
-	loses := func(response string, err error) bool { return err != nil || !isAnswer(response) }
+	loses := func(response string, err error) bool { return err != nil || !serving.IsAnswer(response) }
 	return inUse(fmt.Sprint(restarts, " restarts"), proxy.Address, loses, func() error {
 		for n := range restarts {
 			i := n % len(replicas)

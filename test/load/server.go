@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -83,11 +81,8 @@ func sideBySide(n int, do func(i int) error) error {
 // call makes one call on a new connection. It must be answered within a time; 0: at any time.
 func (s *process) call(user, query string, within time.Duration) error {
 	began := time.Now()
-	c, response, err := post(nil, s.Address, user, query)
-	if c != nil {
-		c.Close()
-	}
-	if err == nil && !isAnswer(response) {
+	response, err := post(&http.Transport{DisableKeepAlives: true}, s.Address, user, query)
+	if err == nil && !serving.IsAnswer(response) {
 		err = errors.New(response)
 	}
 
@@ -98,40 +93,8 @@ func (s *process) call(user, query string, within time.Duration) error {
 	return err
 }
 
-func isAnswer(response string) bool { return strings.Contains(response, `"content":[`) }
-
-// post calls the tool answer on c, or on a new connection if c is nil. It returns the connection if
-// it can be used again, and status and body of the response.
-func post(c net.Conn, address, user, query string) (kept net.Conn, response string, err error) {
-	if c == nil {
-		c, err = net.Dial("tcp", address)
-		if err != nil {
-			return nil, "", err
-		}
-	}
-	defer func() {
-		if kept == nil {
-			c.Close()
-		}
-	}()
-
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
-		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
-	if _, err := fmt.Fprintf(c, header, serving.Token(user), len(body), body); err != nil {
-		return nil, "", err
-	}
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		return nil, "", err
-	}
-	text, err := io.ReadAll(res.Body)
-	if err == nil && !res.Close {
-		kept = c
-	}
-	return kept, res.Status + ": " + string(text), err
+// post calls the tool answer on a connection of c, or on a new one, and returns the response.
+func post(c *http.Transport, address, user, query string) (response string, err error) {
+	return serving.Call(context.Background(), &http.Client{Transport: c}, address, user, "answer",
+		`{"query":"`+query+`"},"_meta":{"progressToken":1}`)
 }
-
-// header is that of a call, with its token, its length and its body.
-const header = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n" +
-	"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
-	"Mcp-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s"

@@ -248,35 +248,20 @@ func TestFlagsAndKeys(t *testing.T) {
 	}
 }
 
-// design returns the text of the pages that name functions and tests.
-func design(t *testing.T) string {
-	t.Helper()
-	return read(t, "docs/architecture.md") + read(t, "docs/adding.md")
-}
-
-// The pages name functions and methods that exist. A field of tasks has such a name, too.
+// Two pages name functions, methods and tests that exist. A field of tasks has such a name, too.
 func TestNamedFunctions(t *testing.T) {
-	const named = "`([a-z]+[A-Z]\\w*|[A-Z]\\w+\\.\\w+)`"
-	exist := append(find(declaration, readAll(t, "")), "ttlMs")
-	for _, name := range find(named, design(t)) {
+	const named = "`([a-z]+[A-Z]\\w*|[A-Z]\\w+\\.\\w+|Test\\w+)`"
+	all := readAll(t, "")
+	for _, name := range files(t, "test/*/*_test.go") {
+		all += read(t, name)
+	}
+	exist := append(find(declaration, all), "ttlMs")
+	for _, name := range find(named, read(t, "docs/architecture.md")+read(t, "docs/adding.md")) {
 		joined := strings.Replace(name, ".", "", 1)
 		same := func(declared string) bool { // with the type before the name of a method
 			return declared == joined || joined == name && strings.HasSuffix(declared, name)
 		}
 		if !slices.ContainsFunc(exist, same) {
-			t.Errorf("there is no %s", name)
-		}
-	}
-}
-
-// The pages name tests that exist.
-func TestNamedTests(t *testing.T) {
-	all := readAll(t, "")
-	for _, name := range files(t, "test/*/*_test.go") {
-		all += read(t, name)
-	}
-	for _, name := range find("`(Test\\w+)`", design(t)) {
-		if !strings.Contains(all, "func "+name+"(") {
 			t.Errorf("there is no %s", name)
 		}
 	}

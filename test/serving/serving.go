@@ -1,10 +1,13 @@
-// Package serving builds the program, and runs processes of serve --http on loopback that bear load
-// or faults.
+// Package serving builds the program, runs processes of serve --http on loopback that bear load or
+// faults, and makes requests to them.
 package serving
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -37,6 +40,38 @@ func Build(dir string) (*Program, error) {
 
 // Token is that of a person.
 func Token(person string) string { return person + "-0123456789abcdef" }
+
+// Request is a request with a token and a message, as clients send it.
+func Request(ctx context.Context, method, url, token, message string) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(message))
+	if err != nil {
+		panic(err) // it is an error of the test
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	return r
+}
+
+// Call calls a tool of a server for a person, and returns the status and the body of the response.
+func Call(
+	ctx context.Context, client *http.Client, address, person, tool, arguments string,
+) (response string, err error) {
+	r := Request(ctx, http.MethodPost, "http://"+address+"/mcp", Token(person), fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
+	r.Host = "localhost"
+	r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+	resp, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.Status + ": " + string(body), err
+}
+
+// IsAnswer reports whether a response of Call has an answer.
+func IsAnswer(response string) bool { return strings.Contains(response, `"content":[`) }
 
 // Process is a running server.
 type Process struct {

@@ -17,19 +17,19 @@ import (
 
 // plan is what the API does with a question.
 type plan struct {
-	latency  time.Duration // until the first byte
-	deltas   int           // of the answer
-	batch    int           // deltas at a time
-	pace     time.Duration // between two batches
-	tokens   int64         // of the question; the answer has one for each delta
-	troubles []trouble
+	Latency  time.Duration // until the first byte
+	Deltas   int           // of the answer
+	Batch    int           // deltas at a time
+	Pace     time.Duration // between two batches
+	Tokens   int64         // of the question; the answer has one for each delta
+	Troubles []trouble
 }
 
 // trouble is a row of troubles, that of so many requests, after those of the troubles before it.
 type trouble struct {
-	kind  string
-	times int
-	wait  time.Duration // that the API names
+	Kind  string
+	Times int
+	Wait  time.Duration // that the API names
 }
 
 // troubles are what may go wrong with a request to the API. The name of a refusal has what it says.
@@ -82,7 +82,7 @@ type effect struct {
 	missing int  // so many GETs do not find the response
 }
 
-func middle(j *job) int { return 3 + j.deltas/2 }
+func middle(j *job) int { return 3 + j.Deltas/2 }
 
 func last(j *job) int { return j.events() - 1 }
 
@@ -152,14 +152,14 @@ func (x *exchange) refused(t trouble) {
 	if x.status == 0 || x.get || x.status == 400 && !x.stream {
 		return
 	}
-	at := time.Now().Add(t.wait)
+	at := time.Now().Add(t.Wait)
 	words := strings.NewReplacer(
-		"SECONDS", fmt.Sprint(t.wait.Seconds()),
-		"UNITS", t.wait.String(),
+		"SECONDS", fmt.Sprint(t.Wait.Seconds()),
+		"UNITS", t.Wait.String(),
 		"DATE", at.Add(time.Second-1).UTC().Format(http.TimeFormat),
-		"MS", fmt.Sprint(t.wait.Milliseconds()),
+		"MS", fmt.Sprint(t.Wait.Milliseconds()),
 		"KEY", x.r.Header.Get("Authorization"),
-	).Replace(t.kind[3:])
+	).Replace(t.Kind[3:])
 	header, value, ok := strings.Cut(words, ": ")
 	if ok {
 		x.w.Header().Set(strings.TrimSpace(header), value)
@@ -182,14 +182,14 @@ func (x *exchange) refused(t trouble) {
 
 func (j *job) events() int {
 	if j.repeats {
-		return 2*j.deltas + 6
+		return 2*j.Deltas + 6
 	}
-	return j.deltas + 6
+	return j.Deltas + 6
 }
 
 // until returns how long it takes until an event exists.
 func (j *job) until(i int) time.Duration {
-	return time.Until(j.start.Add(time.Duration(i/max(1, j.batch)) * j.pace))
+	return time.Until(j.start.Add(time.Duration(i/max(1, j.Batch)) * j.Pace))
 }
 
 func (j *job) ended() bool { return j.until(j.events()-1) <= 0 }
@@ -201,14 +201,14 @@ func (j *job) object(status string) string {
 	}
 	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"background":%v,`+
 		`"model":"gpt-5.2","output":[%s],"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}}`,
-		j.id, status, j.background, output, j.tokens, j.deltas, j.used())
+		j.id, status, j.background, output, j.Tokens, j.Deltas, j.used())
 }
 
 // used is how many tokens a response takes.
-func (j *job) used() int64 { return j.tokens + int64(j.deltas) }
+func (j *job) used() int64 { return j.Tokens + int64(j.Deltas) }
 
 func (j *job) item() string {
-	text := "A:" + j.name + strings.Repeat(" word", j.deltas) + " END:" + j.name
+	text := "A:" + j.name + strings.Repeat(" word", j.Deltas) + " END:" + j.name
 	return fmt.Sprintf(`{"type":"message","id":"msg_1","role":"assistant","status":"completed",`+
 		`"content":[{"type":"output_text","text":%q,"annotations":[]}]}`, text)
 }
@@ -223,14 +223,14 @@ func (j *job) event(i int) (name, data string) {
 	case 1:
 		name, data = "output_item.added", place+`,"item":{"type":"message","id":"msg_1",`+
 			`"role":"assistant","status":"in_progress","content":[]}`
-	case 4 + j.deltas:
+	case 4 + j.Deltas:
 		name, data = "output_item.done", place+`,"item":`+j.item()
 	case j.events() - 1:
 		name, data = "completed", `,"response":`+j.object("completed")
 	case 2:
 		text = "A:" + j.name
 		fallthrough
-	case 3 + j.deltas:
+	case 3 + j.Deltas:
 		if i > 2 {
 			text = " END:" + j.name
 		}
@@ -270,13 +270,13 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (x *exchange) try() {
 	var n int
 	x.locked(func() { n, x.tries = x.tries, x.tries+1 })
-	for _, t := range x.plan.troubles {
-		if 0 <= n && n < t.times {
-			x.effect = troubles[t.kind]
+	for _, t := range x.plan.Troubles {
+		if 0 <= n && n < t.Times {
+			x.effect = troubles[t.Kind]
 			time.Sleep(x.late)
 			x.refused(t)
 		}
-		n -= t.times
+		n -= t.Times
 	}
 }
 
@@ -295,7 +295,7 @@ func (x *exchange) create(name string, background bool) {
 		x.attempt.posts++
 		x.attempt.key = x.r.Header.Get("Authorization")
 	})
-	if !sleepContext(x.r.Context(), x.latency) {
+	if !sleepContext(x.r.Context(), x.Latency) {
 		return
 	}
 	wait := x.take()
@@ -462,7 +462,7 @@ func (x *exchange) spoil(b *strings.Builder, data string) {
 		b.WriteString("data: " + data[:len(data)/2])
 	case x.fails:
 		fmt.Fprintf(b, `data: {"type":"response.failed","response":{"status":"failed","error":`+
-			`{"code":"server_error","message":"x"},"usage":{"input_tokens":%d}}}`+"\n\n", x.tokens)
+			`{"code":"server_error","message":"x"},"usage":{"input_tokens":%d}}}`+"\n\n", x.Tokens)
 	}
 	x.locked(func() {
 		x.failed = x.failed || x.fails

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // habits are those of a client program.
@@ -46,12 +48,12 @@ type client struct {
 }
 
 func newClient(w *world, who *crowd, r *rand.Rand) *client {
-	c := &client{world: w, crowd: who, habits: programs[who.client]}
+	c := &client{world: w, crowd: who, habits: programs[who.Client]}
 	c.http.Transport = &http.Transport{
 		DisableKeepAlives: c.fresh,
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			to := w.route(r)
-			if c.stops {
+			if c.Stops {
 				c.server = cmp.Or(c.server, to)
 				to = c.server
 			}
@@ -67,7 +69,7 @@ func (c *client) run() {
 	if c.stdio {
 		defer c.process()()
 	}
-	for range c.asks {
+	for range c.Asks {
 		q := &question{crowd: c.crowd, start: time.Now()}
 		c.locked(func() {
 			q.name = fmt.Sprintf("q%dz", len(c.questions))
@@ -78,14 +80,14 @@ func (c *client) run() {
 		if q.id != "" && !c.stdio {
 			q.stolen = c.steal(q)
 		}
-		time.Sleep(c.every)
+		time.Sleep(c.Every)
 	}
 }
 
 // steal reports whether another person gets the answer to a question, with its id.
 func (c *client) steal(q *question) bool {
 	other := *c.crowd
-	other.person, other.signsIn = "erika", false
+	other.Person, other.SignsIn = "erika", false
 	thief := newClient(c.world, &other, rand.New(rand.NewPCG(0, 0)))
 	defer thief.http.CloseIdleConnections()
 	return strings.Contains(thief.request(c.t.Context(), q).text, "END:")
@@ -133,7 +135,7 @@ func (c *client) process() (end func()) {
 // id of a task, and trace that of a call.
 func (c *client) send(ctx context.Context, method, params, name, trace string) reply {
 	meta := `"traceparent":"` + trace + `"`
-	if c.token {
+	if c.Token {
 		meta += `,"progressToken":"p"`
 	}
 	if c.tasks {
@@ -148,7 +150,7 @@ func (c *client) send(ctx context.Context, method, params, name, trace string) r
 		return c.sendLine(ctx, message)
 	}
 
-	if c.stops {
+	if c.Stops {
 		cancellation := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled",`+
 			`"params":{"requestId":%d}}`, c.number)
 		defer context.AfterFunc(ctx, func() {
@@ -166,7 +168,7 @@ func (c *client) send(ctx context.Context, method, params, name, trace string) r
 		req.Header.Set("Mcp-Method", method)
 		req.Header.Set("Mcp-Name", name)
 	}
-	r := reply{at: time.Now(), person: c.person}
+	r := reply{at: time.Now(), person: c.Person}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		r.err = err
@@ -198,11 +200,7 @@ func (c *client) send(ctx context.Context, method, params, name, trace string) r
 
 // post returns an HTTP request with a message.
 func (c *client) post(ctx context.Context, message string) *http.Request {
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp",
-		strings.NewReader(message))
-	req.Header.Set("Authorization", "Bearer "+c.bearer(c.crowd))
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
+	req := serving.Request(ctx, http.MethodPost, "http://127.0.0.1/mcp", c.bearer(c.crowd), message)
 	req.Header.Set("Mcp-Session-Id", fmt.Sprintf("%p", c))
 	return req
 }
@@ -257,22 +255,22 @@ func (c *client) request(ctx context.Context, q *question) reply {
 func (c *client) ask(q *question) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 4*callTime)
 	defer cancel()
-	if c.leaves > 0 {
-		stays, leave := context.WithTimeout(ctx, c.leaves)
+	if c.Leaves > 0 {
+		stays, leave := context.WithTimeout(ctx, c.Leaves)
 		defer leave()
 		if c.ends(stays, q) {
 			return
 		}
 
-		q.left = q.start.Add(c.leaves)
-		q.stopped = q.id == "" || c.tasks && c.back == 0
+		q.left = q.start.Add(c.Leaves)
+		q.stopped = q.id == "" || c.tasks && c.Back == 0
 		if q.stopped && q.id != "" {
 			c.send(ctx, "tasks/cancel", `"taskId":"`+q.id+`"`, q.id, "")
 		}
 		if q.stopped {
 			return
 		}
-		time.Sleep(c.back)
+		time.Sleep(c.Back)
 	}
 	q.gaveUp = !c.ends(ctx, q)
 }

@@ -74,7 +74,7 @@ func TestPromises(t *testing.T) {
 
 // end is when the last event of a response exists.
 func (j *job) end() time.Time {
-	return j.start.Add(time.Duration((j.events()-1)/max(1, j.batch)) * j.pace)
+	return j.start.Add(time.Duration((j.events()-1)/max(1, j.Batch)) * j.Pace)
 }
 
 // complete reports whether the API has the whole answer in the end.
@@ -88,8 +88,8 @@ func (a *attempt) timedOut() bool { return a.end.Sub(a.start) >= callTime }
 
 // happened reports whether something happened whose name begins so.
 func (c setting) happened(what string) bool {
-	return slices.ContainsFunc(c.happens, func(h happening) bool {
-		return strings.HasPrefix(h.what, what)
+	return slices.ContainsFunc(c.Happens, func(h happening) bool {
+		return strings.HasPrefix(h.What, what)
 	})
 }
 
@@ -97,15 +97,15 @@ func (w *world) died() bool { return w.happened("a replica dies") }
 
 // load is how many questions of a person may run at once.
 func (who *crowd) load() int {
-	if who.leaves > 0 {
-		return who.clients * who.asks
+	if who.Leaves > 0 {
+		return who.Clients * who.Asks
 	}
-	return who.clients
+	return who.Clients
 }
 
 // load is the same of all people, with a bound for each.
 func (w *world) load(most int) (n int) {
-	for _, who := range w.crowds {
+	for _, who := range w.Crowds {
 		n += min(who.load(), most)
 	}
 	return n
@@ -117,21 +117,21 @@ func (w *world) hasSlots(who *crowd) bool { return who.load() <= 8 && w.load(8) 
 // mayWait is how long a call of a person may take, at most, with those before it.
 func (w *world) mayWait(who *crowd) time.Duration {
 	longest := time.Duration(0)
-	for _, other := range w.crowds {
-		longest = max(longest, other.patience(w.background))
+	for _, other := range w.Crowds {
+		longest = max(longest, other.patience(w.Background))
 	}
 	return longest * time.Duration(1+max(who.load()/8, w.load(1000)/16))
 }
 
 // faults is how many requests for a question fail, many if asking again is no use.
 func (p *plan) faults() (n int) {
-	for _, t := range p.troubles {
-		e := troubles[t.kind]
+	for _, t := range p.Troubles {
+		e := troubles[t.Kind]
 		switch {
 		case e.final:
 			n += 100
 		case e.status > 400 || e.cut != nil && !e.ends:
-			n += t.times
+			n += t.Times
 		}
 	}
 	return n
@@ -139,11 +139,11 @@ func (p *plan) faults() (n int) {
 
 // patience is how long a call may need for a question, at most.
 func (p *plan) patience(background bool) time.Duration {
-	answer := p.latency + time.Duration(2*p.deltas/max(1, p.batch)+6)*p.pace
+	answer := p.Latency + time.Duration(2*p.Deltas/max(1, p.Batch)+6)*p.Pace
 	sum := answer
-	for _, t := range p.troubles {
-		e := troubles[t.kind]
-		each := p.latency + t.wait + e.late + 8*s
+	for _, t := range p.Troubles {
+		e := troubles[t.Kind]
+		each := p.Latency + t.Wait + e.late + 8*s
 		if e.cut != nil {
 			each += answer
 		}
@@ -153,7 +153,7 @@ func (p *plan) patience(background bool) time.Duration {
 		if e.silent {
 			each += time.Minute
 		}
-		sum += time.Duration(t.times) * each
+		sum += time.Duration(t.Times) * each
 	}
 	return sum
 }
@@ -167,9 +167,9 @@ func (q *question) lost() bool {
 // refusesAll reports whether the API refuses the key for several people.
 func (w *world) refusesAll() bool {
 	n := 0
-	for _, who := range w.crowds {
-		for _, t := range who.troubles {
-			if troubles[t.kind].final {
+	for _, who := range w.Crowds {
+		for _, t := range who.Troubles {
+			if troubles[t.Kind].final {
 				n++
 			}
 		}
@@ -179,7 +179,7 @@ func (w *world) refusesAll() bool {
 
 func (w *world) checkEnd(broken report) {
 	for _, q := range w.questions {
-		if q.longest > callTime+5*s && q.client != "slow" {
+		if q.longest > callTime+5*s && q.Client != "slow" {
 			broken("%s: a request took %v", q.name, q.longest)
 		}
 	}
@@ -244,11 +244,11 @@ func (w *world) checkWait(broken report) {
 
 func (w *world) checkFailed(broken report) {
 	for _, q := range w.questions {
-		quota := strings.Contains(q.text, "tokens a day") && w.limit > 0
-		rate := w.setting.rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
+		quota := strings.Contains(q.text, "tokens a day") && w.Limit > 0
+		rate := w.setting.Rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
 		late := strings.Contains(q.text, "timed out after") && w.mayWait(q.crowd) > callTime
-		limited := w.setting.rate > 0 && q.last().waiting
-		others := quota || rate || late || limited || q.lost() || w.refusesAll() || q.person == w.denied
+		limited := w.setting.Rate > 0 && q.last().waiting
+		others := quota || rate || late || limited || q.lost() || w.refusesAll() || q.Person == w.denied
 		if !q.answered && q.left.IsZero() && !q.gaveUp && !others && q.faults() <= 3 {
 			broken("%s fails without a reason: %.300s %q %q", q.name, q.text, q.broken, q.refused)
 		}
@@ -263,12 +263,12 @@ func (w *world) checkOthers(broken report) {
 			}
 		}
 		few := q.load() <= 16 && w.load(16) <= 32
-		if few && len(q.refused) > 0 && q.person != w.denied && !w.happened("a replica drains") {
-			broken("%s, one of %d clients, is refused: %.200s", q.name, q.clients, q.refused[0])
+		if few && len(q.refused) > 0 && q.Person != w.denied && !w.happened("a replica drains") {
+			broken("%s, one of %d clients, is refused: %.200s", q.name, q.Clients, q.refused[0])
 		}
-		used := int64(q.clients*q.asks) * (q.tokens + int64(q.deltas) + 300_000)
+		used := int64(q.Clients*q.Asks) * (q.Tokens + int64(q.Deltas) + 300_000)
 		isLimited := strings.Contains(q.text, "tokens a day")
-		if isLimited && used < w.limit {
+		if isLimited && used < w.Limit {
 			broken("%s is refused, its person uses at most %d tokens: %.200s", q.name, used, q.text)
 		}
 	}
@@ -276,11 +276,11 @@ func (w *world) checkOthers(broken report) {
 
 func (w *world) checkDelayed(broken report) {
 	for _, q := range w.questions {
-		smooth := q.answered && len(q.troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
-		if smooth && w.hasSlots(q.crowd) && w.setting.rate == 0 && q.client != "slow" {
+		smooth := q.answered && len(q.Troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
+		if smooth && w.hasSlots(q.crowd) && w.setting.Rate == 0 && q.Client != "slow" {
 			j := q.last().jobs[0]
-			want := q.latency + j.end().Sub(j.start) + 4*s
-			if q.client == "tasks" || w.plain {
+			want := q.Latency + j.end().Sub(j.start) + 4*s
+			if q.Client == "tasks" || w.Plain {
 				want += 12 * s // between two polls, of the client or of the server
 			}
 			if q.took > want {
@@ -312,7 +312,7 @@ func (w *world) checkBilled(broken report) {
 	logged, elsewhere := w.logged()
 	sum := int64(0)
 	for trace, a := range w.attempts {
-		if programs[a.client].stdio {
+		if programs[a.Client].stdio {
 			continue
 		}
 		reported, billed := int64(0), int64(0)
@@ -327,7 +327,7 @@ func (w *world) checkBilled(broken report) {
 			case j.reported:
 				reported += j.used()
 			case j.partly:
-				reported += j.tokens
+				reported += j.Tokens
 			}
 		}
 		sum += logged[trace]
@@ -356,9 +356,9 @@ func (w *world) checkLimit(broken report) {
 	billed, each := map[string]int64{}, map[string]int64{}
 	for _, a := range w.attempts {
 		for _, j := range a.jobs {
-			if j.reported && !programs[a.client].stdio {
-				billed[a.person] += j.used()
-				each[a.person] = max(each[a.person], j.used())
+			if j.reported && !programs[a.Client].stdio {
+				billed[a.Person] += j.used()
+				each[a.Person] = max(each[a.Person], j.used())
 			}
 		}
 	}
@@ -368,8 +368,8 @@ func (w *world) checkLimit(broken report) {
 			limits = int64(len(w.replicas))
 		}
 		const calls = 8 + 16 // tasks that run, and requests that wait; each has reserved tokens
-		bound := limits*w.limit + int64(calls*len(w.replicas))*each[person]
-		if w.limit > 0 && n > bound {
+		bound := limits*w.Limit + int64(calls*len(w.replicas))*each[person]
+		if w.Limit > 0 && n > bound {
 			broken("%s has used %d tokens, at most %d", person, n, bound)
 		}
 	}
@@ -377,9 +377,9 @@ func (w *world) checkLimit(broken report) {
 
 func (w *world) checkMemory(broken report) {
 	processes := int64(0)
-	for _, who := range w.crowds {
-		if programs[who.client].stdio {
-			processes += int64(who.clients)
+	for _, who := range w.Crowds {
+		if programs[who.Client].stdio {
+			processes += int64(who.Clients)
 		}
 	}
 	for _, s := range w.samples {
@@ -440,7 +440,7 @@ func (w *world) checkAccess(broken report) {
 func (w *world) checkCancelled(broken report) {
 	for _, q := range w.questions {
 		waited := q.left.Sub(q.last().start)
-		inTime := waited == w.within || waited == 2*s // perhaps it got an id in the same instant
+		inTime := waited == w.Within || waited == 2*s // perhaps it got an id in the same instant
 		if !q.stopped || w.died() || inTime {
 			continue
 		}

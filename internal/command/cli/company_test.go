@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -26,34 +28,34 @@ const (
 
 // setting is what a company is and what goes wrong. Its zero value is a company without people.
 type setting struct {
-	background bool
-	plain      bool          // no streams
-	within     time.Duration // server.answer_within_ms; 0: no late answers
-	limit      int64         // --tokens-per-day; 0: none
-	rate       float64       // requests a second that the API accepts; 0: all
-	crowds     []crowd
-	happens    []happening
+	Background bool
+	Plain      bool          // no streams
+	Within     time.Duration // server.answer_within_ms; 0: no late answers
+	Limit      int64         // --tokens-per-day; 0: none
+	Rate       float64       // requests a second that the API accepts; 0: all
+	Crowds     []crowd
+	Happens    []happening
 }
 
 // crowd is a person with clients that ask questions of one kind.
 type crowd struct {
-	person  string
-	client  string // a row of programs
-	signsIn bool   // at the issuer, in place of a static token
-	clients int
-	asks    int // questions of a client
-	every   time.Duration
-	token   bool          // progress tokens
-	leaves  time.Duration // from a question until its client leaves; 0: never
-	stops   bool          // it leaves with a cancellation, over HTTP, and reads on
-	back    time.Duration // until the client asks for the late answer
-	plan
+	Person  string
+	Client  string // a row of programs
+	SignsIn bool   // at the issuer, in place of a static token
+	Clients int
+	Asks    int // questions of a client
+	Every   time.Duration
+	Token   bool          // progress tokens
+	Leaves  time.Duration // from a question until its client leaves; 0: never
+	Stops   bool          // it leaves with a cancellation, over HTTP, and reads on
+	Back    time.Duration // until the client asks for the late answer
+	plan    `yaml:",inline"`
 }
 
 // happening is a row of happenings. It ends by itself if it lasts.
 type happening struct {
-	what      string
-	at, lasts time.Duration
+	What      string
+	At, Lasts time.Duration
 }
 
 var names = []string{"alice", "bobby", "carol", "david", "erika"} // who has no questions
@@ -72,65 +74,62 @@ func settingOf(seed uint64) setting {
 	round := func() time.Duration { return pick(r, a, b, a+b) }
 	maybe := func() time.Duration { return pick(r, 0, round()) }
 	c := setting{
-		background: r.IntN(2) == 0,
-		plain:      r.IntN(8) == 0,
-		limit:      pick[int64](r, 0, 500_000, 5_000_000),
-		rate:       pick(r, 0, 0, 0, 1, 2.0),
+		Background: r.IntN(2) == 0,
+		Plain:      r.IntN(8) == 0,
+		Limit:      pick[int64](r, 0, 500_000, 5_000_000),
+		Rate:       pick(r, 0, 0, 0, 1, 2.0),
 	}
 	if r.IntN(3) > 0 {
-		c.within = max(2*s, round())
+		c.Within = max(2*s, round())
 	}
 	for range pick(r, 0, 0, 1, 1, 2) {
 		what := pick(r, row(r, happenings), row(r, happenings), "a replica drains")
 		if !c.happened(what) {
-			c.happens = append(c.happens, happening{what, s + round(), 10 * round()})
+			c.Happens = append(c.Happens, happening{what, s + round(), 10 * round()})
 		}
 	}
 	for i := range 1 + r.IntN(4) {
 		who := crowd{
-			person:  names[i],
-			client:  pick(r, "", "", row(r, programs)),
-			signsIn: r.IntN(4) == 0,
-			clients: pick(r, 1, 2, 4, 8, 20),
-			asks:    pick(r, 1, 2, 3),
-			every:   maybe(),
-			token:   r.IntN(2) == 0,
+			Person:  names[i],
+			Client:  pick(r, "", "", row(r, programs)),
+			SignsIn: r.IntN(4) == 0,
+			Clients: pick(r, 1, 2, 4, 8, 20),
+			Asks:    pick(r, 1, 2, 3),
+			Every:   maybe(),
+			Token:   r.IntN(2) == 0,
 			plan: plan{
-				latency: maybe(),
-				deltas:  pick(r, 1, 20, 200, 200, 16_000, 16_000),
-				pace:    round(),
-				tokens:  pick[int64](r, 5000, 30_000, 300_000),
+				Latency: maybe(),
+				Deltas:  pick(r, 1, 20, 200, 200, 16_000, 16_000),
+				Pace:    round(),
+				Tokens:  pick[int64](r, 5000, 30_000, 300_000),
 			},
 		}
-		who.batch = max(1, who.deltas/pick(r, 5, 10, 20))
-		if who.deltas > 1000 {
-			who.clients, who.asks = min(who.clients, 4), 1 // takes long
+		who.Batch = max(1, who.Deltas/pick(r, 5, 10, 20))
+		if who.Deltas > 1000 {
+			who.Clients, who.Asks = min(who.Clients, 4), 1 // takes long
 		}
 		if r.IntN(4) == 0 {
-			who.leaves, who.back = round(), maybe()
+			who.Leaves, who.Back = round(), maybe()
 		}
 		for range pick(r, 0, 1, 1, 2) { // more of them hide each other
 			kind := pick(r, row(r, troubles), row(r, troubles), "429 Retry-After: SECONDS")
 			t := trouble{kind, pick(r, 1, 1, 2, 2, 6), pick(r, 0, a, b)}
-			who.troubles = append(who.troubles, t)
+			who.Troubles = append(who.Troubles, t)
 		}
-		if who.deltas > 1000 && r.IntN(3) == 0 {
-			who.troubles = []trouble{{"deltas again", 6, 0}}
+		if who.Deltas > 1000 && r.IntN(3) == 0 {
+			who.Troubles = []trouble{{"deltas again", 6, 0}}
 		}
-		c.crowds = append(c.crowds, who)
+		c.Crowds = append(c.Crowds, who)
 	}
 	return c
 }
 
-var zeroField = regexp.MustCompile(`\b\w+:(0|""|false|\[\]\w+(\(nil\)|\{\})|plan\{\})(, )?`)
+var zeroField = regexp.MustCompile(`(?m)^ *\w+: (0|0s|""|false|\[\])\n`)
 
-// String returns the setting as known has it.
+// String returns the setting as known.yaml has it.
 func (c setting) String() string {
-	type plain setting
-	s := strings.ReplaceAll(fmt.Sprintf("%#v", plain(c)), "cli.", "")
-	s = strings.Replace(s, "plain{", "setting{", 1)
-	s = zeroField.ReplaceAllString(s, "")
-	return strings.ReplaceAll(s, ", }", "}")
+	text, _ := yaml.Marshal(c)
+	return zeroField.ReplaceAllString(string(text), "")
 }
 
 // simulate runs a setting in a bubble, and returns the promises that are broken, with messages.
@@ -171,38 +170,38 @@ func simulate(t *testing.T, c setting) (w *world, broken map[string][]string) {
 func simpler(c setting) (all []setting) {
 	add := func(change func(*setting)) {
 		s := c
-		s.crowds = slices.Clone(c.crowds)
-		s.happens = slices.Clone(c.happens)
+		s.Crowds = slices.Clone(c.Crowds)
+		s.Happens = slices.Clone(c.Happens)
 		change(&s)
 		if !reflect.DeepEqual(s, c) {
 			all = append(all, s)
 		}
 	}
-	for i := range c.happens {
-		add(func(s *setting) { s.happens = slices.Delete(s.happens, i, i+1) })
+	for i := range c.Happens {
+		add(func(s *setting) { s.Happens = slices.Delete(s.Happens, i, i+1) })
 	}
-	for i, who := range c.crowds {
-		each := func(change func(*crowd)) { add(func(s *setting) { change(&s.crowds[i]) }) }
-		if len(c.crowds) > 1 {
-			add(func(s *setting) { s.crowds = slices.Delete(s.crowds, i, i+1) })
+	for i, who := range c.Crowds {
+		each := func(change func(*crowd)) { add(func(s *setting) { change(&s.Crowds[i]) }) }
+		if len(c.Crowds) > 1 {
+			add(func(s *setting) { s.Crowds = slices.Delete(s.Crowds, i, i+1) })
 		}
-		for k := range who.troubles {
-			each(func(w *crowd) { w.troubles = slices.Delete(slices.Clone(w.troubles), k, k+1) })
+		for k := range who.Troubles {
+			each(func(w *crowd) { w.Troubles = slices.Delete(slices.Clone(w.Troubles), k, k+1) })
 		}
-		each(func(w *crowd) { w.clients = (w.clients + 1) / 2 })
-		each(func(w *crowd) { w.asks = 1 })
-		each(func(w *crowd) { w.client = "" })
-		each(func(w *crowd) { w.signsIn = false })
-		each(func(w *crowd) { w.token = false })
-		each(func(w *crowd) { w.leaves, w.back = 0, 0 })
-		each(func(w *crowd) { w.every = 0 })
-		each(func(w *crowd) { w.deltas, w.batch = min(w.deltas, 20), 4 })
-		each(func(w *crowd) { w.latency = 0 })
+		each(func(w *crowd) { w.Clients = (w.Clients + 1) / 2 })
+		each(func(w *crowd) { w.Asks = 1 })
+		each(func(w *crowd) { w.Client = "" })
+		each(func(w *crowd) { w.SignsIn = false })
+		each(func(w *crowd) { w.Token = false })
+		each(func(w *crowd) { w.Leaves, w.Back = 0, 0 })
+		each(func(w *crowd) { w.Every = 0 })
+		each(func(w *crowd) { w.Deltas, w.Batch = min(w.Deltas, 20), 4 })
+		each(func(w *crowd) { w.Latency = 0 })
 	}
-	add(func(s *setting) { s.plain = false })
-	add(func(s *setting) { s.rate = 0 })
-	add(func(s *setting) { s.limit = 0 })
-	add(func(s *setting) { s.within, s.background = 0, false })
+	add(func(s *setting) { s.Plain = false })
+	add(func(s *setting) { s.Rate = 0 })
+	add(func(s *setting) { s.Limit = 0 })
+	add(func(s *setting) { s.Within, s.Background = 0, false })
 	return all
 }
 
@@ -234,11 +233,30 @@ func keeps(t *testing.T, c setting) {
 	}
 }
 
+// known returns the settings of known.yaml.
+func known(t *testing.T) (all []struct {
+	Name    string
+	setting `yaml:",inline"`
+}) {
+	t.Helper()
+	file, err := os.Open("testdata/known.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	d := yaml.NewDecoder(file)
+	d.KnownFields(true)
+	if err := d.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestCompany runs the whole program as a company uses it. TEST_SEEDS is how many settings are
 // drawn.
 func TestCompany(t *testing.T) {
-	for _, k := range known {
-		t.Run("known/"+k.name, func(t *testing.T) {
+	for _, k := range known(t) {
+		t.Run("known/"+k.Name, func(t *testing.T) {
 			for range 8 { // the order within one instant is not the same in all runs
 				keeps(t, k.setting)
 			}

@@ -26,6 +26,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
 // Addresses of the network. Loopback has no proxy.
@@ -148,7 +149,7 @@ func newWorld(t *testing.T, c setting) *world {
 		t:       t,
 		dir:     t.TempDir(),
 		api: api{
-			rate: c.rate, bucket: 2,
+			rate: c.Rate, bucket: 2,
 			questions: map[string]*question{},
 			attempts:  map[string]*attempt{},
 			jobs:      map[string]*job{},
@@ -173,7 +174,7 @@ model_profiles:
 responses: {stream: %v}
 request: {timeout_ms: %d}
 server: {answer_within_ms: %d}
-`, apiAddress, c.background, !c.plain, callTime.Milliseconds(), c.within.Milliseconds()))
+`, apiAddress, c.Background, !c.Plain, callTime.Milliseconds(), c.Within.Milliseconds()))
 	return w
 }
 
@@ -235,7 +236,7 @@ func (w *world) start() {
 		defer close(rep.done)
 		w.program(ctx, rep.name, nil, io.Discard, "serve", "--http", "10.1.1.1:8080",
 			"--log-format", "json", "--max-calls", "16", "--max-calls-per-user", "8",
-			"--tokens-per-day", fmt.Sprint(w.limit), "--public-url", "http://127.0.0.1/mcp",
+			"--tokens-per-day", fmt.Sprint(w.Limit), "--public-url", "http://127.0.0.1/mcp",
 			"--oauth-issuer", "http://"+issuerAddress, "--oauth-scope", "mcp")
 	}()
 	time.Sleep(time.Second)
@@ -282,7 +283,7 @@ var happenings = map[string]func(*world) (end func()){
 		return nil
 	},
 	"a token changes": func(w *world) func() {
-		name := w.crowds[0].person
+		name := w.Crowds[0].Person
 		old := w.tokens[name]
 		w.write("tokens", w.tokenList()+name+":new-"+old+"\n")
 		time.Sleep(rereadTime)
@@ -290,12 +291,12 @@ var happenings = map[string]func(*world) (end func()){
 		w.write("tokens", w.tokenList())
 		time.Sleep(rereadTime)
 		w.locked(func() { w.tokens[former] = old })
-		c := newClient(w, &crowd{person: former}, rand.New(rand.NewPCG(0, 0)))
+		c := newClient(w, &crowd{Person: former}, rand.New(rand.NewPCG(0, 0)))
 		c.send(w.t.Context(), "ping", `"a":1`, "", "")
 		return nil
 	},
 	"a person is denied": func(w *world) func() {
-		w.locked(func() { w.denied, w.from = w.crowds[0].person, time.Now() })
+		w.locked(func() { w.denied, w.from = w.Crowds[0].Person, time.Now() })
 		w.write("denied", w.denied+"\n")
 		return func() {
 			w.locked(func() { w.to = time.Now() })
@@ -324,30 +325,37 @@ func (v *valkey) set(late time.Duration, full bool) func() {
 var issuerKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 
 // serveIssuer serves the metadata of the issuer and its key.
-func serveIssuer(w http.ResponseWriter, _ *http.Request) {
+func serveIssuer(w http.ResponseWriter, r *http.Request) {
+	url := "http://" + r.Host
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"issuer":   "http://" + issuerAddress,
-		"jwks_uri": "http://" + issuerAddress,
+		"issuer":   url,
+		"jwks_uri": url,
 		"keys":     []jose.JSONWebKey{{Key: issuerKey.Public()}},
 	})
 }
 
+// signed returns a token of the issuer, which is valid for an hour.
+func signed(claims map[string]any) (string, error) {
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: issuerKey}, nil)
+	if err != nil {
+		return "", err
+	}
+	claims["exp"] = time.Now().Add(time.Hour).Unix()
+	return jwt.Signed(signer).Claims(claims).Serialize()
+}
+
 // bearer returns the token of a person.
 func (w *world) bearer(who *crowd) (token string) {
-	w.locked(func() { token = w.tokens[who.person] })
-	if !who.signsIn {
+	w.locked(func() { token = w.tokens[who.Person] })
+	if !who.SignsIn {
 		return token
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: issuerKey}, nil)
-	if err == nil {
-		token, err = jwt.Signed(signer).Claims(map[string]any{
-			"iss":   "http://" + issuerAddress,
-			"sub":   who.person,
-			"aud":   "http://127.0.0.1/mcp",
-			"exp":   time.Now().Add(time.Hour).Unix(),
-			"scope": "mcp",
-		}).Serialize()
-	}
+	token, err := signed(map[string]any{
+		"iss":   "http://" + issuerAddress,
+		"sub":   who.Person,
+		"aud":   "http://127.0.0.1/mcp",
+		"scope": "mcp",
+	})
 	if err != nil {
 		w.t.Error(err)
 	}
@@ -394,21 +402,21 @@ func (w *world) run(t *testing.T) {
 	sampling, stop := context.WithCancel(t.Context())
 	go w.sample(sampling)
 	var happen, clients sync.WaitGroup
-	for _, h := range w.happens {
+	for _, h := range w.Happens {
 		happen.Go(func() {
-			time.Sleep(h.at)
-			end := happenings[h.what](w)
-			time.Sleep(h.lasts)
+			time.Sleep(h.At)
+			end := happenings[h.What](w)
+			time.Sleep(h.Lasts)
 			if end != nil {
 				end()
 			}
 		})
 	}
-	for i := range w.crowds {
-		for j := range w.crowds[i].clients {
-			c := newClient(w, &w.crowds[i], rand.New(rand.NewPCG(uint64(i), uint64(j))))
+	for i := range w.Crowds {
+		for j := range w.Crowds[i].Clients {
+			c := newClient(w, &w.Crowds[i], rand.New(rand.NewPCG(uint64(i), uint64(j))))
 			clients.Go(func() {
-				time.Sleep(time.Duration(j/4) * c.every)
+				time.Sleep(time.Duration(j/4) * c.Every)
 				c.run()
 			})
 		}
@@ -471,8 +479,7 @@ func (w *world) scrape(rep *replica) {
 	if !rep.draining.IsZero() || !rep.dead.IsZero() {
 		return
 	}
-	req, _ := http.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil)
-	req.Header.Set("Authorization", "Bearer "+metricsToken)
+	req := serving.Request(w.t.Context(), http.MethodGet, "http://127.0.0.1/metrics", metricsToken, "")
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(
 		ctx context.Context, network, _ string,
 	) (net.Conn, error) {

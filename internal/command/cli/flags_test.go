@@ -85,17 +85,6 @@ func TestQuestionInterrupted(t *testing.T) {
 	checkExit(t, code, exitInterrupted)
 }
 
-// A flag that is repeated adds further host names.
-func TestRepeatedFlags(t *testing.T) {
-	code, _, stderr := run(t.Context(), nil, nil, "ask", "--offline", "--debug",
-		"--domains", "a.example,b.example", "--domains", "c.example",
-		"--exclude-domains", "d.example", "--exclude-domains", "e.example,f.example", "x")
-	checkExit(t, code, exitOK)
-	compare.Contains(t, "log", stderr, "domains: a.example, b.example, c.example.")
-	compare.Contains(t, "log", strings.ReplaceAll(stderr, `\"`, `"`),
-		`"blocked_domains":["d.example","e.example","f.example"]`)
-}
-
 // The help of the program lists all commands.
 func TestHelpListsCommands(t *testing.T) {
 	_, stdout, _ := run(t.Context(), nil, nil, "--help")

@@ -67,71 +67,37 @@ func usedStore(t *testing.T) string {
 func TestQuota(t *testing.T) {
 	env := []string{"MCP_STORE_URL=" + usedStore(t)}
 	const when = ` +\d{4}-\d\d-\d\d \d\d:\d\d`
-	const heads = "NAME +LIMIT +USED +RUNNING +LEFT +WHOLE AGAIN \\(Asia/Tokyo\\)\n"
-	const alice = `alice +10 calls an hour +2 +0 +8` + when + "\n" +
-		`alice +200000 tokens a day +(190000|1899\d\d) +10000 +\d\d?` + when + "\n" +
-		`alice +2.00 USD a day +0.3[78]\d* +0.028 +1.59` + when + "\n"
-	const bob = `bob +10 calls an hour +1 +0 +9` + when + "\n" +
-		`bob +200000 tokens a day +(150000|1499\d\d) +0 +500\d\d` + when + "\n" +
-		`bob +2.00 USD a day +0.(3|29\d+) +0 +1.70` + when + "\n"
+	values := strings.NewReplacer(
+		"HEADS", "NAME +LIMIT +USED +RUNNING +LEFT +WHOLE AGAIN \\(Asia/Tokyo\\)\n",
+		"WHEN", when,
+		"ALICE", `alice +10 calls an hour +2 +0 +8`+when+"\n"+
+			`alice +200000 tokens a day +(190000|1899\d\d) +10000 +\d\d?`+when+"\n"+
+			`alice +2.00 USD a day +0.3[78]\d* +0.028 +1.59`+when+"\n",
+		"BOB", `bob +10 calls an hour +1 +0 +9`+when+"\n"+
+			`bob +200000 tokens a day +(150000|1499\d\d) +0 +500\d\d`+when+"\n"+
+			`bob +2.00 USD a day +0.(3|29\d+) +0 +1.70`+when+"\n",
+	)
 
-	for _, tt := range []struct {
-		args string
-		code int
-		want string // of stdout, or of stderr
-	}{
-		{"quota alice", 0, heads + alice},
-		{"quota token:alice", 0, heads + alice},
-		{"quota token:bob", 0, heads + bob},
-		{"quota bob", 0, heads + bob + `bob +10 calls`},
-		{"quota https://issuer.example 7", 0, heads + `bob +10 calls`},
-		{"quota p3", 0, heads + `[0-9a-f]{32} +10 calls an hour +1`}, // without its name
-		{"quota carol", 0, "nobody of this name has used anything, as far as a limit counts it\n"},
-		{"quota reset", 2, "reset needs a NAME"},
-		{"quota reset carol", 1, "nobody of this name has used anything"},
-		{"quota reset bob", 1, "several people have this name: write token:NAME, or issuer and subject"},
-		{"quota", 0, heads + `all people +1000000 tokens a day of all people +59\d{4} +10000 +39\d+` +
-			when + "\n" + alice + bob},
-		{"quota reset https://issuer.example 7", 0, "https://issuer.example 7 has full limits now\n"},
-		{"quota bob", 0, heads + bob + `\z`},
-		{"quota reset bob", 0, "bob has full limits now\n"},
-		{"quota reset alice", 0, "alice has full limits now\n"},
-		{"quota reset alice", 1, "nobody of this name has used anything"},
-		{"quota", 0, heads + `all people .*\n.*red +10 calls`}, // the escape is not printed
-	} {
-		t.Run(tt.args, func(t *testing.T) {
-			code, stdout, stderr := run(t.Context(), env, nil, strings.Fields(tt.args)...)
-			compare.Equal(t, "exit code", code, tt.code)
+	for _, tt := range compare.Rows[struct {
+		Args string
+		Code int
+		Want string
+	}](t, "quota") {
+		t.Run(tt.Args, func(t *testing.T) {
+			code, stdout, stderr := run(t.Context(), env, nil, strings.Fields(tt.Args)...)
+			checkExit(t, code, tt.Code)
 			got := stdout + stderr
-			if !regexp.MustCompile("^(.*error: )?" + tt.want).MatchString(got) {
-				t.Errorf("it says\n%s\nwant\n%s", got, tt.want)
+			want := values.Replace(tt.Want)
+			if !regexp.MustCompile("^(.*error: )?" + want).MatchString(got) {
+				t.Errorf("it says\n%s\nwant\n%s", got, want)
 			}
 			compare.Equal(t, "escapes", strings.Contains(got, "\x1b"), false)
-			if tt.args == "quota" {
+			if tt.Args == "quota" {
 				people := map[string]bool{}
 				for line := range strings.Lines(stdout) {
 					people[strings.Fields(line)[0]] = true
 				}
 				compare.Equal(t, "people, and the names of all and of columns", len(people) <= 22, true)
-			}
-		})
-	}
-}
-
-// Without a store, or with one that cannot be used, the command says so.
-func TestQuotaWithoutStore(t *testing.T) {
-	for env, want := range map[string]string{
-		"MCP_STORE_URL=":                     "error: there is no store of the limits",
-		"MCP_STORE_URL=x":                    "error: MCP_STORE_URL is not valkey://",
-		"MCP_STORE_URL=redis://127.0.0.1:1":  "hint: see whether the store runs",
-		"MCP_STORE_URL_FILE=/does/not/exist": "error: ",
-	} {
-		t.Run(env, func(t *testing.T) {
-			for _, args := range [][]string{{"quota"}, {"quota", "alice"}, {"quota", "reset", "alice"}} {
-				code, stdout, stderr := run(t.Context(), []string{env}, nil, args...)
-				compare.Equal(t, "it fails", code > 0, true)
-				compare.Equal(t, "stdout", stdout, "")
-				compare.Contains(t, "stderr", stderr, want)
 			}
 		})
 	}

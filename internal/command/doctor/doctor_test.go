@@ -3,6 +3,7 @@ package doctor
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -14,32 +15,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// row is a check, and its verdict and text.
-type row struct {
-	name  string
-	check Check
-	want  string
-}
-
-func testRows(t *testing.T, rows []row) {
-	t.Helper()
-
-	for _, r := range rows {
-		t.Run(r.name, func(t *testing.T) {
-			got := r.check.Verdict + ": " + r.check.Text
-			compare.Equal(t, "check", got, r.want)
-		})
-	}
-}
-
-// testTable tests checks of the values of a table.
+// testTable tests checks of the values of a table, which has a name and the verdict and the text, too.
 func testTable(t *testing.T, name string, check func(value string) Check) {
 	t.Helper()
-	var rows []row
-	for _, words := range compare.Table(t, name, 3) {
-		rows = append(rows, row{words[0], check(words[1]), words[2]})
+	for _, row := range compare.Table(t, name, 3) {
+		t.Run(row[0], func(t *testing.T) {
+			got := check(row[1])
+			compare.Equal(t, "check", got.Verdict+": "+got.Text, row[2])
+		})
 	}
-	testRows(t, rows)
 }
 
 func TestShutdown(t *testing.T) {
@@ -56,37 +40,25 @@ func TestBaseURL(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
-	proxy := &url.URL{
-		Scheme: "http",
-		User:   url.UserPassword("me", "secret"),
-		Host:   "proxy.example:3128",
-	}
-	// proxied has the proxy that net/http returns.
-	proxied := func(base string, proxy *url.URL, environ ...string) Check {
-		s := &service.Service{
-			Getenv: func(name string) string { return env.ToMap(environ)[name] },
-		}
-		s.Advisor.BaseURL.Value = base
+	testTable(t, "proxy", func(value string) Check {
+		words := strings.Fields(value)
+		environ := env.ToMap(words[2:])
+		s := &service.Service{Getenv: func(name string) string { return environ[name] }}
+		s.Advisor.BaseURL.Value = words[0]
 		s.Advisor.ProxyVariable = "HTTPS_PROXY"
-		return proxyCheck(s, func(*http.Request) (*url.URL, error) { return proxy, nil })
-	}
-	const remote = "https://api.example/v1"
-	const set = "HTTPS_PROXY=%zz"
-	const notURL = "warn: HTTPS_PROXY is set, but is not the URL of a proxy"
-	const exempt = "ok: none, because of NO_PROXY or as the API is on this machine"
-	testRows(t, []row{
-		{"none", proxied(remote, nil), "ok: none"},
-		{"password", proxied(remote, proxy), "ok: http://proxy.example:3128 (HTTPS_PROXY)"},
-		{"not a URL", proxied(remote, nil, set), notURL},
-		{"scheme", proxied(remote, &url.URL{Scheme: "htp", Host: "p:1"}, set), notURL},
-		{"no port", proxied(remote, &url.URL{Scheme: "http", Host: "http:"}, set), notURL},
-		{
-			"IPv6",
-			proxied(remote, &url.URL{Scheme: "http", Host: "[::1]:1"}),
-			"ok: http://[::1]:1 (HTTPS_PROXY)",
-		},
-		{"exception", proxied(remote, nil, set, "NO_PROXY=x"), exempt},
-		{"local API", proxied("http://localhost/v1", nil, set), exempt},
+		return proxyCheck(s, func(*http.Request) (*url.URL, error) {
+			if words[1] == "none" {
+				return nil, nil
+			}
+			return url.Parse(words[1])
+		})
+	})
+}
+
+func TestClock(t *testing.T) {
+	testTable(t, "clock", func(ahead string) Check {
+		d, _ := time.ParseDuration(ahead)
+		return clockCheck(d)
 	})
 }
 

@@ -9,43 +9,12 @@ import (
 
 // What is beyond the limits of the parser is shown as it is, and what is just below them is not.
 func TestLimits(t *testing.T) {
-	repeat := strings.Repeat
-
-	deepList := func(n int) (list string) {
-		for i := range n {
-			list += repeat("  ", i) + "- **a**\n"
-		}
-		return list
-	}
-
-	quotes := func(n int) string { return repeat(">", n) + " **a**\n" }
-	bullets := func(n int) string { return "**a**\n" + repeat("- ", n) + "a\n" }
-	numbers := func(n int) string { return repeat("1. ", n) + "**a**\n" }
-	bytes := func(n int) string { return "**" + repeat("b", n-4) + "**\n" }
-
-	columns := func(n int) string {
-		return repeat("|**a**", n) + "\n" + repeat("|-", n) + "\na\n"
-	}
-
-	for _, tt := range []struct {
-		name     string
-		markdown func(n int) string
-		limit    int
-	}{
-		{"entries in entries", deepList, 15},
-		{"quotes", quotes, 15},
-		{"bullets", bullets, 15},
-		{"numbers", numbers, 15},
-		{"columns", columns, 32},
-		{"bytes", bytes, maxBlock},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			beyond := tt.markdown(tt.limit + 1)
+	for _, row := range compare.Table(t, "limits", 3) {
+		t.Run(row[0], func(t *testing.T) {
+			within, beyond := row[1], row[2]
 			if got := rendered(beyond, 40); got != beyond {
 				t.Errorf("beyond the limit %.100q is shown as %.100q", beyond, got)
 			}
-
-			within := tt.markdown(tt.limit)
 			if got := rendered(within, 40); strings.Contains(got, "**") {
 				t.Errorf("within the limit %.100q is shown as it is", within)
 			}

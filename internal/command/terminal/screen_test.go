@@ -164,16 +164,6 @@ func TestScreen(t *testing.T) {
 	})
 }
 
-// Without color the layout is the same, without control sequences.
-func TestNoColor(t *testing.T) {
-	var out strings.Builder
-	s := New(t.Context(), Options{Color: "never"})
-	s.stdout = &out
-	s.showsText = true
-	s.showMarkdown("# one\n\n**two** [three](https://a.example/1)")
-	compare.Equal(t, "the terminal", out.String(), "one\n\ntwo three[1]\n")
-}
-
 // FinishToString has the whole answer, also what came as a stream.
 func TestFormat(t *testing.T) {
 	s := New(t.Context(), Options{Color: "always"})
