@@ -23,7 +23,7 @@ import (
 // request, a command from its arguments; all functions that work for the call get it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
-	Person Person // the ID is "" over stdio and for anonymous callers: one person for limits and turns
+	Person Person // without a token all callers are one person, for limits and turns
 	Tool   string // the name of the tool, and of its profile
 	App    string // name and version of the client program; "": not known
 
@@ -46,7 +46,8 @@ type Call struct {
 }
 
 // Used is what a call has used so far, even if it fails. Each comment begins with the package that
-// writes the field; for a call of another process, whose response this process reads, it is server.
+// writes the field. For a call of another process, whose end this process reads, package server
+// also writes some.
 type Used struct {
 	Requests      int           // llm: requests that were sent
 	APITime       time.Duration // llm: of these requests together, each to the end of its response
@@ -86,7 +87,7 @@ const TokenIDPrefix = "token:"
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
 // refusals of one person do not delay people who were not refused.
 type Person struct {
-	ID   string // unique, with the namespace of the way to authenticate
+	ID   string // unique, see TokenIDPrefix; "": a caller without a token, also over stdio
 	Name string // for logs and metrics
 }
 
@@ -110,8 +111,8 @@ func (c *Call) Emit(ev Event) {
 // or for the rate limit.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
-// ErrLeaveAtAPI is the cause of a context that ends without cancelling its response, if that runs
-// in the background of the API. Once the call has a slot, its error is of KindCanceled.
+// ErrLeaveAtAPI is the cause of the context of a call that ends without cancelling its response:
+// one in the background goes on at the API. If the call has a slot, its error is of KindCanceled.
 var ErrLeaveAtAPI = errors.New("the response goes on at the API")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with

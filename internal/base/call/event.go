@@ -2,7 +2,7 @@ package call
 
 // Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Named,
 // Reconnecting, Waiting, Usage or Done. The blocks of a call are numbered from 0 over all its
-// requests, retries included. The command ask prints events with tags as JSON.
+// requests, retries included. ask --events prints the events whose fields have json tags.
 type Event interface{ isEvent() }
 
 func (BlockStart) isEvent()   {}

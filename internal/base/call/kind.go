@@ -66,7 +66,7 @@ var (
 	// KindBadResponse: a web page, a redirect, a response without output.
 	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response", forOperator}
 
-	// KindFailed: the response failed, and no code or word names a kind.
+	// KindFailed: the response failed, and no code or word names a kind; or it is too large.
 	KindFailed = Kind{"response failed", "APIError", "failed", reported}
 
 	// KindModel: the model is unknown, or not for this key.
@@ -84,7 +84,7 @@ var (
 	// KindNoText: the response has no text, so there is no answer.
 	KindNoText = Kind{"no text", "", "no_text", forOperator}
 
-	// KindShutdown: the server no longer waits for the answer.
+	// KindShutdown: the process ends, and does not wait for the answer.
 	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown", reported}
 
 	// KindArguments: the question is invalid and was not asked.
@@ -140,9 +140,11 @@ func Kinds() []Kind {
 	}
 }
 
-// KindOf returns the kind of an error: what ErrorKind returns of the first error in its chain that
-// has such a method, KindTimeout or KindCanceled for the error of a context, else KindInternal,
-// also for nil.
+// KindOf returns the kind of an error:
+//
+//   - that of the first error in its chain with a method ErrorKind
+//   - KindTimeout or KindCanceled for the error of a context
+//   - KindInternal for any other error, and for nil
 func KindOf(err error) Kind {
 	withKind, ok := errors.AsType[interface {
 		error

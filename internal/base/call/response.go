@@ -154,7 +154,7 @@ func (r *Response) InputItems() []json.RawMessage {
 }
 
 // Usage counts tokens. Cached (read from the cache) and CacheWrite (written to it) are parts of
-// Input, and Reasoning is a part of Output. It is also an Event, for which its JSON is.
+// Input, and Reasoning is a part of Output. Usage is also an Event: ask --events prints its JSON.
 type Usage struct {
 	Input            int64 `json:"input_tokens"`
 	Cached           int64 `json:"-"`
@@ -162,7 +162,7 @@ type Usage struct {
 	Output           int64 `json:"output_tokens"`
 	Reasoning        int64 `json:"-"`
 	Total            int64 `json:"total_tokens"`
-	ReportedSearches int64 `json:"-"` // billable searches of one response, if its server counts them here
+	ReportedSearches int64 `json:"-"` // billable searches of one response; 0: not reported here
 }
 
 // AddTokens adds the tokens of v to u, but not its searches: Used.Searches has those of all
@@ -203,7 +203,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxCommas bounds the elements of the JSON of a response, which commas separate, before it is
+// maxCommas bounds the commas in the JSON of a response, and so its elements, before the JSON is
 // decoded: a small text with many elements becomes large in memory. The longest answers have a few
 // ten thousand commas.
 const maxCommas = 200_000

@@ -54,7 +54,7 @@ type Config struct {
 	Server        Server        `yaml:"server" doc:"The MCP server."`
 	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics: a model id, or how it begins, and input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
 
-	LineMode bool       // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
+	LineMode bool       // send each message as one line of JSON; only MCP_LINE_MODE=1 sets it
 	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print its secrets
 }
 
@@ -85,8 +85,8 @@ type Derived struct {
 	SettingKeys  []string       // keys that have a value, in the order of the structs
 	Location     *time.Location // time zone of policy.timezone
 
-	// CredentialVariable is the variable of the credential: that of the header that replaces the
-	// API key, that which names APIKeyFile, or openai.api_key_env.
+	// CredentialVariable is the variable of the credential: the one in the header that replaces the
+	// API key, else openai.api_key_env. It ends with _FILE if the variable names a file.
 	CredentialVariable string
 	HasCredential      bool   // there is a credential
 	APIKeyFile         string // path of the key's file; "" if it is in a variable or a header
@@ -95,8 +95,8 @@ type Derived struct {
 	StoredKeyFile      string // path that login writes; "" without a home or with a header
 	StoredKeyUnused    bool   // another key is used than that in StoredKeyFile
 
-	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
-	// another service.
+	// APIKey is the bearer token. It is "" if a header replaces the key, which may then be the key
+	// of another service.
 	APIKey          string
 	SentHeaders     map[string]string // headers of openai.headers that have a value
 	HeaderVariables []string          // of openai.headers, set or not, without CredentialVariable
@@ -255,8 +255,8 @@ var ignoredKeys = map[string]string{
 	"server.transport":                 "flags choose the transport",
 }
 
-// UserLocation returns the place from which a tool searches, or nil if no key sets it. Then no
-// place is sent to the API; an empty UserLocation is sent.
+// UserLocation returns the place from which a tool searches. If no key sets one, the result is nil,
+// and no place is sent to the API. An empty UserLocation is sent.
 func (c *Config) UserLocation(tool string) *UserLocation {
 	const section = "search.user_location"
 	for _, profile := range []string{"", profileKey(call.DefaultTool), profileKey(tool)} {

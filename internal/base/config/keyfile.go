@@ -31,8 +31,8 @@ func WriteKeyFile(path, data string) error {
 	return err
 }
 
-// OpenFolderWarning returns a warning if other users can write to the folder of a stored file, and
-// so could replace the file, or "". On Windows it is "", as folders have no modes there.
+// OpenFolderWarning returns a warning if other users can write to the folder of a stored key, and
+// so could replace the key; else "". On Windows it is "", as folders have no modes there.
 func OpenFolderWarning(path string) string {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)

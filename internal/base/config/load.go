@@ -33,8 +33,8 @@ type Flags struct {
 	Keys map[string]string
 }
 
-// Load applies the layers, defaults, YAML, environment (NAME=value) and flags, and checks the
-// result. It reads the YAML file and the file of the key. The warnings are one line each.
+// Load applies the layers (defaults, YAML, environment, flags), and checks the result. It reads the
+// YAML file and the file of the key. environ has NAME=value. The warnings are one line each.
 //
 // The error has a line for every problem, with source, key, value and what is allowed:
 //
@@ -119,7 +119,7 @@ func newLoader(environ []string) *loader {
 	l.fields = appendFields(make([]field, 0, 128), root)
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		if f.initial != "" { // a parser for each of the other keys would delay the start
+		if f.initial != "" { // a yaml.Unmarshal for every key would delay the start
 			_ = yaml.Unmarshal([]byte(f.initial), f.value.Addr().Interface()) // f.initial is valid
 		}
 		if !f.isSection() && f.from == "" {
@@ -269,10 +269,11 @@ func (l *loader) setDebug(source, value string) {
 // logPath matches the path of a log file.
 var logPath = text.LazyRegexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 
-// inherit completes the profiles key by key (spec §3.0): the profile of answer from policy and
-// search, and then the other profiles from that of answer. Without model_profiles in the file, the
-// other profiles have the effort and the verbosity of their tools, unless a variable sets that of
-// answer.
+// inherit completes the profiles key by key (spec §3.0):
+//
+//   - the profile of answer from policy and search, and then the other profiles from that of answer
+//   - without model_profiles in the file, the effort and the verbosity of the other profiles from
+//     their tools, unless a variable sets the one of answer
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for _, tool := range call.Tools {
@@ -328,7 +329,7 @@ func (l *loader) mergeKey(f, parent field) {
 		switch {
 		case f.Tag.Get("profile") == "adds":
 			f.value.Set(reflect.AppendSlice(reflect.ValueOf(slices.Clone(inherited)), f.value))
-		case lifts: // enforce_domains is merged before, as it stands before domains
+		case lifts: // enforce_domains is already merged: its field is before that of domains
 			l.report(l.origins[f.key], f.key, emptyList)
 		}
 	case bool:

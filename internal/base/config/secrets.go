@@ -57,8 +57,7 @@ const minHeaderSecret = 8
 // setThere ends a warning about a variable without a value: what to do.
 const setThere = "; set it where the client starts the server"
 
-// maxAPIKey is the length of the longest API key, in bytes, for which the header of a request has
-// room.
+// maxAPIKey is the length of the longest API key, in bytes, that fits into the header of a request.
 const maxAPIKey = 1000
 
 // checkHeaders returns what is wrong with openai.headers, a line for each header. A header with an
@@ -147,7 +146,7 @@ func (l *loader) resolveKey() {
 		}
 		l.warn("the key in " + l.APIKeyFile + " names no server that it is for: log in again")
 	}
-	stored, _ := l.ReadKey(l.StoredKeyFile) // a key that cannot be read is not hidden
+	stored, _ := l.ReadKey(l.StoredKeyFile) // empty after an error: no warning
 	l.StoredKeyUnused = len(stored) > 0 && string(stored) != l.APIKey
 	if l.StoredKeyUnused {
 		l.warn(l.CredentialVariable,

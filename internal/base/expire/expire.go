@@ -4,10 +4,10 @@ package expire
 // minSweep is how many entries a Map has before it is swept for the first time.
 const minSweep = 64
 
-// Map is a map whose entries expire. Expired decides that whenever an entry is read, so a Map needs
-// neither a goroutine nor a timer. Expired entries are never returned, but take memory until they
-// are swept: Set does that when the map has twice as many entries as after the last sweep. A Map
-// without entries is a Map{Expired: f}. It is not safe for concurrent use.
+// Map is a map whose entries expire. Whenever an entry is read, Expired decides about it, so a Map
+// needs neither a goroutine nor a timer. Expired entries are never returned, but take memory until
+// Set sweeps them: when the map has twice as many entries as after the last sweep. A Map without
+// entries is a Map{Expired: f}. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	Expired func(V) bool // reports whether an entry has expired
 

@@ -4,6 +4,10 @@
 // log format also reports its calls; its lines are text or JSON and have the time. With debug every
 // record goes to stderr and, if a file is named, also to the file. The log is never written to
 // stdout, which belongs to the protocol.
+//
+//	logging.go  the handlers, the queue in front of stderr, and the debug file
+//	limit.go    Limiter: one line about many events
+//	open_*.go   the flags to open the debug file
 package logging
 
 import (
@@ -27,8 +31,8 @@ import (
 
 // Options say where records go and what is hidden in them.
 type Options struct {
-	Debug    bool   // log everything; otherwise warnings and errors, and with Format also what a server does
-	Format   string // Text or JSON for a server, which logs its calls; "" for stderr of a client
+	Debug    bool   // log everything; else warnings and errors, and with Format also calls
+	Format   string // Text or JSON: the log of a server; "": the lines that a client shows
 	File     string // with Debug, the file that also gets the log; "": none
 	Stderr   io.Writer
 	NoColor  bool // no colours, not even on a terminal (https://no-color.org)

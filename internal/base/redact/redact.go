@@ -35,7 +35,7 @@ type Redactor struct {
 	replacer atomic.Pointer[strings.Replacer]
 
 	mu    sync.Mutex // guards forms
-	forms []string   // how the secrets may be written: see forms
+	forms []string   // of all secrets, as the function forms returns them; the longest first
 }
 
 // New returns a Redactor for the given secrets.

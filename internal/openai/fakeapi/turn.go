@@ -15,15 +15,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// samples contains a finished response without its output, the outputs by the name of a turn, and
-// the words in them by language. The id of an item is only a prefix, for ID. The cited pages are on
-// hosts that RFC 2606 reserves for examples.
+// samples contains a finished response without its output, the outputs by the name of a sample, and
+// the words in the outputs by language. The id of an item is only a prefix, for ID. The cited pages
+// are on hosts that RFC 2606 reserves for examples.
 //
 //go:embed samples.json
 var samples string
 
 // Response returns the finished response to a request, with everything that a request can ask for.
-// turn names its output in samples: "ok", "search" or "uncited"; "": chooseSample chooses one.
+// sample names its output in samples: "ok", "search" or "uncited"; "": chooseSample chooses one.
 func Response(request gjson.Result, sample string) []byte {
 	final := gjson.Get(samples, "response").Raw
 	set := func(path string, v any) {
@@ -71,7 +71,7 @@ func chooseSample(request gjson.Result) string {
 
 var japaneseText = text.LazyRegexp(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
-// output returns the items of the output of a turn, in the language of the question.
+// output returns the items of a sample, in the language of the question.
 func output(request gjson.Result, sample string) []gjson.Result {
 	title := text.Truncate(text.OneLine(question(request)), 80)
 	quoted := string(Encode(title))

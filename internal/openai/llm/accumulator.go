@@ -23,7 +23,7 @@ import (
 //	event                                    item  block  sent       the call gets
 //	output_item.added   index 0, rs_1        1     0                 BlockStart 0 thinking
 //	output_item.done    index 0, rs_1        1     0                 BlockStop 0
-//	output_item.added   index 1, msg_1       2                       (a message has a block for each text)
+//	output_item.added   index 1, msg_1       2                       (each of its texts is a block)
 //	content_part.added  index 1, content 0   2     1                 BlockStart 1 text
 //	output_text.delta   "Par"                2     1      "Par"      BlockDelta 1 "Par"
 //	output_text.delta   "is"                 2     1      "Paris"    BlockDelta 1 "is"

@@ -21,7 +21,7 @@ import (
 
 const (
 	cancelTime = 3 * time.Second // the limit of cancelEarly, for both of its requests
-	usageTime  = time.Second     // the limit of the GET that asks what a cancelled response has used
+	usageTime  = time.Second     // the limit of the GET for the usage of a cancelled response
 
 	// shutdownTime replaces cancelTime when the process ends. Over stdio that takes half a second,
 	// in which the call must still be settled.
@@ -151,9 +151,9 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	}
 }
 
-// readUsage sets in c what a response has used. It reads that from resp, the HTTP response to the
-// cancellation, which may be nil. It reports whether resp contains the usage: there is none while
-// the response goes on for a moment.
+// readUsage sets in c what a response has used, and reports whether resp contains that. resp is the
+// HTTP response to the cancellation, or nil. It contains no usage if the response goes on for a
+// moment.
 func (cl *Client) readUsage(
 	ctx context.Context, resp *http.Response, c *call.Call, id string,
 ) bool {
@@ -161,7 +161,7 @@ func (cl *Client) readUsage(
 		return false
 	}
 	defer resp.Body.Close()
-	data, _ := io.ReadAll(resp.Body) // Decode refuses half a body
+	data, _ := io.ReadAll(resp.Body) // DecodeLenient refuses half a body
 	cl.logBody(ctx, "openai(client): response", rawJSON{data: data})
 
 	var r call.Response
@@ -179,8 +179,8 @@ func (cl *Client) readUsage(
 //
 // After each broken connection follow resumes the stream after the last event. If the API refuses
 // that, if a connection brought nothing new, or if broken is nil, follow polls the state of the
-// response from then on. A refused GET tells nothing about the response: the key may be new, or a
-// firewall may have answered.
+// response from then on. After a refused GET follow goes on, because a refusal tells nothing
+// about the response: the key may be new, or a firewall may have answered.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
@@ -310,9 +310,9 @@ func (cl *Client) getOnce(
 	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
 }
 
-// lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer if the API
-// says that it does not have the response. The request can then be made again, as after a failure
-// of the server. Unless strict, that also holds if the API seems to have no GET /responses/{id}.
+// lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer, after
+// which the request can be made again. It returns the copy if the API says that it does not have
+// the response and, unless strict, if the API seems to have no GET /responses/{id}.
 func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.APIError](err)
 	if !ok {

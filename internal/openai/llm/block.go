@@ -113,7 +113,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 	}
 }
 
-// emitDelta adds the text or the annotation of an event to its block, which it starts if it is new.
+// emitDelta adds the text or the annotation of an event to its block. A new block starts first.
 func (a *accumulator) emitDelta(ev *streamEvent) {
 	var update blockUpdate
 	update.ID = ev.ItemID
@@ -212,8 +212,8 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 	}
 }
 
-// openBlock returns the block that an update is about, and starts it if it is new. It returns nil
-// for the block of a tool whose name is not known yet.
+// openBlock returns the block that an update is about, and starts the block if it is new. It
+// returns nil for the block of a tool whose name is not known yet.
 func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
 	key := blockKey{number, update.Kind, update.content}
 	b := a.blocks[key]

@@ -114,7 +114,7 @@ func statusError(resp *http.Response, c *call.Call) *call.APIError {
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		e.Err = call.ErrWebPage
 		switch e.Kind {
-		case call.KindPermission, call.KindNotFound, call.KindBadRequest: // the API refuses with JSON
+		case call.KindPermission, call.KindNotFound, call.KindBadRequest: // the API sends JSON
 			e.Kind = call.KindBadResponse
 		}
 	}
@@ -288,9 +288,10 @@ func isPermanent(err error) bool {
 	return untrusted || plain || alert || refused
 }
 
-// contextError returns the error of a call whose ctx has ended with err. Its kind is that of the
-// cause of ctx: a timeout, a cancellation or another one. In the result, errors.Is finds the error
-// of ctx and its cause, and errors.As a QueuedError or a RootsError that is in err.
+// contextError returns the error of a call whose ctx has ended. err is the error that the call got.
+// The kind is that of the cause of ctx: a timeout, a cancellation or another one. In the result,
+// errors.Is finds the error of ctx and its cause, and errors.As a QueuedError or a RootsError of
+// err.
 func contextError(ctx context.Context, err error) *call.APIError {
 	e := &call.APIError{
 		Message: "the call was canceled",
@@ -336,8 +337,8 @@ func messageWait(e *call.APIError, c *call.Call) time.Duration {
 }
 
 // addWaits raises RetryAfter to the wait that the message of a rate limit or of a 402 names. For a
-// rate limit it also sets Reset, if the headers tell when the limit is whole again. A call need not
-// wait for that.
+// rate limit it also sets ResetAfter, if the headers tell when the limit is fully available again.
+// A call need not wait for that.
 func addWaits(e *call.APIError, h http.Header, c *call.Call) {
 	payment := e.Kind == call.KindAPIQuota && e.Status == http.StatusPaymentRequired
 	if e.Kind != call.KindRateLimit && !payment {

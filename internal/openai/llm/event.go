@@ -81,7 +81,7 @@ func (ev *streamEvent) isError() bool {
 }
 
 // decode replaces ev with the event in data, as call.DecodeLenient reads it. Nearly all events are
-// plain, and readFlat takes a third of the time.
+// flat, and readFlat takes a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
 	mayBeFlat := len(data) <= maxFlat && utf8.Valid(data) && gjson.ValidBytes(data)
@@ -92,9 +92,9 @@ func (ev *streamEvent) decode(data []byte) error {
 	return call.DecodeLenient(data, ev)
 }
 
-// readFlat reads an event as encoding/json does, and reports whether the event is plain: ev needs
-// no more than strings and numbers of it. encoding/json ignores the case of member names, so an
-// event with a name that is not in lower case is not plain.
+// readFlat reads an event as encoding/json does, and reports whether the event is flat: ev needs
+// only its strings and numbers. encoding/json ignores the case of member names, so the names of a
+// flat event are in lower case.
 func (ev *streamEvent) readFlat(data string) bool {
 	isFlat := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {

@@ -83,7 +83,7 @@ type exchange struct {
 	call       *call.Call
 	model      string
 	params     params
-	toRemember []refusedParam // removed after refusals; remembered when the API accepts a request
+	toRemember []refusedParam // removed from params; for noteAccepted, after the next 2xx
 
 	key     *string                     // the key at the start; SetKey stores another pointer
 	ticket  *pacer.Ticket               // the place of the call at the pacer of the model
@@ -92,8 +92,8 @@ type exchange struct {
 }
 
 // try waits for the pacer and makes one attempt. It tells the pacer how a failed attempt ended,
-// also if post has told it of a 2xx before. After a refusal by the rate limit, wait is how long the
-// pacer makes the call wait; otherwise it is 0.
+// also if post has told the pacer of a 2xx before. wait is how long the pacer makes the call wait
+// after a refusal by the rate limit, else 0.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, wait time.Duration) {
@@ -218,7 +218,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		x.client.memory.noteAccepted(x.call.Person.ID, x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
-	return resp, mayCost, errors.Join(err, x.call.RootsErr) // openai-go has dropped RootsErr from err
+	return resp, mayCost, errors.Join(err, x.call.RootsErr) // openai-go dropped RootsErr from err
 }
 
 // leaveOut removes the parameter that the API refuses, and reports whether to make the request
@@ -234,7 +234,7 @@ func (x *exchange) leaveOut(failure *call.APIError) bool {
 		}
 		return false
 	}
-	return x.removeRefused(x.params.refusedName(failure), failure) // with "" it removes nothing
+	return x.removeRefused(x.params.refusedName(failure), failure) // the name "" removes nothing
 }
 
 // decide returns how long the call sleeps before another attempt, or the error that ends the call.
@@ -282,8 +282,8 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	if unknown || unsupported || failure.ResponseLost {
 		p.person = everyone
 	}
-	// A gateway may repeat the question in its message. If the question contains the name, an error
-	// is not remembered that only mentions the name, or that may be of this call alone.
+	// A gateway may repeat the question in its message. So if the question contains the name, an
+	// error that only mentions the name, or that may be of this call alone, is not remembered.
 	mayBeQuoted := (mentions(failure, name) || failure.MaybeThisCall) && x.params.questionContains(name)
 	if !mayBeQuoted {
 		x.toRemember = append(x.toRemember, p)

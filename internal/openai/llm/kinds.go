@@ -20,7 +20,7 @@ type kindRow struct {
 	words []string // regular expressions: a part of the message, in any case
 
 	param         string // regular expression of the whole parameter; "": any
-	statuses      []int  // HTTP statuses or their first digits, 0 for an error without one; nil: any
+	statuses      []int  // HTTP statuses or their first digits, 0: without a status; nil: any
 	except        []int  // HTTP statuses that the row does not apply to
 	maybeThisCall bool   // sets the field of call.APIError, which words always set
 }
@@ -223,7 +223,7 @@ var kindTable = []kindRow{
 		kind:     &call.KindModel,
 		statuses: []int{404},
 		words: []string{
-			`.*model.*`,                             // Ollama: model 'x' not found, try pulling it first
+			`.*model.*`,                             // Ollama: model 'x' not found
 			`no endpoints found (for|that support)`, // OpenRouter: https://github.com/Kilo-Org/kilocode/issues/9006
 		},
 	},
@@ -238,7 +238,7 @@ var kindTable = []kindRow{
 		kind:     &call.KindFiltered,
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
-		except:   []int{401, 403}, // where such words may be about the filter of an account or a gateway
+		except:   []int{401, 403}, // there the words may be about an account or a gateway
 		words: []string{
 			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
 			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks

@@ -87,8 +87,8 @@ type Client struct {
 	warnings logging.Limiter // about refused parameters
 }
 
-// New returns a Client. If it needs a key and has none, every call fails with KindMissingKey, so a
-// server can start without a key.
+// New returns a Client. If the Client needs a key and has none, every call fails with
+// KindMissingKey, so a server can start without a key.
 func New(o Options) *Client {
 	header := o.header()
 	sendsKey := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	minRefusals = 3 // refusals of the key in a row, from which on they count
+	minRefusals = 3 // refusals of the key count from so many in a row on
 
 	// probeGrace is how long other calls fail while a probe asks the API. After it they ask the
 	// API, too: some HTTP responses have their header only at their end, so the verdict comes late.
@@ -44,8 +44,9 @@ func newMemory(refusalPause time.Duration) *memory {
 }
 
 // refusal is what is remembered for a person after the API has refused the key or its quota. While
-// it counts, calls fail with it until nextProbe. It counts for the person from minRefusals in a row
-// on. If minRefusals came from each of two people, they count for all people.
+// it counts, calls fail with its failure until nextProbe. It counts for the person from minRefusals
+// in a row on. If two people or more have minRefusals since the API accepted any request, these
+// refusals count for all people.
 type refusal struct {
 	failure          *call.APIError // the last one
 	countSincePerson int            // refusals since the API accepted a request of the person

@@ -55,7 +55,7 @@ func (a *accumulator) streamedItems(filtered bool) []call.Item {
 }
 
 // lacks reports whether items have no text although some was streamed, or the same text with fewer
-// searches and citations. If their text is another one, it is what the server means.
+// searches and citations. A text that differs from what was streamed is what the server means.
 func lacks(items, streamed []call.Item) bool {
 	itemText := strings.TrimSpace(textOf(items...))
 	streamedText := strings.TrimSpace(textOf(streamed...))

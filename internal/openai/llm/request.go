@@ -175,9 +175,11 @@ const identifierParam = "safety_identifier"
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
-// dispensable lists the parameters that an answer can do without. It does not list tools, because
-// an answer needs the search, nor store, without which the API keeps the question and the answer,
-// nor max_tool_calls, which bounds what a question costs.
+// dispensable lists the parameters that an answer can do without. These must stay:
+//
+//   - tools: an answer needs the search
+//   - store: without it the API keeps the question and the answer
+//   - max_tool_calls: it bounds what a question costs
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
@@ -209,14 +211,15 @@ func (p params) refusedName(e *call.APIError) string {
 	return ""
 }
 
-// questionContains reports whether the question contains a word. A message may quote it from there.
+// questionContains reports whether the question contains a word, which is in lower case. A server
+// may quote the question in its message.
 func (p params) questionContains(word string) bool {
 	input, _ := jsonx.Marshal(p["input"])
 	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }
 
-// refusedElement returns the element of include that a 400 refuses, or "". As the parameter the API
-// names the element or its index, or only include: then the message names the element.
+// refusedElement returns the element of include that a 400 refuses, or "". The parameter that the
+// API names is the element, its index, or only include: then the message names the element.
 func (p params) refusedElement(e *call.APIError) string {
 	for i, element := range p.include() {
 		switch e.Param {

@@ -114,8 +114,8 @@ func readBody(ctx context.Context, resp *http.Response, acc *accumulator) (*call
 	return acc.finishObject(data)
 }
 
-// silenceLimit is the body of an HTTP response. A Read that waits for too long gives up the
-// connection: until acc.closeConnAt, or for maxSilence while the response runs in the background.
+// silenceLimit is the body of an HTTP response. It gives up the connection if a Read waits until
+// acc.closeConnAt or, while the response runs in the background, for maxSilence.
 type silenceLimit struct {
 	io.ReadCloser
 	acc *accumulator
@@ -182,8 +182,8 @@ func requestID(resp *http.Response) string {
 }
 
 // attemptError returns err, which has ended an attempt, as a *call.APIError without secrets, and
-// logs it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, that is
-// the reason, and not err.
+// logs it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, the
+// reason is the end of ctx, not err.
 func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *call.APIError {
 	cause, ok := errors.AsType[*call.APIError](err)
 	switch {

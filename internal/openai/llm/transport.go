@@ -106,7 +106,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // systemRoots are the root certificates of the process. One goroutine reads them for all calls,
-// because crypto/x509 reads them only once. That may hang: the file may be a pipe, or on a file
+// because crypto/x509 reads them only once. The read may hang: the file may be a pipe, or on a file
 // system that does not answer.
 var systemRoots = struct {
 	begin sync.Once      // starts the goroutine

@@ -124,8 +124,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 
 // Ask answers q with the profile of the call's tool, until ctx ends (see WithTimeout). Its error is
 // a *call.APIError, or is of call.KindNoText and says why there is no text: "incomplete:
-// max_output_tokens". Unless a request has failed, the last events of the call are a Usage of all
-// requests and a Done, also if there is no text.
+// max_output_tokens". Unless the error is an APIError, the last events of the call are a Usage of
+// all requests and a Done.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	p := a.options.Profiles[c.Tool]

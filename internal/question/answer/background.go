@@ -24,11 +24,11 @@ var (
 )
 
 // Origin is what Fetch needs to know: which response in the background to fetch, and what its
-// question asked.
+// question asked. Package tasks seals it into an id, so its strings contain no NUL.
 type Origin struct {
 	Created    time.Time // when its call began, to the millisecond
-	Tool       string    // tool of its call; no string of an Origin contains a NUL
-	ResponseID string    // the ID of the response
+	Tool       string    // tool of its call
+	ResponseID string    // id of the response at the API
 	Excluded   string    // domains that the question excludes, separated by blanks
 
 	NotInStore bool // call.Used.NotInStore of its call

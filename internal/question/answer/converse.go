@@ -31,7 +31,7 @@ func (a *Answerer) converse(
 			if r.lastResponse == nil || isCancelled {
 				return err
 			}
-			// If the earlier response has no text, that is the better error.
+			// If the earlier response has no text, compose returns an error that says more.
 			a.options.Logger.WarnContext(ctx, "answer: asking again failed", "kind", call.KindOf(err).Label())
 			return nil
 		}

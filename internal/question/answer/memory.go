@@ -46,7 +46,7 @@ type memory struct {
 
 // turn is a question of a person with its answer.
 type turn struct {
-	person   string
+	person   string // the ID; "": the one person over stdio
 	question string // without blanks at its ends
 	answer   string
 	pages    []string // URLs of all sources of the answer
@@ -129,8 +129,8 @@ func (m *memory) find(person, question string) turn {
 	return m.turns[i]
 }
 
-// mayRemember reports whether the answer of a call is remembered. It is not for anonymous callers
-// over HTTP, who cannot be told apart.
+// mayRemember reports whether the answer of a call is remembered. Answers for anonymous callers
+// over HTTP are not, because these callers cannot be told apart.
 func (a *Answerer) mayRemember(c *call.Call) bool {
 	return a.options.Memory && (c.Person.ID != "" || a.options.OnePerson)
 }

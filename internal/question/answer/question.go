@@ -39,7 +39,7 @@ type Question struct {
 
 	FollowUpTo EarlierQuestion `json:"follow_up_to" flag:"continue the earlier 'QUESTION'" doc:"Earlier question, word for word, that this one continues."`
 
-	Style string // an argument of version 0.5 that no tool lists; only styles are sent
+	Style string // an argument of version 0.5 that no tool lists; only one of styles is sent
 }
 
 // Defaults are the defaults of arguments: search.defaults of the configuration.
@@ -111,8 +111,9 @@ func (q Question) Check(d Defaults) error {
 }
 
 // Set sets the argument of a question; to a list it adds. Models may send numbers, booleans and
-// arrays as strings, and a single name without an array. exact is for command lines: a number above
-// the maximum is an error. Otherwise it becomes the maximum, because earlier versions had none.
+// arrays as strings, and a single name without an array. fromFlag says that v is of a command line:
+// then a number above the maximum is an error. Otherwise the number becomes the maximum, because
+// earlier versions had none.
 func (a Argument) Set(q *Question, v gjson.Result, fromFlag bool) (err error) {
 	field := reflect.ValueOf(q).Elem().FieldByIndex(a.field.Index)
 	switch p := field.Addr().Interface().(type) {
@@ -226,8 +227,8 @@ func (a Argument) Type() string {
 	}[a.field.Type.Kind()]
 }
 
-// Schema returns the JSON schema of the argument, for models. It has only these keywords, because
-// some clients refuse others.
+// Schema returns the JSON schema of the argument, for models. It has only the keywords below,
+// because some clients refuse others.
 func (a Argument) Schema(d Defaults) (schema []byte) {
 	set := func(keyword, value string) {
 		if value != "" {

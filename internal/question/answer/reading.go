@@ -171,12 +171,16 @@ func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 	return whole, cite.NewDocument(whole, names...)
 }
 
-// sources returns the sources that the answer can cite, each of them once: first the pages in the
-// list that ends its text, then the pages that its messages cite, in order of appearance. If these
-// cite none, the pages that any message cites take their place, because a commentary may cite what
-// the answer rests on; or else, after a search, the pages that the text links to. The pages that
-// the searches found are used only if there are no others. Sources without a URL are always added.
-// Pages of blocked domains never are.
+// sources returns the sources that the answer can cite, each of them once, in this order:
+//
+//   - after a search, the public pages in the list that ends a complete text
+//   - the pages that the messages of the answer cite, or else those that any message cites, because
+//     a commentary may cite what the answer rests on, or else, after a search, the public
+//     pages that the text links to
+//   - only if there are none so far, the pages that the searches found
+//   - the sources without a URL that the searches found
+//
+// Pages of blocked domains are left out.
 func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 	blockedHosts := cite.NewHosts(r.blocked)
 	var list []cite.Citation

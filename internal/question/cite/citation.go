@@ -26,7 +26,7 @@ const maxTitle = 300 // characters of Citation.Title
 
 // Citation is one source of an answer (spec §3.2).
 type Citation struct {
-	URL          string `json:"url"`             // http(s), or a name if there is none ("oai-weather")
+	URL          string `json:"url"`             // http(s); or a name ("oai-weather"), see IsPage
 	Title        string `json:"title,omitempty"` // one line; "api" for a source without a URL
 	PublishedAt  string `json:"published_at"`    // YYYY-MM-DD
 	IsAccessDate bool   `json:"-"`               // the date is that of access; the source has none
@@ -73,11 +73,13 @@ func (c Citation) Date() string {
 	return c.PublishedAt
 }
 
-// Citations returns at most limit of the sources, each with its date. That is the date in the text,
-// or else in the path of the URL, or else the date of access: today, unless the text names
-// yesterday. If the list of sources gives a date for a page, only that counts, even if it is one of
-// access. today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never
-// nil.
+// Citations returns at most limit of the sources, each with its date. That is the first of these:
+//
+//   - the date of the page in the list of sources
+//   - the date in prose or else in the path of the URL, unless the list has a date of access
+//   - the date of access: today, unless the text names yesterday
+//
+// today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {

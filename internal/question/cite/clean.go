@@ -198,7 +198,7 @@ func removeTrackers(s string) string {
 	}
 }
 
-// removeTracker removes the tracker from the end of a URL, which is the part after its host.
+// removeTracker removes the tracker from s, the part of a URL after its host.
 func removeTracker(s string) string {
 	var b strings.Builder
 	before, after, found := strings.Cut(s, tracker)
@@ -210,9 +210,9 @@ func removeTracker(s string) string {
 	return b.String() + before
 }
 
-// cutTracker returns the texts before and after a tracker, without the separator that goes with the
-// tracker: the "&" after it, or the separator before it if it is the last parameter. If it is not a
-// parameter, before ends with the tracker.
+// cutTracker returns the texts before and after a tracker, without one separator: the "&" after the
+// tracker, or if the tracker is the last parameter, the separator before it. If the tracker is not
+// a parameter, the text before it is returned with the tracker.
 func cutTracker(before, after string) (string, string) {
 	front := strings.TrimSuffix(before, "amp;") // the HTML form of "&" is "&amp;"
 	separated := strings.HasSuffix(front, "&") || strings.HasSuffix(before, "?")

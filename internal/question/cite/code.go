@@ -33,7 +33,7 @@ func (c code) endAt(i int) int {
 	return -1
 }
 
-// stripRefused returns the text without its code.
+// removeFrom returns the text s without its code, the parts of c.
 func (c code) removeFrom(s string) string {
 	var b strings.Builder
 	start := 0

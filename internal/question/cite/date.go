@@ -35,7 +35,7 @@ var datesTable string
 // form is a row of forms.table.
 type form struct {
 	hints []string       // strings of which a text with such a date contains one at least
-	where string         // "path", "text", or a condition: "clear", "alone" or "named"
+	where string         // "path"; or for texts "text" or a condition: "clear", "alone", "named"
 	match *regexp.Regexp // with the groups Y, M and D
 }
 
@@ -434,9 +434,9 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	return found
 }
 
-// datesBeside returns the dates of line i, which is above or below the line of a link. It returns
-// none if line i has a link itself or is in another entry: if lower, the lower one of both lines,
-// starts one.
+// datesBeside returns the dates of line i, which is above or below the line of a link. lower is the
+// lower one of the two lines. There are no dates if line i has a link itself, or if line lower
+// starts another entry.
 func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
 	sameEntry := inside && !doc.startsEntry(lower)

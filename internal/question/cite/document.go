@@ -84,10 +84,10 @@ type Document struct {
 
 	lines []line
 
-	// The list is lines[begin:end], and its heading is lines[begin-1]. Both are 0 without a list.
+	// The list is lines[begin:end], below its heading lines[begin-1]. Without a list both are 0.
 	begin  int
 	end    int
-	indent int // bytes of the blanks that its first line begins with
+	indent int // bytes of the blanks at the start of the first line of the list
 }
 
 // line is a line of a text with its links. Only the first maxLinks links of a text are known.
@@ -96,10 +96,10 @@ type line struct {
 	links []Link
 }
 
-// Link is the place of the URL of a page, or of the name of a source without a URL, in a line.
+// Link is the place of the URL of a page, or of the name of a source without a URL, in a text.
 type Link struct {
-	Start int
-	End   int
+	Start int    // index of its first byte
+	End   int    // index of the byte after its last one
 	URL   string // PageURL, "" for a name
 	key   string // PageKey
 }

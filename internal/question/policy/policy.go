@@ -39,8 +39,8 @@ type System struct {
 	Merge  string // how the file is merged with the built-in text: replace, prepend or append
 }
 
-// Load returns the instructions: the built-in text, or with SourceFile the user's file, which read
-// returns for the path, in place of the built-in text, before it or after it.
+// Load returns the instructions: the built-in text or, with SourceFile, the user's file in its
+// place, before it or after it. read reads the file.
 //
 // A file that cannot be used does not stop the server: Load returns the built-in text and a warning
 // of one line. Otherwise the warning is empty.

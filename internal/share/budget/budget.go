@@ -49,7 +49,7 @@ type Options struct {
 	Prices    map[string]*call.Price // prices of models, by tool; limits in USD need all of them
 	Timeout   time.Duration          // time limit of a call
 	Location  *time.Location         // time zone of the times in errors; nil is UTC
-	DefaultID string                 // counts in place of the ID of a person who has none, as over stdio
+	DefaultID string                 // in place of the ID of a person without one, as over stdio
 	NoNames   bool                   // names of people are not sent to the store
 	Log       *slog.Logger           // may be nil
 	Store     *Store                 // nil: only calls of this process count
@@ -90,7 +90,7 @@ const questionTokens = 10_000
 // refusedByStore is the RefusedBy of a call that is refused because the store fails.
 const refusedByStore = "store"
 
-// usualSearches is how many searches are guessed for a call.
+// usualSearches is how many searches a call usually makes.
 const usualSearches = 3
 
 // Taken is what a call has taken, until Settle corrects it.
@@ -100,12 +100,14 @@ type Taken struct {
 	tool     string
 	reserved amount
 
-	localUntilMinute int64 // minute until which the local buckets reserve this; 0 if they do not
-	storeUntilMinute int64 // until which the store reserves; 0 if it has not taken the call
+	// The minutes since 1970 until which the buckets reserve this; 0: they have not taken the call.
+	localUntilMinute int64
+	storeUntilMinute int64
 }
 
 // Take takes one call from what its person may use, and reserves what its tool usually takes. One
-// unit of each limit must be free. The error is of call.KindLimited; then nothing is taken.
+// unit of each limit must be free. The error is of call.KindLimited; then nothing is taken. Take
+// sets NotInStore of c, and RefusedBy or NearLimit.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:   b,
@@ -148,10 +150,10 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refused, r)
 }
 
-// takeInStore takes a call in the store, if there is one that works; ran reports whether the store
-// has decided. It returns the changes whose buckets the reply numbers: the first one, startChange
-// with a random name, makes the store remember the call. If the store does not answer, the call
-// goes on without it, and giveBack later asks that bucket whether the call was taken.
+// takeInStore takes a call in the store, if there is one that works. ran reports whether the store
+// has decided. The reply numbers the buckets of storeChanges: the first, startChange with a random
+// name, makes the store remember the call. If the store does not answer, the call goes on without
+// the store, and giveBack later asks the bucket of the name whether the call was taken.
 func (t *Taken) takeInStore(
 	start change, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, ran bool) {
@@ -206,10 +208,10 @@ type End struct {
 	LeftResponse string
 }
 
-// Settle notes what a call has used when it has ended, and frees what it had reserved. It sets
+// Settle notes at the end of a call what it has used, and frees what it had reserved. Settle sets
 // GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
-// and what the call had reserved in the store counts as used there. While the store fails, isFirst
-// is true.
+// and in the store what the call had reserved counts as used. While the store fails, isFirst is
+// true.
 func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	b := t.budget
 	end := change{
@@ -225,9 +227,9 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 
 	store := b.storeOf(t.person)
 	apply := store.apply
-	// The end of a call that is not in the store is not kept for it: while the store fails, the
-	// local buckets are enough. With EndedResponse it is, so that SettleResponse of another process
-	// does not take the call, too.
+	// If the store fails now, it gets the end later if it has taken the call, or with
+	// EndedResponse: else SettleResponse of another process would take the call, too. For other
+	// calls the local buckets are enough.
 	if t.storeUntilMinute != 0 || how.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}
@@ -266,7 +268,7 @@ func (t *Taken) endInStore(end change, how End) change {
 	case how.LeftResponse != "":
 		return change{}
 	}
-	end.use[unitCalls]++ // from a correction to the call: 1, or 0 if it is given back
+	end.use[unitCalls]++ // to 1 for the call itself, or to 0 with how.NotCounted
 	end.untilMinute = fromNow(0)
 	end.reserve = amount{}
 	return end
@@ -281,9 +283,9 @@ func (t *Taken) endInStore(end change, how End) change {
 //	the store has settled it now    true
 //	the store may have settled it   true; the end is kept, and noted again if need be
 //	another process has settled it  false
-//	the store fails                 false, because the process that began the call may observe the end;
+//	the store fails                 false: the process that began the call may observe the end, and
 //	                                it is noted when the store works again
-//	no store, or no limit           false, for the same reason; nothing is noted
+//	no store, or no limit           false: that process may observe the end; nothing is noted
 func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {

@@ -45,9 +45,9 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 	return c
 }
 
-// clockAhead returns how far the clock of the store is ahead of that of this machine, to a second
-// and half the time of the use. A script asks for the time, because replyConn does not accept the
-// array that TIME returns.
+// clockAhead returns how far the clock of the store is ahead of that of this machine. It is exact
+// to a second and half the time of the request. A script asks for the time, because replyConn does
+// not accept the array that TIME returns.
 func clockAhead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
 	began := time.Now()
 	const script = "return tonumber(redis.call('TIME')[1])"

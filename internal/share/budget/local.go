@@ -19,12 +19,12 @@ type local struct {
 // state is the content of a bucket.
 type state struct {
 	// used is how many units are used. It is below 0 if SettleResponse has given back units that
-	// the call still reserves; the sum of used and reserved units is not.
+	// the call still reserves. The sum of used and reserved units is never below 0.
 	used float64
 
 	at       int64           // time since which used units refill, in microseconds since 1970
 	reserved map[int64]int64 // units, by the minute since 1970 at whose end they count as used
-	unusedAt int64           // when nothing is used or reserved any more, in microseconds since 1970
+	unusedAt int64           // when nothing is used or reserved, in microseconds since 1970
 }
 
 // newLocal returns a local of whose buckets nothing is used.
@@ -82,8 +82,8 @@ func (l *local) apply(changes []bucketChange) reply {
 	return r
 }
 
-// advance returns the state at the time now, with a new map, and how many units are reserved for
-// calls that run.
+// advance returns the state at the time now, with a map of its own, and how many units are reserved
+// for calls that run.
 func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 	next.reserved = map[int64]int64{}
 	if s.at >= now+b.period { // the clock was wrong
@@ -143,7 +143,8 @@ func (s state) after(now int64, b bucketChange, untilMinute int64) state {
 	return s
 }
 
-// bounded bounds used units to at least least, and to eight limits: a bucket may owe seven periods.
+// bounded returns used units, but not below least, and not above eight limits: a bucket may owe
+// seven periods.
 func bounded(used, least float64, b bucketChange) float64 {
 	return min(max(used, least), 8*float64(b.limitUnits))
 }

@@ -138,13 +138,15 @@ func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
-	Quota            // the zero value in a onceChange
+	Quota            // the zero value if the bucket is of none (onceChange, probe)
 	period     int64 // in which the limit refills, in microseconds
 	key        string
 	personName string // name of the person; "" if the store does not get it
 
-	limitUnits                      int64 // units in a period
-	need, use, reserve, untilMinute int64 // see take.lua
+	limitUnits int64 // units in a period
+
+	// Units that must be free, that are used, and that are reserved until a minute (take.lua).
+	need, use, reserve, untilMinute int64
 }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
@@ -245,7 +247,8 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 	return names
 }
 
-// perBucket returns what a change does to each bucket that it affects.
+// perBucket returns what a change does to each bucket that it affects. With a responseID the first
+// one is endChange. Quotas without a limit are left out.
 func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 	if c.responseID != "" {
 		list = append(list, endChange(c.responseID))

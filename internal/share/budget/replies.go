@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxReply bounds a reply, in bytes.
+// maxReply bounds a reply of take.lua, in bytes. A reply of INFO may have three times as many.
 const maxReply = 4096
 
 // scriptArray begins a reply of take.lua: an array of four numbers.

@@ -139,8 +139,8 @@ func (r *report) quotas(ofAll bool) []Quota {
 	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll != ofAll })
 }
 
-// topPseudonyms returns, for each quota, the pseudonyms of the n people whose buckets take the
-// longest to refill.
+// topPseudonyms returns, for each quota, the pseudonyms of the n people, or of everyone, whose
+// buckets take the longest to refill.
 func (r *report) topPseudonyms(n int) []string {
 	pseudonyms := map[string]bool{}
 	for _, q := range r.quotas(false) {

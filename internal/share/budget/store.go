@@ -26,7 +26,7 @@ const (
 	scriptTimeout = 500 * time.Millisecond // for one use of the store, connecting included
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
-	maxPending    = 1000                   // changes; what further calls have reserved counts as used
+	maxPending    = 1000                   // changes; what other calls reserve counts as used
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
@@ -58,8 +58,8 @@ type Store struct {
 	failing  atomic.Bool
 	unprobed atomic.Bool // no probe has succeeded since SetURL
 
-	// inFlight holds an element for each use that runs: MaxActive and Wait of a redis.Pool panic if
-	// the pool is closed during a wait.
+	// inFlight holds an element for each use that runs. MaxActive and Wait of a redis.Pool would
+	// panic if the pool is closed during a wait.
 	inFlight chan struct{}
 
 	whileFailing string // words for the log: which limits hold while it fails
@@ -117,9 +117,9 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 // "".
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
-// renew puts a new pool in the place of a pool, and reports whether that was the current one. The
-// caller closes it. Connections also end after some minutes, because the host of the URL may get a
-// new address.
+// renew replaces a pool by a new one, and reports whether it was the current pool. The caller
+// closes the old pool. Connections also end after some minutes, because the host of the URL may get
+// a new address.
 func (s *Store) renew(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext:     s.dial,
@@ -174,7 +174,7 @@ func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Co
 type storeResult int
 
 const (
-	storeNotRun storeResult = iota // no: it was not asked, returned an error, or could not be reached
+	storeNotRun storeResult = iota // no: not asked, not reached, or it returned an error
 	storeRan                       // yes; a bucket may still have refused the changes
 	storeUnsure                    // unknown: it was asked, and there is no valid reply
 )
@@ -251,11 +251,11 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
 // random name of the call. The untilMinute of the changes is negative: so many minutes after the
-// start.
+// start of the call.
 //
-// First a claim uses the bucket of the name (startChange). If the store has taken the call, that
-// bucket refuses the claim, and the changes follow. If not, the store refuses the call from now on,
-// should it read that only later from an old connection.
+// First a claim uses the bucket of the name (startChange). If the store has taken the call, the
+// bucket refuses the claim, and the changes follow. If not, the bucket now refuses the call, which
+// the store may read later from an old connection.
 func (s *Store) giveBack(name string, changes []bucketChange) {
 	claim := startChange(name)
 	claim.use = usedByGiveBack

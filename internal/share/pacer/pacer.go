@@ -1,5 +1,5 @@
 // Package pacer lets people share the rate limit of an API. A Pacer decides when a request may go
-// out, by when the API refused and accepted earlier requests. It sends no requests itself.
+// out, from how the API answered earlier requests, and when. It sends no requests itself.
 //
 // An API does not say how many requests it accepts. So no call waits until the API refuses a
 // request of its person. From then on the calls of the person wait in a queue, which lets one
@@ -34,7 +34,7 @@ const (
 	maxGap   = 20 * time.Second // divided among the waiting calls if a longer gap does not help
 
 	firstPause    = 500 * time.Millisecond // of a call or a person; each further refusal doubles it
-	maxPause      = 8 * time.Second        // of a call or a person, and of the queue if the API asks
+	maxPause      = 8 * time.Second        // of a call, a person, or the queue if the API asks
 	maxQueuePause = 4 * time.Second        // of the queue after refusals in a row
 
 	maxVerdict  = time.Second // after it a request without a refusal counts as accepted
@@ -61,9 +61,9 @@ type Pacer struct {
 	queue  queue.Queue        // calls of limited people
 	timer  *time.Timer        // nil until the first refusal
 
-	gap            time.Duration // between two requests of the queue; 0 while the limit is not known
+	gap            time.Duration // between two requests of the queue; 0: no limit is known
 	nextSend       time.Duration // when the queue may let its next request out
-	queuePause     time.Duration // after the last refusal that counted; 0 once a request is accepted
+	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
 	refusedAt      time.Duration // when the last refusal came
 	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
 }
@@ -114,10 +114,10 @@ func (p *Pacer) Waiting() int {
 	return p.queue.Len()
 }
 
-// Wait waits until the call may send its next request. If that is the last attempt of the call, the
-// request goes out four gaps later, when the API is more likely to accept it. During the wait, Wait
-// calls report, unless that is nil, with how many calls are ahead: at once, and when the number
-// changes.
+// Wait waits until the call may send its next request. last says that this is the last attempt of
+// the call: the request then goes out four gaps later, when the API is more likely to accept it.
+// During the wait, Wait calls report, unless it is nil, with how many calls are ahead: at once, and
+// when the number changes.
 //
 // If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. If the turn
 // comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
@@ -189,7 +189,7 @@ func (p *Pacer) releaseDueAndUnlock() {
 		t, due := p.nextLocked()
 		delay := due - p.now()
 		switch {
-		case t != nil && delay <= 0: // if no call is ready, t is nil, and delay may also be negative
+		case t != nil && delay <= 0: // t is nil if no call is ready
 			p.releaseLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, func() {
@@ -259,8 +259,9 @@ func (t *Ticket) sendLocked() {
 // Accepted notes that the API answered the request with a 2xx.
 func (t *Ticket) Accepted() { t.accept(t.sent) }
 
-// accept notes that the request that was sent at this time is accepted, unless it is decided
-// already. That ends the refusals in a row of the person, and shortens the gap.
+// accept notes that the request of t that went out at the time sent is accepted, unless the request
+// is decided already. An accepted request ends the refusals in a row of the person, and shortens
+// the gap.
 func (t *Ticket) accept(sent time.Duration) {
 	p := t.pacer
 	p.lockAndForget()
@@ -336,7 +337,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sent <= p.refusedAt: // the request went out before the last refusal counted
+	case !t.isQueued || t.sent <= p.refusedAt: // not of the queue, or sent before the last refusal
 		return
 
 	case p.queuePause > 0:
@@ -357,7 +358,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	}
 
 	if retryAfter%time.Second == 0 {
-		retryAfter -= time.Second // whole seconds may be rounded up; below 0 it does not count
+		retryAfter -= time.Second // whole seconds may be rounded up; 0 becomes -1 s: no wait
 	}
 	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }

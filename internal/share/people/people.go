@@ -19,7 +19,8 @@ type Bounds struct {
 	// requests are accepted at the same time. 0 is 256.
 	MaxCalls int
 
-	// PerPerson returns the same bound for one person; 0 is no bound. It may be nil, for no bound.
+	// PerPerson returns the same bound for one person, which may change; 0 is no bound, and so is a
+	// nil PerPerson. The Registry calls it with its lock held.
 	PerPerson func() int
 }
 

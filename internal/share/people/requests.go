@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// maxBytes bounds the bytes of all requests at a time. If people have a bound, one person may have
-// a quarter of it.
+// maxBytes bounds the bytes of all requests at a time. If PerPerson is a bound, one person may have
+// a quarter of maxBytes.
 const maxBytes = 64 << 20
 
-// Reasons of a BusyError, for metrics and logs: a bound of the person or of all people.
+// Reasons of a BusyError, for metrics and logs.
 const (
-	ReasonPerson = "person"
-	ReasonServer = "server"
-	ReasonBytes  = "bytes"
+	ReasonPerson = "person" // the requests of the person
+	ReasonServer = "server" // the requests of all people
+	ReasonBytes  = "bytes"  // the bytes of either
 )
 
 // BusyError is the error of a request that is refused now and may be sent again later.
 type BusyError struct {
-	Reason string // one of the constants above
+	Reason string // one of the constants above, or "shutting down" (ErrDraining)
 	text   string
 }
 

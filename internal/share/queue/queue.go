@@ -16,7 +16,8 @@
 //	or bob asks again after 70 s  0           1      2      3
 //
 // If people take turns, the second call of alice waits for the first call of each person: 3 calls
-// are ahead of it. No call is ahead of the first call of a person, as far as that is known.
+// are ahead of it. For the first call of a person the number is 0, because a Queue does not know
+// who is next.
 package queue
 
 import (
@@ -100,8 +101,8 @@ func (q *Queue) Leave(p *Place) bool {
 	return waits
 }
 
-// Ahead returns how many calls are ahead of a waiting call, as far as that is known. If people take
-// turns, these are the calls of its person before it, and as many calls of each other person.
+// Ahead returns how many calls are ahead of a waiting call, as far as a Queue knows. If people take
+// turns, these are the earlier calls of its person, and up to as many calls of each other person.
 func (q *Queue) Ahead(p *Place) int {
 	before := index(q.Waiting[p.PersonID], p)
 	ahead := 0
