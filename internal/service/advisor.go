@@ -33,20 +33,20 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 	}
 
 	return advice.Advisor{
-		BaseURL:         setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
-		Models:          models,
-		Streams:         cfg.Responses.Stream != "false",
-		KeyVariable:     cfg.CredentialVariable,
-		KeyInFile:       cfg.APIKeyFile != "",
-		StoredKeyServer: server,
-		LoginCommand:    loginCommand(cfg, getenv),
-		StoredKeyUnused: cfg.StoredKeyUnused,
-		KeyFlaw:         keyFlaw,
-		HeaderVariables: cfg.HeaderVariables,
-		ProxyVariable:   proxyVariable(cfg.OpenAI.BaseURL, getenv),
-		GOOS:            runtime.GOOS,
-		RootsFile:       getenv("SSL_CERT_FILE"),
-		Redactor:        o.Redactor,
+		BaseURL:              setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
+		Models:               models,
+		Streams:              cfg.Responses.Stream != "false",
+		KeyVariable:          cfg.CredentialVariable,
+		KeyInFile:            cfg.APIKeyFile != "",
+		StoredKeyServer:      server,
+		LoginCommand:         loginCommand(cfg, getenv),
+		StoredKeyUnused:      cfg.StoredKeyUnused,
+		KeyFlaw:              keyFlaw,
+		OtherHeaderVariables: cfg.OtherHeaderVariables,
+		ProxyVariable:        proxyVariable(cfg.OpenAI.BaseURL, getenv),
+		GOOS:                 runtime.GOOS,
+		RootsFile:            getenv("SSL_CERT_FILE"),
+		Redactor:             o.Redactor,
 	}
 }
 

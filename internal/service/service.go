@@ -65,7 +65,6 @@ type Service struct {
 	Redactor  *redact.Redactor // knows the secrets of the configuration
 	APIClient *llm.Client
 	Answerer  *answer.Answerer
-	Settings  server.Settings
 	Getenv    func(name string) string
 	Command   string // command that starts the program, for hints
 
@@ -119,7 +118,6 @@ func New(o Options) (*Service, error) {
 		Redactor:  o.Redactor,
 		APIClient: client,
 		Answerer:  o.answerer(cfg, client, instructions, byTool, log),
-		Settings:  settings(cfg, byTool),
 		Getenv:    o.Getenv,
 		Command:   command(o.Getenv),
 		NewAPIClient: func(key string) *llm.Client {
@@ -175,19 +173,6 @@ func (o Options) answerer(
 	})
 }
 
-// settings returns the settings of the tools.
-func settings(cfg *config.Config, toolProfiles map[string]answer.Profile) server.Settings {
-	return server.Settings{
-		Profiles:        toolProfiles,
-		Timeout:         cfg.Timeout(),
-		Structured:      cfg.Server.StructuredContent,
-		NoMeta:          !cfg.Server.Meta,
-		ToolErrors:      cfg.Server.ToolErrors,
-		ProtocolVersion: cfg.Server.ProtocolVersion,
-		Debug:           cfg.Server.Debug,
-	}
-}
-
 // profiles returns the profiles of the configuration, by tool.
 func profiles(cfg *config.Config) map[string]answer.Profile {
 	byTool := map[string]answer.Profile{}
@@ -216,6 +201,26 @@ func (o Options) warnings(cfg *config.Config, logErr error, policyWarning string
 		lines = append(lines, cfg.APIKeyErr.Error())
 	}
 	return lines
+}
+
+// ServerOptions returns the options of a Server that all transports share.
+func (s *Service) ServerOptions() server.Options {
+	cfg := s.Config.Server
+	return server.Options{
+		Ask:      s.Answerer.Ask,
+		Explain:  s.Advisor.Explain,
+		Redactor: s.Redactor,
+		Log:      s.Log,
+		Settings: server.Settings{
+			Profiles:        s.Profiles,
+			Timeout:         s.Config.Timeout(),
+			Structured:      cfg.StructuredContent,
+			NoMeta:          !cfg.Meta,
+			ToolErrors:      cfg.ToolErrors,
+			ProtocolVersion: cfg.ProtocolVersion,
+			Debug:           cfg.Debug,
+		},
+	}
 }
 
 // Close ends the offline API, and flushes the log.

@@ -97,9 +97,9 @@ type Derived struct {
 
 	// APIKey is the bearer token. It is "" if a header replaces the key, which may then be the key
 	// of another service.
-	APIKey          string
-	SentHeaders     map[string]string // headers of openai.headers that have a value
-	HeaderVariables []string          // of openai.headers, set or not, without CredentialVariable
+	APIKey               string
+	SentHeaders          map[string]string // headers of openai.headers that have a value
+	OtherHeaderVariables []string          // of openai.headers, set or not, without CredentialVariable
 
 	// Secrets are all values that must not be printed: the key, values of headers, passwords in
 	// URLs.

@@ -330,7 +330,7 @@ func (l *loader) mergeKey(f, parent field) {
 		case f.Tag.Get("profile") == "adds":
 			f.value.Set(reflect.AppendSlice(reflect.ValueOf(slices.Clone(inherited)), f.value))
 		case lifts: // enforce_domains is already merged: its field is before that of domains
-			l.report(l.origins[f.key], f.key, emptyList)
+			l.report(l.origins[f.key], f.key, emptyListProblem)
 		}
 	case bool:
 		if f.Tag.Get("profile") == "stays" && inherited && !f.value.Bool() {
@@ -344,8 +344,8 @@ func (l *loader) mergeKey(f, parent field) {
 	}
 }
 
-// emptyList is the problem of an empty list that would lift the restriction of an inherited list.
-const emptyList = "an empty list cannot replace the one that it inherits"
+// emptyListProblem is the problem of an empty list that would lift the restriction of an inherited list.
+const emptyListProblem = "an empty list cannot replace the one that it inherits"
 
 // merged returns the mapping inherited with the members of own. A profile cannot lift a restriction
 // that it inherits: blocked domains add up, and allowed domains must be among the inherited ones.
@@ -383,7 +383,7 @@ func (l *loader) merged(key, source string, inherited, own map[string]any) map[s
 // checkWithin checks that each of domains is one of the allowed domains, or below one of them.
 func (l *loader) checkWithin(key, source string, allowed, domains []any) {
 	if len(domains) == 0 { // would allow all domains
-		l.report(source, key, emptyList)
+		l.report(source, key, emptyListProblem)
 	}
 	for _, domain := range domains {
 		name := fmt.Sprint(domain)

@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -100,7 +98,7 @@ func (l *loader) resolveSecrets() {
 	}
 	l.HasCredential = l.APIKey != "" || l.environ[l.CredentialVariable] != "" && l.APIKeyErr == nil
 	delete(variables, strings.TrimSuffix(l.CredentialVariable, "_FILE"))
-	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
+	l.OtherHeaderVariables = slices.Sorted(maps.Keys(variables))
 	l.origins["openai.api_key_set"] = cmp.Or(l.APIKeyFile, l.CredentialVariable)
 	l.warnExposed()
 
@@ -165,12 +163,9 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 	return value, path, err
 }
 
-// warnExposed warns if other users can read the stored key. On Windows it does not: files have no
-// modes there.
+// warnExposed warns if other users can read the stored key.
 func (l *loader) warnExposed() {
-	info, err := os.Stat(l.APIKeyFile)
-	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
-	if exposed && l.UsesStoredKeyFile() && runtime.GOOS != "windows" {
+	if l.UsesStoredKeyFile() && othersMay(0o044, l.APIKeyFile) {
 		l.warn("other users can read the key: run chmod 600 " + l.APIKeyFile)
 	}
 }

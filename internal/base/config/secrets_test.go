@@ -53,7 +53,7 @@ func TestHeaders(t *testing.T) {
 
 	got := []string{
 		fmt.Sprint(c.SentHeaders),
-		fmt.Sprint(c.HeaderVariables),
+		fmt.Sprint(c.OtherHeaderVariables),
 		fmt.Sprint(c.Secrets),
 		fmt.Sprint(warnings),
 	}

@@ -207,22 +207,17 @@ func (f *serveFlags) serve(
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
 	logCallEnd := s.CallLogger(limiter)
-	srv := server.New(server.Options{
-		Ask:     s.Answerer.Ask,
-		Explain: s.Advisor.ExplainToCaller,
-
-		ObserveStart: metrics.ObserveStart,
-		Observe: func(ended server.CallEnd) {
-			metrics.Observe(ended)
-			logCallEnd(ended)
-		},
-		Settings:  s.Settings,
-		LongCalls: longCalls,
-		People:    registry,
-		Budget:    quotas,
-		Redactor:  s.Redactor,
-		Log:       s.Log,
-	})
+	serverOptions := s.ServerOptions()
+	serverOptions.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
+	serverOptions.ObserveStart = metrics.ObserveStart
+	serverOptions.Observe = func(ended server.CallEnd) {
+		metrics.Observe(ended)
+		logCallEnd(ended)
+	}
+	serverOptions.LongCalls = longCalls
+	serverOptions.People = registry
+	serverOptions.Budget = quotas
+	srv := server.New(serverOptions)
 	defer srv.Close()
 
 	o := httpd.Options{

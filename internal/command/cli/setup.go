@@ -249,7 +249,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 			"setup goes on without the configuration, with the key in "+cfg.CredentialVariable)
 	}
 	f.app.warn(warnings...)
-	keys := append([]string{cfg.CredentialVariable}, cfg.HeaderVariables...)
+	keys := append([]string{cfg.CredentialVariable}, cfg.OtherHeaderVariables...)
 	stored, err := cfg.ReadKey(cfg.StoredKeyFile)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	switch {
@@ -258,7 +258,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 		f.app.warn(err.Error())
 	case len(stored) > 0:
 		f.app.note("the entry names no key: the server reads %s", cfg.StoredKeyFile)
-		keys = cfg.HeaderVariables
+		keys = cfg.OtherHeaderVariables
 	}
 
 	u, err := url.Parse(f.url)

@@ -86,13 +86,7 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 	}
 	requests = append(requests, toolCall)
 
-	srv := server.New(server.Options{
-		Ask:      s.Answerer.Ask,
-		Explain:  s.Advisor.Explain,
-		Settings: s.Settings,
-		Redactor: s.Redactor,
-		Log:      s.Log,
-	})
+	srv := server.New(s.ServerOptions())
 	start := time.Now()
 	width := terminal.Columns(f.app.stdout)
 	show := func(r smoke.Request) error {

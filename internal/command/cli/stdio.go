@@ -136,16 +136,11 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	if err != nil {
 		return usageError("", "%v", err)
 	}
-	srv := server.New(server.Options{
-		Ask:       s.Answerer.Ask,
-		Explain:   s.Advisor.Explain,
-		Settings:  s.Settings,
-		LongCalls: longCalls,
-		Needs:     a.needs(s),
-		Budget:    quotas,
-		Redactor:  s.Redactor,
-		Log:       s.Log,
-	})
+	o := s.ServerOptions()
+	o.LongCalls = longCalls
+	o.Needs = a.needs(s)
+	o.Budget = quotas
+	srv := server.New(o)
 	defer srv.Close()
 	t := &stdio.Transport{
 		In:       a.stdin,

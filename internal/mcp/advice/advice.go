@@ -34,20 +34,20 @@ const maxExplain = 166
 // of an MCP client sees one line and not the configuration, so the line names the setting to
 // change.
 type Advisor struct {
-	BaseURL         Setting            // openai.base_url, without user and query
-	KeyVariable     string             // variable with the key, or with the path of its file
-	KeyInFile       bool               // it has the path; not used if LoginCommand is set
-	LoginCommand    string             // command that stores a key; "": none
-	StoredKeyServer string             // the other server that the stored key is for; "": none
-	StoredKeyUnused bool               // KeyVariable hides the key that login has stored
-	KeyFlaw         func() string      // what looks wrong about the key, such as quotes; may be nil
-	HeaderVariables []string           // variables in openai.headers, other than KeyVariable
-	Models          map[string]Setting // by tool
-	Streams         bool               // requests ask for a stream
-	ProxyVariable   string             // environment variable with the proxy
-	GOOS            string             // decides where Go looks for root certificates
-	RootsFile       string             // the value of SSL_CERT_FILE; the file is read for a hint
-	Redactor        *redact.Redactor   // redacts and truncates
+	BaseURL              Setting            // openai.base_url, without user and query
+	KeyVariable          string             // variable with the key, or with the path of its file
+	KeyInFile            bool               // it has the path; not used if LoginCommand is set
+	LoginCommand         string             // command that stores a key; "": none
+	StoredKeyServer      string             // the other server that the stored key is for; "": none
+	StoredKeyUnused      bool               // KeyVariable hides the key that login has stored
+	KeyFlaw              func() string      // what looks wrong about the key, such as quotes; may be nil
+	OtherHeaderVariables []string           // variables in openai.headers, other than KeyVariable
+	Models               map[string]Setting // by tool
+	Streams              bool               // requests ask for a stream
+	ProxyVariable        string             // environment variable with the proxy
+	GOOS                 string             // decides where Go looks for root certificates
+	RootsFile            string             // the value of SSL_CERT_FILE; the file is read for a hint
+	Redactor             *redact.Redactor   // redacts and truncates
 }
 
 // Setting is a value of the configuration and its origin.

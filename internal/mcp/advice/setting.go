@@ -88,8 +88,8 @@ func (a Advisor) newKeyHint() string {
 	if a.StoredKeyUnused {
 		hint += ", or unset " + a.KeyVariable + ", which hides the key that login has stored"
 	}
-	if len(a.HeaderVariables) > 0 {
-		hint += ", and check " + strings.Join(a.HeaderVariables, ", ") + " (openai.headers)"
+	if len(a.OtherHeaderVariables) > 0 {
+		hint += ", and check " + strings.Join(a.OtherHeaderVariables, ", ") + " (openai.headers)"
 	}
 	return hint
 }

@@ -61,7 +61,7 @@ func TestSettings(t *testing.T) {
 		want    string
 	}{
 		{
-			Advisor{KeyVariable: "K", KeyFlaw: quotes, HeaderVariables: []string{"TOKEN"}},
+			Advisor{KeyVariable: "K", KeyFlaw: quotes, OtherHeaderVariables: []string{"TOKEN"}},
 			noKey,
 			"set K to the key alone: it has quotes around it, and check TOKEN (openai.headers)",
 		},

@@ -108,7 +108,6 @@ type Server struct {
 	// client replaces them with what that client needs: see adaptTo.
 	clientSettings atomic.Pointer[clientSettings]
 	adaptOnce      sync.Once
-	adapted        atomic.Bool // adaptOnce is done
 }
 
 // clientSettings are the settings that depend on the client, and what follows from them.
@@ -150,15 +149,9 @@ func (s *Server) setNeeds(n Needs) {
 // adaptTo sets what the client of a request needs, if the request is the first one that names its
 // client. It does nothing if Options.Needs is nil.
 func (s *Server) adaptTo(req mcp.Request) {
-	if s.options.Needs == nil || s.adapted.Load() {
-		return
-	}
 	name := clientInfo(req).Name
-	if name != "" {
-		s.adaptOnce.Do(func() {
-			s.setNeeds(s.options.Needs(name))
-			s.adapted.Store(true)
-		})
+	if s.options.Needs != nil && name != "" {
+		s.adaptOnce.Do(func() { s.setNeeds(s.options.Needs(name)) })
 	}
 }
 

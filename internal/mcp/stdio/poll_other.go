@@ -13,4 +13,4 @@ func poll(any, int16) (occurred int16, ok bool) {
 }
 
 // HasInput always returns false: it is not available on this system.
-func Unread(io.Reader) bool { return false }
+func HasInput(io.Reader) bool { return false }

@@ -4,7 +4,7 @@
 // streams, and runs responses in the background as the real one does.
 //
 //	fakeapi.go  the HTTP server, on a loopback port
-//	turn.go     the responses, from samples.json
+//	sample.go   the responses, from samples.json
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.

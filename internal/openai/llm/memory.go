@@ -48,11 +48,11 @@ func newMemory(refusalPause time.Duration) *memory {
 // in a row on. If two people or more have minRefusals since the API accepted any request, these
 // refusals count for all people.
 type refusal struct {
-	failure          *call.APIError // the last one
-	countSincePerson int            // refusals since the API accepted a request of the person
-	countSinceAny    int            // refusals since the API accepted a request of any person
-	nextProbe        time.Time      // when a call may ask the API again
-	probing          bool           // a probe has begun since the last refusal
+	failure             *call.APIError // the last one
+	sincePersonAccepted int            // refusals since the API accepted a request of the person
+	sinceAnyAccepted    int            // refusals since the API accepted a request of any person
+	nextProbe           time.Time      // when a call may ask the API again
+	probing             bool           // a probe has begun since the last refusal
 }
 
 // noteRefusal records a refusal of the key, and lets all refusals that count pause again.
@@ -65,8 +65,8 @@ func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 		m.refusals.Set(personID, r)
 	}
 	r.failure = failure
-	r.countSincePerson++
-	r.countSinceAny++
+	r.sincePersonAccepted++
+	r.sinceAnyAccepted++
 
 	for _, each := range append(m.countingLocked(personID), r) {
 		each.nextProbe = time.Now().Add(m.refusalPause)
@@ -86,7 +86,7 @@ func (m *memory) forgetRefusals() {
 func (m *memory) countingLocked(personID string) []*refusal {
 	var counting []*refusal
 	for _, r := range m.refusals.Live() {
-		if r.countSinceAny >= minRefusals {
+		if r.sinceAnyAccepted >= minRefusals {
 			counting = append(counting, r)
 		}
 	}
@@ -95,7 +95,7 @@ func (m *memory) countingLocked(personID string) []*refusal {
 	}
 
 	ofPerson := m.refusals.Get(personID)
-	if ofPerson != nil && ofPerson.countSincePerson >= minRefusals {
+	if ofPerson != nil && ofPerson.sincePersonAccepted >= minRefusals {
 		counting = append(counting, ofPerson)
 	}
 	return counting
@@ -151,7 +151,7 @@ func (m *memory) noteAccepted(personID, model string, request params, removed []
 	defer m.mu.Unlock()
 	m.refusals.Delete(personID)
 	for _, r := range m.refusals.Live() {
-		r.countSinceAny = 0
+		r.sinceAnyAccepted = 0
 	}
 
 	for p := range m.parameters.Live() {

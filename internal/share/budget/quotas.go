@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,6 +40,11 @@ func (l Limits) Quotas() []Quota {
 		{"usd", "usd_per_day", l.USDPerDay, unitUSD, false},
 		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, true},
 	}
+}
+
+// quotas returns the quotas of all people together, or those of each person. They have no limits.
+func quotas(ofAll bool) []Quota {
+	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll != ofAll })
 }
 
 // HaveUSD reports whether there is a limit in USD.

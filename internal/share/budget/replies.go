@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// maxReply bounds a reply of take.lua, in bytes. A reply of INFO may have three times as many.
-const maxReply = 4096
+// Bounds of a reply, in bytes: of one of take.lua, and of one of INFO.
+const (
+	maxReply     = 4 << 10
+	maxInfoReply = 12 << 10
+)
 
 // scriptArray begins a reply of take.lua: an array of four numbers.
 const scriptArray = "*4\r"
@@ -65,7 +68,7 @@ func (c *replyConn) accepts(start string) bool {
 	isBulk := strings.HasPrefix(start, "$")
 	if c.form == infoReplies {
 		isLong := len(strings.TrimSuffix(start, "\r")) == maxStart
-		return !isArray && !(isBulk && isLong) && c.size <= 3*maxReply
+		return !isArray && !(isBulk && isLong) && c.size <= maxInfoReply
 	}
 	isOther := isArray && !strings.HasPrefix(scriptArray, start) &&
 		!strings.HasPrefix(start, scriptArray)

@@ -24,7 +24,7 @@ const (
 	batchSize  = 1000             // keys that are read at once
 
 	allPeople = "" // in place of a pseudonym: all people together
-	everyone  = 0  // in place of a number of people
+	noBound   = 0  // in place of a number of people
 )
 
 // Entry is what a person, or all people together, have used of a quota.
@@ -82,7 +82,7 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 		if len(people) != 1 {
 			return
 		}
-		for _, q := range r.quotas(false) {
+		for _, q := range quotas(false) {
 			id := people[0][0].Pseudonym
 			_, _ = r.do("DEL", s.key(q.Name+":"+id))
 			_, _ = r.do("ZREM", s.key(q.Name+":"), id)
@@ -134,16 +134,11 @@ func (r *report) do(command string, args ...any) (any, error) {
 	return value, r.err
 }
 
-// quotas returns the quotas of all people together, or those of each person.
-func (r *report) quotas(ofAll bool) []Quota {
-	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll != ofAll })
-}
-
-// topPseudonyms returns, for each quota, the pseudonyms of the n people, or of everyone, whose
+// topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all, whose
 // buckets take the longest to refill.
 func (r *report) topPseudonyms(n int) []string {
 	pseudonyms := map[string]bool{}
-	for _, q := range r.quotas(false) {
+	for _, q := range quotas(false) {
 		list, _ := redis.Strings(r.do("ZREVRANGE", r.key(q.Name+":"), 0, n-1))
 		for _, pseudonym := range list {
 			pseudonyms[pseudonym] = true
@@ -161,7 +156,7 @@ func (r *report) pseudonymsByName(name string) []string {
 	}
 
 	pseudonyms := []string{pseudonym(call.TokenIDPrefix + name)}
-	for _, entries := range r.people(r.topPseudonyms(everyone)) {
+	for _, entries := range r.people(r.topPseudonyms(noBound)) {
 		if entries[0].Name == name && entries[0].Pseudonym != pseudonyms[0] {
 			pseudonyms = append(pseudonyms, entries[0].Pseudonym)
 		}
@@ -175,14 +170,14 @@ func (r *report) people(pseudonyms []string) (list [][]Entry) {
 	for batch := range slices.Chunk(pseudonyms, batchSize) {
 		keys := []string{}
 		for _, pseudonym := range batch {
-			for _, q := range r.quotas(pseudonym == allPeople) {
+			for _, q := range quotas(pseudonym == allPeople) {
 				keys = append(keys, q.Name+":"+pseudonym)
 			}
 		}
 		values := r.get(keys)
 		for _, pseudonym := range batch {
 			var entries []Entry
-			for _, q := range r.quotas(pseudonym == allPeople) {
+			for _, q := range quotas(pseudonym == allPeople) {
 				e, ok := r.entry(q, pseudonym, values[q.Name+":"+pseudonym])
 				if ok {
 					entries = append(entries, e)

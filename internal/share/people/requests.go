@@ -14,11 +14,13 @@ const (
 	ReasonPerson = "person" // the requests of the person
 	ReasonServer = "server" // the requests of all people
 	ReasonBytes  = "bytes"  // the bytes of either
+
+	reasonDraining = "shutting down"
 )
 
 // BusyError is the error of a request that is refused now and may be sent again later.
 type BusyError struct {
-	Reason string // one of the constants above, or "shutting down" (ErrDraining)
+	Reason string // one of the constants above
 	text   string
 }
 
@@ -27,7 +29,7 @@ func (b *BusyError) Error() string {
 }
 
 // ErrDraining is the error of requests after Drain.
-var ErrDraining = &BusyError{"shutting down", "shutting down"}
+var ErrDraining = &BusyError{reasonDraining, reasonDraining}
 
 // TakeRequest counts a request of the person with an ID, if the bounds of the person and of all
 // people allow it. The error is a *BusyError.
