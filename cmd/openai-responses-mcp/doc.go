@@ -32,9 +32,9 @@
 //	openai/llm       sends the request through openai-go, retries, and turns the stream into
 //	                 events; share/pacer says when a request may go out
 //
-// base/call has the types that they share. All get the call as one argument, a call.Call: it says
-// who makes the call and what the call has used, and takes the events of the call. server.newCall
-// makes it from a request, and the commands ask and doctor make their own.
+// base/call has the types that these packages share. All of them get the call as one argument, a
+// call.Call: it says who makes the call and what the call has used, and takes the events of the
+// call. server.newCall makes it from a request, and the commands ask and doctor make their own.
 //
 // # Where it is decided
 //

@@ -27,7 +27,7 @@ func main() {
 	switch {
 	case serves: // SIGHUP often asks a server to read its files again, which serve does by itself
 		signal.Ignore(syscall.SIGHUP)
-	case !signal.Ignored(syscall.SIGHUP): // as nohup does
+	case !signal.Ignored(syscall.SIGHUP): // under nohup it stays ignored
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)

@@ -16,10 +16,9 @@ func (s *Service) Limits() budget.Limits {
 	return budget.Limits(s.Config.Server.Limits)
 }
 
-// NewBudget returns a NewBudget that bounds the calls, tokens and money of people, with the store
-// that the environment names. The caller sets Limits, DefaultID and RefuseWithoutStore of o;
-// NewBudget sets the other options. The error is that of CheckLimits, or is about the URL of the
-// store.
+// NewBudget returns a Budget that bounds the calls, tokens and money of people, with the store that
+// the environment names. The caller sets Limits, DefaultID and RefuseWithoutStore of o; NewBudget
+// sets the other options. The error is that of CheckLimits, or is about the URL of the store.
 func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, error) {
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()
@@ -48,9 +47,10 @@ func (s *Service) CheckLimits(l budget.Limits) error {
 	return s.checkPrices(l.HaveUSD())
 }
 
-// FollowPersonLimits reads the limits of single people from a file, and gives them to b. files does
-// it again when the file changes. tokens returns the names of tokens: a limit for another name gets
-// a warning in the log. tokens is nil if people also sign in: their names are not known.
+// FollowPersonLimits reads the limits of single people from a file, and gives them to b, now and
+// whenever files finds that the file has changed. tokenNames returns the names of tokens: a limit
+// for another name gets a warning in the log. tokenNames is nil if people also sign in, because the
+// names of these people are not known.
 func (s *Service) FollowPersonLimits(
 	path string, b *budget.Budget, tokenNames func() []string, files *Files,
 ) error {
@@ -85,7 +85,7 @@ func (s *Service) FollowPersonLimits(
 }
 
 // checkPrices returns an error that names the models without a price, if a limit in USD needs the
-// prices. It does so with --offline, too, which is for trying a configuration.
+// prices: with --offline, too, which is for trying a configuration.
 func (s *Service) checkPrices(needed bool) error {
 	if !needed {
 		return nil

@@ -43,7 +43,7 @@ func (s *Service) DecideLongCalls(
 
 	var api *tasks.BackgroundAPI
 	switch {
-	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background at the API
+	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background
 		if calls.OnlyAtAPI && within > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
@@ -103,7 +103,7 @@ func (k *keyring) setPresent(key string) {
 	key = strings.TrimSpace(key)
 	k.present.Store(&key)
 	old := k.sealingKeys()
-	isPresent := len(old) > 0 && old[0] == key // the file was broken in between
+	isPresent := len(old) > 0 && old[0] == key // its file was broken, and has it again
 	if len(key) < minSealingKey || isPresent {
 		return
 	}

@@ -1,5 +1,5 @@
-// Package service builds what all commands share from the configuration: the log, the client of
-// the API and the answerer. Package cli puts a transport in front of it.
+// Package service builds what all commands share from the configuration: the log, the client of the
+// API and the answerer. Package cli puts a transport in front of them.
 //
 // It may import mcp, openai and the layers below these, but not team. Begin with New.
 //
@@ -43,9 +43,9 @@ type Options struct {
 	Config       *config.Config
 	Warnings     []string         // warnings from loading Config
 	Offline      bool             // answer from the built-in fake API
-	RefusalPause time.Duration    // see llm.Options
-	OnePerson    bool             // see answer.Options
-	LogFormat    string           // see logging.Options
+	RefusalPause time.Duration    // calls fail so long after refusals of the key (llm.Options)
+	OnePerson    bool             // all calls without a person's ID are of one person
+	LogFormat    string           // logging.Text or JSON for a server; else ""
 	Stderr       io.Writer        // gets the log
 	Redactor     *redact.Redactor // learns the secrets of the configuration
 	Getenv       func(name string) string
@@ -73,7 +73,7 @@ type Service struct {
 	NewAPIClient func(key string) *llm.Client
 
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	baseURL string   // of the API that answers
+	baseURL string   // of the API that answers: with Offline the fake API
 	keys    *keyring // API keys that seal the ids of tasks
 	closers []func() // called by Close
 }

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	tokensVariable = "MCP_HTTP_TOKENS" // has bearer tokens; with _FILE it names a file with them
+	tokensVariable = "MCP_HTTP_TOKENS" // the bearer tokens; with _FILE, the path of their file
 	seeServe       = "see " + version.Name + " serve --help"
-	denyVariable   = "MCP_HTTP_DENY_FILE" // names the file with denied people
+	denyVariable   = "MCP_HTTP_DENY_FILE" // the path of the file with denied people
 )
 
 // access returns which requests the server accepts. Without a way to authenticate, an address other

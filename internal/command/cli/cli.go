@@ -53,7 +53,7 @@ type app struct {
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
 	logFormat func() string    // format of lines on stderr; "" is text; prepare sets it for serve
 
-	// listen and dial are the network. Tests replace it by a network in memory.
+	// listen and dial reach the network, in place of which tests have one in memory.
 	listen func(address string) (net.Listener, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: package net
 }
@@ -181,7 +181,7 @@ func (a *app) loadService(f *commonFlags) (*service.Service, error) {
 		return nil, err
 	}
 
-	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // else the key has a file
+	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // that error is about the file of a key
 	if isKeyless && f.offlineWithoutKey && !f.service.Offline {
 		a.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
 		f.service.Offline = true
@@ -229,8 +229,8 @@ func usageError(hint, format string, args ...any) error {
 	return &failure{exitUsage, problem, hint}
 }
 
-// report prints err and its hint, and returns the exit code. After an interrupt it prints only an
-// error that is a failure.
+// report prints err and its hint, and returns the exit code. After an interrupt it prints nothing,
+// unless err is a *failure.
 func (a *app) report(ctx context.Context, err error) int {
 	f, ok := errors.AsType[*failure](err)
 	switch {
@@ -254,7 +254,7 @@ func (a *app) report(ctx context.Context, err error) int {
 
 // isClosed reports whether err means that stdout has no reader.
 func isClosed(err error) bool {
-	const windowsNoData = syscall.Errno(232) // ERROR_NO_DATA; no error of another system
+	const windowsNoData = syscall.Errno(232) // ERROR_NO_DATA; other systems have no such error
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
 		errors.Is(err, stdio.ErrReaderGone)
 }

@@ -47,9 +47,8 @@ func eventType(ev call.Event) string {
 	return ""
 }
 
-// errorLine returns the line of an error, with the API's own message and code if it sent them. The
-// message is problem if there is none, and for kinds whose message may repeat a part of the key or
-// is not the API's. It also has the hint if nothing was sent because there is no key.
+// errorLine returns the line of an error: with the API's own message and code if it sent them, else
+// with problem and the kind of the error.
 func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	kind := call.KindOf(err)
 	code := strings.ReplaceAll(kind.String(), " ", "_")
@@ -57,8 +56,9 @@ func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	if ok {
 		code = cmp.Or(e.Code, e.Type, code)
 		switch kind {
-		case call.KindMissingKey:
+		case call.KindMissingKey: // nothing was sent
 			problem += ": " + hint
+		// The message may repeat a part of the key, or is not the API's.
 		case call.KindAuth, call.KindTimeout, call.KindCanceled, call.KindConnection:
 		default:
 			problem = cmp.Or(e.Message, problem)

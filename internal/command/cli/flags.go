@@ -19,7 +19,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// commonFlags are the flags that commands share, and what start needs to know of a command.
+// commonFlags are the flags that commands share, and what loadService needs to know of a command.
 type commonFlags struct {
 	config  config.Flags
 	service service.Options // Offline, RefusalPause and OnePerson; newService sets the other fields
@@ -56,8 +56,7 @@ func completeFile(c *cobra.Command, name string) {
 	_ = c.RegisterFlagCompletionFunc(name, files) // no error: the flag exists
 }
 
-// given returns a function that sets a flag of the configuration, which is nil while it is not
-// given.
+// given returns a function that sets *value, which is nil unless the command line has the flag.
 func given(value **string) func(string) error {
 	return func(s string) error {
 		*value = &s
@@ -200,9 +199,9 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	return joinDebug(args), nil
 }
 
-// orderError returns an error if the command c comes after flags. rest are the arguments without
-// its name. If the name is joined to --debug as a path, it may not be meant as a command: then only
-// the hint of other errors is the right order.
+// orderError returns an error if the command c comes after flags, and makes the right order the
+// hint of later errors. rest are the arguments without the name of c. If joinDebug has joined the
+// name to --debug, as in `--debug ask`, it may be meant as a path: then there is no error here.
 func orderError(c *cobra.Command, args, rest []string) error {
 	root := c.Root()
 	if c == root {
@@ -245,8 +244,8 @@ func parseEarly(flag *pflag.Flag, args []string) {
 // contains this byte.
 const wordMark = "\x00"
 
-// asWords marks quoted questions that begin with - by wordMark. An argument with a blank in the
-// name of its flag is such a question; only flags with -- have a value after the name.
+// asWords marks quoted questions that begin with - by wordMark: arguments with a blank where a flag
+// has its name. The name is the whole argument or, after --, the part before =.
 func asWords(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -337,7 +336,7 @@ func seeHelp(c *cobra.Command) string {
 }
 
 // unknownCommand returns the failure for a command that does not exist. Its hint names the nearest
-// command, or ask if name looks like a question. The commands of completion are shells.
+// command, or ask if name looks like a question. The commands below completion are shells.
 func unknownCommand(parent *cobra.Command, name string) error {
 	if parent.HasParent() {
 		return usageError("write "+parent.UseLine(), "unknown shell %q", name)

@@ -53,7 +53,8 @@ one that several people have is an error.`,
 	return c
 }
 
-// store returns the store of the limits and its service, which the caller closes.
+// store returns the store of the limits and its service, which the caller closes unless there is an
+// error.
 func (f *quotaFlags) store() (*service.Service, *service.NamedStore, error) {
 	s, err := f.app.loadService(&f.common)
 	if err != nil {

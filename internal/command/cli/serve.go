@@ -65,10 +65,10 @@ type serveFlags struct {
 	app               *app
 	common            commonFlags
 	httpAddress       string
-	metricsAddress    string // "": /metrics is on the address of http
+	metricsAddress    string // "": /metrics is on httpAddress
 	path              string
 	maxCalls          int
-	maxCallsPerPerson int    // 0: see httpd.Access.PersonBound
+	maxCallsPerPerson int    // 0: a quarter of maxCalls if there are several people
 	limitsFile        string // file with limits of single people; "": none
 	notice            time.Duration
 	drain             time.Duration // below 0: the time limit of calls
@@ -316,8 +316,8 @@ func (f *serveFlags) drainTime(s *service.Service) time.Duration {
 	return f.drain
 }
 
-// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network
-// is tcp4.
+// listen listens on an address. For 0.0.0.0 package net also listens on IPv6, unless the network is
+// tcp4.
 func listen(address string) (net.Listener, error) {
 	network := "tcp"
 	ip, _ := netip.ParseAddrPort(address) // the zero value for a name or for all addresses

@@ -56,8 +56,8 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	return c
 }
 
-// run prints each response on a line of stdout, in a terminal only the value at Request.Has, and
-// the verdict on stderr.
+// run prints each response on a line of stdout, in a terminal only the value at Request.ShownPath,
+// and the verdict on stderr.
 func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 	s, err := f.app.loadService(&f.common)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package clients knows the MCP clients for which setup prints a configuration: the file that each
-// client reads, the form of its entry for a server, how it passes a secret on without storing it,
-// and its own command or link that adds a server.
+// Package clients describes the MCP clients for which setup prints a configuration: the file that
+// each client reads, the form of its entry for a server, how it passes a secret on without storing
+// it, and its own command or link that adds a server.
 //
 //	clients.yaml  the table of the clients
 //	clients.go    Client, and how a client is found
@@ -36,7 +36,8 @@ type Client struct {
 	Remote  string // template of an entry for a server over HTTP
 	Auth    string // template of the part of Remote that sends a token
 
-	FixedVariables map[string]string `yaml:"sets"` // variables with fixed values, such as ANSWER_WITHIN_MS
+	// FixedVariables are variables of the server with fixed values, such as ANSWER_WITHIN_MS.
+	FixedVariables map[string]string `yaml:"sets"`
 
 	// ClientInfoName is the name that the client sends in clientInfo. A server on stdio then
 	// applies FixedVariables even if its entry does not set these variables. It is "" if the name

@@ -56,8 +56,8 @@ func (c Client) Notes(s Server) (lines []string) {
 	return lines
 }
 
-// fill replaces the words of a template. $ENTRY becomes a template, whose parts such as $ENV become
-// templates, too. So it fills in three steps.
+// fill replaces the words of a template in three steps: $ENTRY becomes a template, its parts such
+// as $ENV become templates, too, and all other words become values.
 func (c Client) fill(template string, s Server) string {
 	template = text.Expand(template, map[string]string{
 		"ENTRY": s.choose(c.Local, c.Remote),
@@ -72,8 +72,8 @@ func (c Client) fill(template string, s Server) string {
 	return text.Expand(template, c.values(s))
 }
 
-// env returns the template of the part of Local that passes variables on, or "" if there are none
-// to pass on: those of the key and, if the template contains $VALUES, those with values.
+// env returns the template of the part of Local that passes on the variables of the key and, if it
+// contains $VALUES, the variables of the shell. It is "" if there are no such variables.
 func (c Client) env(s Server) string {
 	part := cmp.Or(c.Env, envPart)
 	if s.has("sets") && strings.Contains(part, "$VALUES") {
@@ -156,7 +156,8 @@ var escapeSpecial = strings.NewReplacer(
 	"&", `\u0026`, "|", `\u007c`, "^", `\u005e`, "%", `\u0025`, "<", `\u003c`, ">", `\u003e`)
 
 // Command returns the client's own command that adds the server, quoted for the shell of s.OS (on
-// Windows the Command Prompt), or "" if there is none. omits is what its entry lacks, or "".
+// Windows the Command Prompt), or "" if there is none. omits is what the entry that the command
+// writes lacks, or "".
 func (c Client) Command(s Server) (command, omits string) {
 	line := s.command(c)
 	var passed []string

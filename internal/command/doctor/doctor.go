@@ -65,11 +65,11 @@ func (l *checklist) add(name string, c Check) {
 
 // Options are the subjects of the checks. If Err is set, only Err and Warnings are used.
 type Options struct {
-	Service  *service.Service
-	Warnings []string // from config.Load
-	Err      error    // from config.Load
-	Offline  bool     // the flag --offline: no key is needed
-	Live     bool     // also ask a question
+	Service  *service.Service // nil if Err is set
+	Warnings []string         // from config.Load
+	Err      error            // from config.Load
+	Offline  bool             // the flag --offline: no key is needed
+	Live     bool             // also ask a question
 }
 
 // Run makes the checks. Without Live it takes at most half a minute.
@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options) []Check {
 	}
 	p := lookUpModels(ctx, o.Service, key)
 	var last checklist
-	if o.Live { // it runs first, as the checks below depend on it, but is listed last
+	if o.Live { // asked first, as the checks below depend on it, but listed last
 		last.add("live", p.askLive(ctx, o.Offline))
 	}
 	keyCheck := p.keyCheck(o.Offline)

@@ -24,14 +24,14 @@ import (
 // lookupTimeout bounds the requests for the models.
 const lookupTimeout = 15 * time.Second
 
-// modelLookup holds what is known about the API. Without a fault, all models were looked up, or
-// live got an answer: then the API works, and only the lookups failed.
+// modelLookup holds what is known about the API. If all models were looked up or answered is set,
+// the API works: in the latter case only the lookups may have failed.
 type modelLookup struct {
 	service  *service.Service
 	client   *llm.Client
 	models   map[string]json.RawMessage // descriptions by id; nil if the API lacks the model
-	fault    *call.APIError             // error that ended the lookups; nil if none, or after live
-	answered string                     // model that answered the question of live, or ""
+	fault    *call.APIError             // error that ended the lookups; nil if none, or if answered
+	answered string                     // model that answered the question of askLive, or ""
 }
 
 // lookUpModels asks the API for each model once, until a request fails for another reason than a
@@ -144,7 +144,7 @@ func (p *modelLookup) keyIsRefused() bool {
 }
 
 // CheckKey asks the API for the models with a key. refused is whether the API refuses the key. The
-// check is that of the key if it is refused, else that of a missing model or of the connection.
+// check is about the refusal, else about a missing model or the connection.
 func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
 	p := lookUpModels(ctx, s, key)
 	if p.keyIsRefused() {

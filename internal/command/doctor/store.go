@@ -20,8 +20,8 @@ func (l *checklist) addLimits(s *service.Service) {
 	}
 }
 
-// addStore adds the checks of the store of the quotas, if there is one. It runs the script of the
-// quotas, which needs the address and the rights of the account, and checks clock and policy.
+// addStore adds the checks of the store of the quotas, if there is one: whether it runs the script
+// of the quotas with the rights of the account, how far its clock is off, and which keys it drops.
 func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	store, err := s.FindStore()
 	if err != nil {

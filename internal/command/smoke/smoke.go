@@ -21,7 +21,7 @@ type Request struct {
 	Params    string       // JSON
 	ShownPath string       // gjson path of the part of the response that a terminal shows
 	Cancelled bool         // it is cancelled right after it is sent, and must get no response
-	Response  gjson.Result // set by Session
+	Response  gjson.Result // set by Run
 }
 
 // hello is the params of initialize.
@@ -44,10 +44,10 @@ func OpeningRequests() []Request {
 	}
 }
 
-// Run sends all requests at once to a server in this process, and calls show with each response
-// when it arrives. The error is about the first request without a result, or with one although it
-// is Cancelled. After the end of ctx it shows nothing: the server would also answer the calls that
-// this end cancels. lines is whether each message is one line; else they have headers.
+// Run sends all requests at once to srv, and calls show with each response when it arrives. With
+// lineMode each message is a line; else it has a header. The error is about the first request
+// without a response, with an error or, if it is Cancelled, with a response. After the end of ctx
+// Run shows nothing: the server would also answer the calls that this end cancels.
 func Run(
 	ctx context.Context,
 	srv *server.Server,

@@ -22,8 +22,8 @@ const (
 
 // renderer lays out Markdown in rows of a terminal, and collects the pages of its links.
 //
-// The next row begins with first, and the rows after it with prefix. They differ if the next row
-// has the marker of an entry of a list.
+// The next row begins with nextPrefix, and the rows after it with prefix. The two differ if the
+// next row has the marker of an entry of a list.
 type renderer struct {
 	sources sources
 
@@ -53,8 +53,9 @@ func (r *renderer) render(block string, width int) string {
 	return r.out.String()
 }
 
-// within calls show to write rows. If they take too many bytes, it writes the text plain in their
-// place. It also writes plain if that is long: each byte of styled text takes 40 bytes of memory.
+// within calls show to write rows. If the rows take too many bytes, within writes plain in their
+// place. A long plain is written without calling show: styled text takes 40 bytes of memory for
+// each byte.
 func (r *renderer) within(plain string, show func()) {
 	begin := r.out.Len()
 	first := r.nextPrefix

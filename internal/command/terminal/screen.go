@@ -43,9 +43,10 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // shown in turn before t
 // Screen shows a question in a terminal: blocks of the answer on stdout as soon as they are
 // complete, and a status line below them on stderr.
 //
-// Text is written to the terminal only after the status line has been removed. message begins with
-// shown, unless markers of the API were cut out of it later. Exported methods that are called while
-// the call runs lock mu; unexported methods expect that mu is held then.
+// Text is written to the terminal only after the status line has been removed. The methods that run
+// while the call does (StartRefreshing, Add, Finish and Write) lock mu, and the unexported methods
+// that they call expect that mu is held. The result of written begins with shown, unless markers of
+// the API were cut out of the shown text later.
 type Screen struct {
 	stdout    io.Writer
 	showsText bool      // the answer is shown on stdout
@@ -136,7 +137,8 @@ func (s *Screen) ShowsText() bool {
 	return s.showsText
 }
 
-// StartRefreshing shows new blocks and updates the status line, and does so again until Finish.
+// StartRefreshing shows new blocks and updates the status line, and again every 100 ms (redraw),
+// until Finish.
 func (s *Screen) StartRefreshing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

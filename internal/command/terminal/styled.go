@@ -71,8 +71,8 @@ func styledText(sgr, words string) (s styled) {
 	return s
 }
 
-// add appends a text. It removes characters that must not reach the terminal. That is not done
-// before the Markdown is parsed, because an entity such as &#27; can stand for a control character.
+// add appends a text without the characters that must not reach the terminal. Removing them before
+// the Markdown is parsed is not enough: an entity such as &#27; can stand for a control character.
 func (s *styled) add(words string, st style) {
 	for _, b := range []byte(text.Printable(words)) {
 		*s = append(*s, styledByte{b, st})

@@ -6,7 +6,7 @@
 //	words.go       how problems and hints are found, and their variables replaced
 //	connection.go  why a request got no answer: DNS, proxy, TLS
 //	setting.go     hints that name settings
-//	caller.go      errors as people read them who cannot change the server
+//	caller.go      errors for people who cannot change the server
 package advice
 
 import (
@@ -36,7 +36,7 @@ const maxExplain = 166
 type Advisor struct {
 	BaseURL              Setting            // openai.base_url, without user and query
 	KeyVariable          string             // variable with the key, or with the path of its file
-	KeyInFile            bool               // it has the path; not used if LoginCommand is set
+	KeyInFile            bool               // KeyVariable has the path; not used with LoginCommand
 	LoginCommand         string             // command that stores a key; "": none
 	StoredKeyServer      string             // the other server that the stored key is for; "": none
 	StoredKeyUnused      bool               // KeyVariable hides the key that login has stored

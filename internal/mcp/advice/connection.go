@@ -44,8 +44,8 @@ func ConnectionCause(err error) string {
 	return "broken"
 }
 
-// connectionDetail returns the detail of a request that got no answer: its Cause, or what is wrong
-// with the certificate of the server.
+// connectionDetail returns the detail of a request that got no answer: its ConnectionCause or, if
+// that is tls, what is wrong with the certificate of the server.
 func (a Advisor) connectionDetail(e *call.APIError) string {
 	cause := ConnectionCause(e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)

@@ -23,11 +23,13 @@ import (
 // words are the texts for an error, an entry of words.yaml. Names with $ in Problem and Hint are
 // the keys of values.
 type words struct {
-	Problem     string // what went wrong
-	Hint        string // what to do about it, for people who can change the server
-	AddMessage  bool   `yaml:"add_message"` // add the message of the API, which says more and repeats no part of the key
-	Caller      string // what people can do who cannot change the server; "": tell its operator
-	TellCallers bool   `yaml:"tell_callers"` // show them the message of the API, if it is about their question
+	Problem string // what went wrong
+	Hint    string // what to do about it, for people who can change the server
+	// AddMessage adds the message of the API, which says more and repeats no part of the key.
+	AddMessage bool   `yaml:"add_message"`
+	Caller     string // what to do for people who cannot change the server; "": tell its operator
+	// TellCallers adds that message to Caller, if it is about the question.
+	TellCallers bool `yaml:"tell_callers"`
 }
 
 //go:embed words.yaml
@@ -41,7 +43,7 @@ var table = sync.OnceValue(func() (all map[string]words) {
 })
 
 // find returns the words with a name in words.yaml: the label of a kind, which a detail may follow.
-// A name without words has the words of its first part, the kind.
+// A name without words has those of its first part, the kind, or else those of other.
 func find(name string) words {
 	kind, _, _ := strings.Cut(name, " ")
 	return cmp.Or(table()[name], table()[kind], table()["other"])

@@ -269,8 +269,7 @@ func sendProgress(
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and
 // observes the end of that call, unless a process has done so before. c is the call of the request
-// that has read the end. An error without a usage is not noted: the process that ran the call may
-// know more, or else what it has reserved counts.
+// that has read the end.
 func (s *Server) settleRemoteCall(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
@@ -284,9 +283,10 @@ func (s *Server) settleRemoteCall(
 	}
 	if ended.Usage == (call.Usage{}) {
 		if a == nil {
+			// The process that ran the call may know its usage; else what it has reserved counts.
 			return
 		}
-		ended.Unreported = 1 // with UnreportedBegun, it counts as what a call of its tool reserves
+		ended.Unreported = 1 // with UnreportedBegun, the call counts as what its tool reserves
 		ended.UnreportedBegun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, origin.ResponseID) {

@@ -16,14 +16,14 @@ import (
 // where they go on. A call always goes on in this process; "the API" means that other processes can
 // get its answer there. The zero value detaches none.
 //
-//	                OffersTasks: tools with Tool.Pollable    DetachAfter: late answers of all tools
-//	stdio           this process, at once                   this process, after DetachAfter
-//	stdio with API  this process, once the API has named    this process, after DetachAfter
+//	                OffersTasks: tools with Tool.Pollable  DetachAfter: late answers of all tools
+//	stdio           this process, at once                  this process, after DetachAfter
+//	stdio with API  this process, once the API has named   this process, after DetachAfter
 //	                the response, or after 2 s
-//	HTTP            no call                                 no call
-//	HTTP with API   the API, once it has named the          the API, after DetachAfter; a GET looks for
-//	                response, unless a GET says that        the response after half of it, or later
-//	                it is gone
+//	HTTP            no call                                no call
+//	HTTP with API   the API, once it has named the         the API, after DetachAfter; a GET looks
+//	                response, unless a GET says that       for the response after half of that
+//	                the response is gone                   time, or later
 //
 // A call can go on at the API only once the API has named its response. So with OnlyAtAPI, a call
 // that still waits for a slot or for the rate limit after DetachAfter ends with the status waiting
@@ -48,7 +48,7 @@ type LongCalls struct {
 	EOF <-chan struct{}
 }
 
-// watchPolledAfter is when a polled call that is still no task begins to send progress.
+// watchPolledAfter is when a polled call begins to send progress, if its client has no id by then.
 const watchPolledAfter = 5 * time.Second
 
 // ask runs a call until it has an answer, has failed or is detached. Exactly one of the three
@@ -70,7 +70,7 @@ func (s *Server) ask(
 		Excluded:    q.ExcludeDomains,
 	})
 	delay := time.Duration(0)
-	if t.Polled { // a task, which it may be by then, has its progress in its state
+	if t.Polled { // once the client has its id, tasks/get shows the progress
 		delay = watchPolledAfter
 	}
 	defer sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent

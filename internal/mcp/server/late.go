@@ -77,7 +77,7 @@ func (s *Server) await(
 	}
 
 	// c takes no quota, and its end is not observed. If this process reads the end of a call of
-	// another process, settleRemoteCall observes a copy of c as that end.
+	// another process, settleRemoteCall observes that end with a copy of c.
 	c.Tool = task.Tool
 	defer sendProgress(ctx, req, task.Progress, 0)()
 	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTimeout))

@@ -165,10 +165,12 @@ func (s *Server) Close() {
 // cancelled. Such a call does not go on as a late answer either.
 var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
 
-// MCP returns a server of the SDK with the tools. When sessionCtx is done, its calls that are not
-// detached end with the cause of sessionCtx: over HTTP that is the end of the request. Over stdio
-// the SDK ends the calls with their connection, before sessionCtx. All servers that MCP returns
-// share the bound of calls and the tasks.
+// MCP returns a server of the SDK with the tools. When sessionCtx is done, the calls of the server
+// that are not detached end with the cause of sessionCtx:
+//   - over HTTP sessionCtx ends with the request, or after the drain;
+//   - over stdio it ends when the SDK has already ended the calls with their connection.
+//
+// All servers that MCP returns share the bound of calls and the tasks.
 func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(sessionCtx, slog.LevelDebug) {
@@ -200,8 +202,8 @@ func (s *Server) ProtocolVersion() string {
 }
 
 // StatelessVersion is the first protocol version in which each request describes its client.
-// Clients of an earlier version initialize a session; it has the version defaultVersion, unless
-// Settings.ProtocolVersion is an even older one.
+// Clients of an earlier version initialize a session, whose version is defaultVersion, or
+// Settings.ProtocolVersion if that is older.
 const (
 	StatelessVersion = "2026-07-28"
 	defaultVersion   = "2025-06-18"
@@ -303,7 +305,7 @@ func (s *Server) initializeResult() *mcp.InitializeResult {
 
 // unknownTool is the error for a tool of that name, which does not exist (spec appendix B). It
 // converts to a *jsonrpc.Error but is none: the SDK would replace the message of a *jsonrpc.Error
-// with this code.
+// that has this code.
 type unknownTool string
 
 func (name unknownTool) Error() string {

@@ -235,7 +235,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		if !ok {
 			return nil
 		}
-		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.progressToken)) // the path is valid
+		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.progressToken)) // a valid path
 		return c.writeLocked(outgoing{
 			Method: m.Method,
 			Params: params,

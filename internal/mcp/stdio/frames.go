@@ -14,7 +14,7 @@ import (
 
 const (
 	maxMessage    = 64 << 20 // bytes of one message
-	maxLine       = 64 << 10 // bytes of a header, of a line that is not an object, and of the buffer
+	maxLine       = 64 << 10 // bytes of a header, of a line that is no object, and of the buffer
 	maxLengthLine = 64       // bytes of the longest Content-Length header that resync finds
 )
 
@@ -188,7 +188,7 @@ type peekReader struct {
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
 // discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.seen == maxLine { // the buffer is full; half of it stays for resync, in case this is not JSON
+	if r.seen == maxLine { // the buffer is full; half of it stays for resync, if this is not JSON
 		n, _ := r.in.Discard(maxLine / 2)
 		r.discarded += n
 		r.seen -= n

@@ -66,7 +66,7 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 	}
 }
 
-// fetchAlone does the work of ask, while no other request asks about the task.
+// fetchAlone does the work of fetch, while no other request asks about the task.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.
@@ -87,7 +87,7 @@ func (ts *Tasks) fetchAlone(ctx context.Context, t *Task, c *call.Call, cancelFi
 
 	overdue := time.Since(t.Created) >= ts.options.Timeout
 	switch {
-	case !errors.Is(err, answer.ErrRunning): // the response has ended; ErrStateUnknown wraps ErrRunning
+	case !errors.Is(err, answer.ErrRunning): // it has ended; ErrStateUnknown wraps ErrRunning
 		defer ts.end(t, a, err) // also after a panic
 		ts.options.RemoteEnded(c, origin, a, err)
 	case errors.Is(err, answer.ErrStateUnknown):

@@ -13,8 +13,9 @@ import (
 )
 
 // nameTimeout is how long DetachWhenDue waits for the API to name a response if the task can be
-// detached without: a polled task that runs in this process, which then has no sealed id, and a
-// task during a retry, whose id then has the earlier response.
+// detached without the name:
+//   - a polled task that runs in this process then has an id that is not sealed;
+//   - a task during a retry then has an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
 // Terms say what the client of a call takes, and when and where the call can go on without its
@@ -43,7 +44,7 @@ type detachable struct {
 
 	ctx   context.Context         // the context of the call; done at its end
 	stop  context.CancelCauseFunc // ends the call
-	leave func() bool             // separates the call from a request that has not ended
+	leave func() bool             // separates the call from its request; false: that has ended
 }
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
@@ -175,9 +176,9 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// StopSealing prevents that a task gets a sealed id from now on. Server.settleCall calls it when
-// the call of the task has ended, before it notes what the call has used. If the task already has a
-// sealed id, StopSealing returns the response in it, whose end other processes may read; else "".
+// StopSealing keeps a task from getting a sealed id from now on. If the task already has one,
+// StopSealing returns the response in it, whose end other processes may read; else "".
+// Server.settleCall calls it when the call has ended, before it settles what the call has used.
 func (ts *Tasks) StopSealing(t *Task) (response string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -243,9 +244,9 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 // awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can: a polled
 // task once the API has named its response, any other after DetachAfter.
 //
-// A GET asks whether the API has the response, after half of DetachAfter, so that it may take the
-// other half. Without a name by then, the GET follows as soon as there is one, at DetachAfter at
-// the earliest.
+// A GET asks whether the API has the response, after half of DetachAfter, so that the GET may take
+// the other half. If the response has no name by then, the GET follows as soon as there is one, at
+// DetachAfter at the earliest.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitName(t)
@@ -291,10 +292,10 @@ func (t *Task) awaitOrigin(timeout <-chan time.Time) {
 	}
 }
 
-// isGoneAtAPI asks the API for the response with an origin, and reports whether the API replies
-// that it does not have it, with a 404 and an error object: some servers say that a response runs
-// in the background, but do not keep it. A GET that fails in another way tells nothing, so the task
-// can be detached: if it stayed, a client that ends long calls would certainly lose the answer.
+// isGoneAtAPI asks the API for the response with an origin, and reports whether the reply is a 404
+// with an error object: some servers say that a response runs in the background, but do not keep
+// it. After a GET that fails in another way, the task is detached all the same: a client that ends
+// long calls would otherwise certainly lose the answer.
 func (ts *Tasks) isGoneAtAPI(ctx context.Context, t *Task, origin answer.Origin) bool {
 	original := t.detachable.original
 	_, err := ts.fetchAnswer(ctx, &original, origin)

@@ -109,7 +109,7 @@ func (ts *Tasks) Close() {
 type Task struct {
 	ID       string // set by addLocked, before clients know the task; "" until then
 	Tool     string
-	Polled   bool // its client polls it from the start on, also if it is not late
+	Polled   bool // its client asks with tasks/get, however long the call takes
 	Created  time.Time
 	Progress *Progress
 
@@ -206,8 +206,8 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 
 // Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
 // task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
-// to the end of the task. An API that does not tell that end cannot keep the process alive: Wait
-// ends at the time limit of the call plus requestTimeout, at the latest. c is as for Refresh.
+// to the end of the task, but at most to the time limit of the call plus requestTimeout: an API
+// that does not tell the end must not keep the process alive. c is as for Refresh.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {

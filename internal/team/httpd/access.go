@@ -50,11 +50,12 @@ func (a Access) Authenticates() bool {
 // OnlyTokens reports whether the names of the tokens are all people, because nobody signs in.
 func (a Access) OnlyTokens() bool { return a.Resource == nil }
 
-// PersonBound returns a function for the bound of the calls that one person runs at a time. It is
-// called at each request, because the tokens may change. The bound is perPerson or, if that is 0, a
-// quarter of maxCalls, the bound of all people together. It is 0, no bound per person, if perPerson
-// is 0 and there is only one person: requests need no token, or all tokens but those named
-// MetricsName have the same name.
+// PersonBound returns a function for the bound of the calls that one person runs at a time. The
+// function is called at each request, because the tokens may change. The bound is perPerson or, if
+// that is 0:
+//   - 0, no bound, if there is only one person: requests need no token, or all tokens but those
+//     named MetricsName have the same name;
+//   - else a quarter of maxCalls, the bound of all people together.
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 	return func() int {
 		names := len(a.Tokens.Names())
@@ -87,8 +88,8 @@ func requireHost(accepts func(host string) bool, next http.Handler) http.Handler
 	})
 }
 
-// metricsHosts returns what tells whether a Host header is accepted on the listener for metrics:
-// one of Hosts, or one that a listener without Hosts and tokens accepts.
+// metricsHosts returns a function that reports whether the listener for metrics accepts a Host
+// header: one of Hosts, or one that a listener without Hosts and tokens accepts.
 func (a Access) metricsHosts(ln net.Listener) func(header string) bool {
 	own := Access{Loopback: IsLoopback(ln)}
 	return func(header string) bool {
@@ -118,8 +119,8 @@ func (a Access) acceptsHost(header string) bool {
 // person and may not call.
 const MetricsName = "metrics"
 
-// MetricsReader returns the name whose tokens open /metrics: MetricsName or, if all tokens have
-// the same name and people do not sign in, that name.
+// MetricsReader returns the name whose tokens open /metrics: MetricsName or, if all tokens have the
+// same name and people do not sign in, that name.
 func (a Access) MetricsReader() string {
 	names := a.Tokens.Names()
 	if a.OnlyTokens() && len(names) == 1 {
@@ -181,7 +182,7 @@ func (a Access) requireToken(
 		res.instance.listener.markAuthenticated(r.RemoteAddr)
 
 		// The token is accepted. Only the SDK's own check can pass token info on to the tools, so
-		// this one accepts all.
+		// verify accepts all tokens.
 		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 			extra := map[string]any{server.PersonKey: person}
 			return &auth.TokenInfo{Extra: extra}, nil
@@ -257,8 +258,7 @@ func (a Access) refuse(res *response, err error) {
 	http.Error(res, err.Error(), status)
 }
 
-// HostName returns the name or address in a Host header: without port and brackets, in lower
-// case.
+// HostName returns the name or address in a Host header, without port and brackets, in lower case.
 func HostName(header string) string {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {

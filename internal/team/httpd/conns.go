@@ -133,9 +133,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets a deadline. It is not after authDeadline, because a client that does not
-// read responses must not hold its connection, or overdueTime from now on: the response to a
-// request that was read late is written.
+// SetWriteDeadline sets a deadline that is not after authDeadline: a client that does not read
+// responses must not hold its connection. But it may always be overdueTime from now, so that the
+// response to a request that was read late is written.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()

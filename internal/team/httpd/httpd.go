@@ -66,7 +66,8 @@ type Options struct {
 	Access              Access
 	Metrics             *Metrics
 
-	// TrustedProxy is the proxy whose X-Forwarded-For names the address of a client for the log.
+	// TrustedProxy is the proxy whose X-Forwarded-For names the address of a client for the log. It
+	// is zero if there is none.
 	TrustedProxy netip.Addr
 
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
@@ -240,7 +241,8 @@ func (s *instance) handler() http.Handler {
 	}
 
 	mux := http.NewServeMux()
-	mux.Handle("/", requireHost(s.Access.acceptsHost, guarded)) // not for load balancers, which use any name
+	// The other two routes are for load balancers, which use any name.
+	mux.Handle("/", requireHost(s.Access.acceptsHost, guarded))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
@@ -276,14 +278,14 @@ func (s *instance) checkReady() error {
 // all calls end, and still send their errors.
 func (s *instance) mcp() http.Handler {
 	// key is the context key of the SDK server of a request. The SDK calls get twice for a request,
-	// which must return the same server.
+	// and both calls must return the same server.
 	type key struct{}
 	get := func(r *http.Request) *mcp.Server { return r.Context().Value(key{}).(*mcp.Server) }
 	handler := func(plain bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,
 			JSONResponse:                 plain,
-			PropagateRequestCancellation: true, // only of stateless requests; a call also ends with sessionCtx
+			PropagateRequestCancellation: true, // if stateless; a call also ends with sessionCtx
 			DisableLocalhostProtection:   true, // requireHost checks the Host header
 		})
 	}

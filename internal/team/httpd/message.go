@@ -33,7 +33,7 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	case m.ID.Exists() && !validID(m.ID.Raw):
 		refusal = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
 	case m.Method == "":
-		refusal = rpc.InvalidRequest("not a request") // nor a response: the server sends no requests
+		refusal = rpc.InvalidRequest("not a request") // a response; the server sends no requests
 	case m.Refusal != nil:
 		refusal = m.Refusal
 		id = m.ID.Raw

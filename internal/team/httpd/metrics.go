@@ -21,7 +21,7 @@ import (
 
 const (
 	prefix    = "openai_responses_mcp_" // begins the names of the metrics of this program
-	maxPeople = 1000                    // names of people in the metrics; further people are "other"
+	maxPeople = 1000                    // names of people in the metrics; others are "other"
 )
 
 // Metrics counts calls for /metrics, in the Prometheus text format

@@ -36,8 +36,9 @@ func (s *instance) track(next http.Handler) http.Handler {
 			request:  r,
 			header:   http.Header{},
 		}
-		// For a request that is answered without its body; admit sets another deadline. Without a
-		// body net/http reads on, to see whether the client leaves: then none.
+		// This deadline is for a request that is answered before its body is read; admit sets
+		// another. A request without a body gets none: net/http reads on, to see whether the client
+		// leaves.
 		if r.Body != http.NoBody {
 			_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 		}

@@ -80,8 +80,8 @@ func (r *Resource) audience(c claims) []string {
 	return c.Audience
 }
 
-// checkScopes returns an error unless the token has all of Options.Scopes. A scope such as
-// api://ID/read, where api://ID is an audience, may be read in the token: Entra ID shortens it.
+// checkScopes returns an error unless the token has all of Options.Scopes. Entra ID shortens a
+// scope such as api://ID/read, where api://ID is an audience: the token has "read".
 func (r *Resource) checkScopes(c claims) error {
 	granted := c.scopes()
 	for _, scope := range granted {
@@ -99,12 +99,9 @@ func (r *Resource) checkScopes(c claims) error {
 }
 
 // isAccessToken reports whether a token is an access token. typ is the typ header of the token (RFC
-// 9068 section 2.1). If typ does not tell, the claims do: only an ID token, a logout token or a
-// security event has one of the claims below, and an ID token of AWS Cognito has token_use. The
-// exception is Keycloak before version 25: its access tokens have nonce, too, but also the claim
-// typ with the value Bearer.
+// 9068 section 2.1). If typ does not tell, the claims do.
 func (c claims) isAccessToken(typ any) bool {
-	if c.all["token_use"] == "id" {
+	if c.all["token_use"] == "id" { // an ID token of AWS Cognito
 		return false
 	}
 	switch strings.ToLower(fmt.Sprint(typ)) {
@@ -115,9 +112,10 @@ func (c claims) isAccessToken(typ any) bool {
 		return false
 	}
 
-	if c.all["typ"] == "Bearer" {
+	if c.all["typ"] == "Bearer" { // Keycloak; before version 25 its access tokens have nonce, too
 		return true
 	}
+	// Any other token with one of these is an ID token, a logout token or a security event.
 	for _, name := range []string{"typ", "nonce", "at_hash", "c_hash", "events"} {
 		if _, ok := c.all[name]; ok {
 			return false

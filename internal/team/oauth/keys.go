@@ -68,9 +68,9 @@ type keySet struct {
 	unmatched error
 }
 
-// verifySignature returns an error unless one of the keys has made the signature of a token. If a
-// key with the id of the token has not, the error is errSignature for MinReadInterval after the
-// read of the keys.
+// verifySignature returns an error unless one of the keys has made the signature of a token:
+// errSignature if a key has the id of the token, and the keys were read less than MinReadInterval
+// ago, else unmatched.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	knowsID := false // a key has the id of the token
@@ -114,10 +114,12 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	}
 }
 
-// readLoop reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
-// waits, but never twice in 5 s. A full read, every 10 minutes and after a failure, begins with the
-// metadata. Requests with unknown keys, which anyone can send, do not delay it. After ctx ends, one
-// more read fails, and releases all waiting requests.
+// readLoop reads the keys until ctx ends, but never twice in MinReadInterval:
+//   - a full read, which begins with the metadata, at the start, after a failure, and every
+//     refreshInterval, which requests with unknown keys do not delay: anyone can send them;
+//   - a read of only the keys when a request waits.
+//
+// After ctx ends, one more read fails, and releases all waiting requests.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshInterval)
 	full := true

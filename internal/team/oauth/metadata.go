@@ -32,9 +32,9 @@ type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP %d", int(s)) }
 
-// Metadata returns a handler that serves the metadata of the resource at MetadataPath, and below
-// it at the path of the public URL and at path, the MCP endpoint of this server. The handler needs
-// no token, and web pages of any origin may read the metadata.
+// Metadata returns a handler that serves the metadata of the resource at MetadataPath, and below it
+// at the path of the public URL and at path, the MCP endpoint of this server. The handler needs no
+// token, and web pages of any origin may read the metadata.
 func (r *Resource) Metadata(path string) http.Handler {
 	document := auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource:               r.options.PublicURL,
@@ -103,6 +103,7 @@ func (i *issuer) discover(ctx context.Context) error {
 			err = problem
 			break
 		}
+		// Any other problem tells more than a 404.
 		if err == nil || errors.Is(err, statusError(http.StatusNotFound)) {
 			err = problem
 		}
