@@ -48,8 +48,8 @@ type LongCalls struct {
 	EOF <-chan struct{}
 }
 
-// watchPolledAfter is when a polled call begins to send progress, if its client has no id by then.
-const watchPolledAfter = 5 * time.Second
+// polledProgressDelay is when a polled call begins to send progress, if its client has no id by then.
+const polledProgressDelay = 5 * time.Second
 
 // ask runs a call until it has an answer, has failed or is detached. Exactly one of the three
 // results is not nil: the task if the call goes on without its request, else the answer or the
@@ -71,7 +71,7 @@ func (s *Server) ask(
 	})
 	delay := time.Duration(0)
 	if t.Polled { // once the client has its id, tasks/get shows the progress
-		delay = watchPolledAfter
+		delay = polledProgressDelay
 	}
 	defer sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {

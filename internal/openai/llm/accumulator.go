@@ -8,8 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
@@ -106,14 +111,11 @@ const detailTime = 2 * time.Second
 // was streamed, if every item is complete and the last one is an answer. For a response that runs
 // in the background read returns an error, and exchange.follow fetches the response.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
-	var buf bytes.Buffer // holds the data of one event
-	var readErr error
-	for ctx.Err() == nil { // stream may still have events in its buffer
-		var data []byte
-		data, readErr = readEvent(stream, &buf)
-		if data == nil {
-			break
-		}
+	// Some servers leave out the blank line after the last event.
+	ended := io.NopCloser(io.MultiReader(stream, strings.NewReader("\n\n")))
+	events := ssestream.NewDecoder(&http.Response{Body: ended})
+	for ctx.Err() == nil && events.Next() { // stream may still have events in its buffer
+		data := events.Event().Data
 		a.size += len(data)
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
 			a.endSoon()
@@ -133,7 +135,7 @@ func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Res
 		}
 	}
 
-	readErr = cmp.Or(readErr, ctx.Err())
+	readErr := cmp.Or(events.Err(), ctx.Err())
 	streamEnded := readErr == nil || !a.closeConnAt.IsZero() // after endSoon any error is the end
 	switch {
 	case a.failure != nil:

@@ -1,11 +1,7 @@
 package llm
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -152,40 +148,4 @@ func (ev *streamEvent) lastResponse() *call.Response {
 		r.Status = "completed"
 	}
 	return &r
-}
-
-// readEvent reads the data of the next event of a stream into buf, which the next call uses again
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html). The name of the event is not
-// read, because its data contains the type. The blank line after the last event may be missing. At
-// the end of the stream, data and error are nil.
-func readEvent(stream *bufio.Reader, buf *bytes.Buffer) ([]byte, error) {
-	buf.Reset()
-	for {
-		start := buf.Len()
-		err := bufio.ErrBufferFull
-		for errors.Is(err, bufio.ErrBufferFull) {
-			var part []byte
-			part, err = stream.ReadSlice('\n')
-			buf.Write(part)
-		}
-		line := buf.Bytes()[start:]
-		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		buf.Truncate(start)
-
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		if string(name) == "data" {
-			buf.Write(bytes.TrimPrefix(value, []byte(" ")))
-			buf.WriteByte('\n')
-		}
-		end := errors.Is(err, io.EOF)
-		isComplete := end || err == nil && len(line) == 0
-		switch {
-		case isComplete && buf.Len() > 0:
-			return buf.Bytes(), nil
-		case end:
-			return nil, nil
-		case err != nil:
-			return nil, err
-		}
-	}
 }
