@@ -64,6 +64,10 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 	if params != nil && params.ClientInfo != nil { // the session has it only after initialize
 		return *params.ClientInfo
 	}
+	task, isTask := req.GetParams().(*taskParams)
+	if isTask && task == nil { // tasks/get without params, for which the SDK would panic
+		return mcp.Implementation{}
+	}
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
 	if info == nil {
 		return mcp.Implementation{}

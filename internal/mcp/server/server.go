@@ -149,8 +149,11 @@ func (s *Server) setNeeds(n Needs) {
 // adaptTo sets what the client of a request needs, if the request is the first one that names its
 // client. It does nothing if Options.Needs is nil.
 func (s *Server) adaptTo(req mcp.Request) {
+	if s.options.Needs == nil {
+		return
+	}
 	name := clientInfo(req).Name
-	if s.options.Needs != nil && name != "" {
+	if name != "" {
 		s.adaptOnce.Do(func() { s.setNeeds(s.options.Needs(name)) })
 	}
 }
