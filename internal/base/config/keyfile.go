@@ -42,8 +42,8 @@ func OpenFolderWarning(path string) string {
 	return "other users can replace the key: run chmod go-w " + folder
 }
 
-// othersMay reports whether other users have one of the rights to a file or folder. On Windows, where
-// there are no modes, it returns false.
+// othersMay reports whether other users have one of the rights to a file or folder. On Windows,
+// where there are no modes, it returns false.
 func othersMay(rights fs.FileMode, path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&rights != 0 && runtime.GOOS != "windows"

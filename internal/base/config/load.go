@@ -344,7 +344,8 @@ func (l *loader) mergeKey(f, parent field) {
 	}
 }
 
-// emptyListProblem is the problem of an empty list that would lift the restriction of an inherited list.
+// emptyListProblem is the problem of an empty list that would lift the restriction of an inherited
+// list.
 const emptyListProblem = "an empty list cannot replace the one that it inherits"
 
 // merged returns the mapping inherited with the members of own. A profile cannot lift a restriction

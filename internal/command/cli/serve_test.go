@@ -242,8 +242,8 @@ func TestServeJSON(t *testing.T) {
 	}
 }
 
-// Each flag of serve changes what the server does: a session with the value in effects.table differs
-// from one without it.
+// Each flag of serve changes what the server does: a session with the value in effects.table
+// differs from one without it.
 func TestEveryFlagHasAnEffect(t *testing.T) {
 	issuer := httptest.NewServer(http.HandlerFunc(serveIssuer))
 	defer issuer.Close()

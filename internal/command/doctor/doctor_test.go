@@ -15,7 +15,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// testTable tests checks of the values of a table, which has a name and the verdict and the text, too.
+// testTable tests checks of the values of a table, which has a name and the verdict and the text,
+// too.
 func testTable(t *testing.T, name string, check func(value string) Check) {
 	t.Helper()
 	for _, row := range compare.Table(t, name, 3) {

@@ -93,7 +93,7 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 		suffix = attemptsSuffix(e)
 	}
 
-	w := find(name)
+	w := wordsFor(name)
 	if w.AddMessage {
 		message = e.Message
 	}

@@ -20,7 +20,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	if kind == call.KindNoText || errors.As(err, new(call.RootsError)) { // words that say why
 		name = wordsName(err)
 	}
-	w := find(name)
+	w := wordsFor(name)
 	hint := w.Caller
 	e, ofRequest := errors.AsType[*call.APIError](err)
 	if !ofRequest && hint == "" { // this program has written the message for callers
@@ -42,7 +42,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	case w.TellCallers && e.MayConcernQuestion():
 		message = e.Message
 	case kind == call.KindBadRequest && parameterDetail(e) == "tools filters":
-		hint = find("parameter tools filters").Caller
+		hint = wordsFor("parameter tools filters").Caller
 	case kind == call.KindBadRequest: // the parameter comes from a setting
 		hint = tellOperator
 	}

@@ -43,7 +43,7 @@ func (a Advisor) NoModelsHint(e *call.APIError) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !a.isOpenAI() {
-			return text.Expand(find("no_models").Hint, a.values("", e, e))
+			return text.Expand(wordsFor("no_models").Hint, a.values("", e, e))
 		}
 	}
 	return ""

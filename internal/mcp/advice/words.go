@@ -42,9 +42,9 @@ var table = sync.OnceValue(func() (all map[string]words) {
 	return all
 })
 
-// find returns the words with a name in words.yaml: the label of a kind, which a detail may follow.
-// A name without words has those of its first part, the kind, or else those of other.
-func find(name string) words {
+// wordsFor returns the words with a name in words.yaml: the label of a kind, which a detail may
+// follow. A name without words has those of its first part, the kind, or else those of other.
+func wordsFor(name string) words {
 	kind, _, _ := strings.Cut(name, " ")
 	return cmp.Or(table()[name], table()[kind], table()["other"])
 }

@@ -202,7 +202,7 @@ func (s *Server) settleCall(
 	unsent := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	end := budget.End{NotCounted: unsent || isWaiting}
-	response := s.tasks.StopSealing(t) // the one in the id of the task, or ""
+	response := s.tasks.FreezeID(t) // the one in the id of the task, or ""
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
 	if processEnds {
 		end.LeftResponse = response

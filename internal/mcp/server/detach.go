@@ -48,7 +48,8 @@ type LongCalls struct {
 	EOF <-chan struct{}
 }
 
-// polledProgressDelay is when a polled call begins to send progress, if its client has no id by then.
+// polledProgressDelay is when a polled call begins to send progress, if its client has no id by
+// then.
 const polledProgressDelay = 5 * time.Second
 
 // ask runs a call until it has an answer, has failed or is detached. Exactly one of the three

@@ -24,21 +24,21 @@ type remote struct {
 	message   string    // about the task at fetchedAt; "": the response runs
 }
 
-// fetchState asks the API about a task, ends the task if its response has ended, and returns a
+// fetchMessage asks the API about a task, ends the task if its response has ended, and returns a
 // message about a task that works. It may return what an earlier request got less than maxReplyAge
-// ago. If ctx ends first, fetchState returns "" at once. A request to the API that has begun goes
+// ago. If ctx ends first, fetchMessage returns "" at once. A request to the API that has begun goes
 // on, for requestTimeout at most.
-func (ts *Tasks) fetchState(ctx context.Context, t *Task, c *call.Call) string {
+func (ts *Tasks) fetchMessage(ctx context.Context, t *Task, c *call.Call) string {
 	return ts.fetch(ctx, t, c, false)
 }
 
 // cancelAtAPI cancels the response of a task even if the client leaves, and then asks as
-// fetchState.
+// fetchMessage.
 func (ts *Tasks) cancelAtAPI(ctx context.Context, t *Task, c *call.Call) {
 	ts.fetch(context.WithoutCancel(ctx), t, c, true)
 }
 
-// fetch is fetchState; with cancelFirst it first cancels the response.
+// fetch is fetchMessage; with cancelFirst it first cancels the response.
 func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
 	select {
 	case t.remote.fetching <- struct{}{}:
@@ -54,9 +54,9 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 			<-t.remote.fetching
 			replies <- message
 		}()
-		var err error // dropped: fetchAlone ends the task
+		var err error // dropped: fetchNow ends the task
 		defer ts.options.Recover(callCopy.Tool, &err)
-		message = ts.fetchAlone(context.WithoutCancel(ctx), t, &callCopy, cancelFirst)
+		message = ts.fetchNow(context.WithoutCancel(ctx), t, &callCopy, cancelFirst)
 	}()
 	select {
 	case message := <-replies:
@@ -66,11 +66,11 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 	}
 }
 
-// fetchAlone does the work of fetch, while no other request asks about the task.
+// fetchNow does the work of fetch, while no other request asks about the task.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.
-func (ts *Tasks) fetchAlone(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
+func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
 	r := t.remote
 	isFresh := time.Since(r.fetchedAt) < maxReplyAge && !cancelFirst
 	if isFresh || t.hasEnded() {

@@ -42,7 +42,7 @@ type detachable struct {
 
 	original call.Call // a copy of the call at its start, for the GET of isGoneAtAPI
 
-	ctx   context.Context         // the context of the call; done at its end
+	ctx   context.Context         // of the call; done at its end, or when it is to end
 	stop  context.CancelCauseFunc // ends the call
 	leave func() bool             // separates the call from its request; false: that has ended
 }
@@ -176,13 +176,13 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// StopSealing keeps a task from getting a sealed id from now on. If the task already has one,
-// StopSealing returns the response in it, whose end other processes may read; else "".
+// FreezeID keeps a task from getting a sealed id from now on. If the task already has one,
+// FreezeID returns the response in it, whose end other processes may read; else "".
 // Server.settleCall calls it when the call has ended, before it settles what the call has used.
-func (ts *Tasks) StopSealing(t *Task) (response string) {
+func (ts *Tasks) FreezeID(t *Task) (response string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t.sealingStopped = true
+	t.idFrozen = true
 	return t.sealedResponseID
 }
 
@@ -211,13 +211,13 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	// Where a call can go on only at the API, one that has just ended needs no id: Result has its
 	// answer. Elsewhere it gets one all the same: the client of a polled task expects it, and
 	// answer_result returns at once.
-	if t.detachable.OnlyAtAPI && t.sealingStopped {
+	if t.detachable.OnlyAtAPI && t.idFrozen {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepHere
 	origin := t.origin.get()
-	if api := ts.options.API; api != nil && origin != nil && !t.sealingStopped {
+	if api := ts.options.API; api != nil && origin != nil && !t.idFrozen {
 		id = seal(*origin, api.Secrets()[0], ownerOf(t.person, api.BaseURL))
 		keep = api.Keep
 		t.sealedResponseID = origin.ResponseID
@@ -236,7 +236,7 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 		return !t.hasEnded()
 	}
 	if t.detachable.Background {
-		t.awaitOrigin(time.After(nameTimeout))
+		t.awaitNamed(time.After(nameTimeout))
 	}
 	return true
 }
@@ -249,7 +249,7 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 // DetachAfter at the earliest.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
-		return ts.awaitName(t)
+		return ts.canDetachOnceNamed(t)
 	}
 	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.DetachAfter)
 	defer cancel()
@@ -263,28 +263,29 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
 	if fetched == nil {
-		return ts.awaitName(t)
+		return ts.canDetachOnceNamed(t)
 	}
-	t.awaitOrigin(time.After(nameTimeout)) // returns at once, except during a retry
+	t.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
 	return !t.hasEnded()
 }
 
-// awaitName waits until the API has named the response of a task, during a retry for nameTimeout at
-// most, and reports whether the task works and no GET says that the response is gone.
-func (ts *Tasks) awaitName(t *Task) bool {
+// canDetachOnceNamed waits until the API has named the response of a task, during a retry for
+// nameTimeout at most, and reports whether the task works and no GET says that the response is
+// gone.
+func (ts *Tasks) canDetachOnceNamed(t *Task) bool {
 	var timeout <-chan time.Time
 	if t.origin.get() != nil {
 		timeout = time.After(nameTimeout)
 	}
-	t.awaitOrigin(timeout)
+	t.awaitNamed(timeout)
 	origin := t.origin.get()
 	works := origin != nil && !t.hasEnded()
 	return works && !ts.isGoneAtAPI(t.detachable.ctx, t, *origin) && !t.hasEnded()
 }
 
-// awaitOrigin waits until the API has named the response of the present attempt, until the task has
-// ended, or until timeout; nil: no timeout.
-func (t *Task) awaitOrigin(timeout <-chan time.Time) {
+// awaitNamed waits until the API has named the response of the present attempt, until the task has
+// ended or is to end (then leave fails), or until timeout; nil: no timeout.
+func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	select {
 	case <-t.origin.named():
 	case <-t.detachable.ctx.Done():

@@ -129,7 +129,7 @@ type Task struct {
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response whose id this process has sealed in ID, or ""
-	sealingStopped   bool   // the call has ended: see StopSealing
+	idFrozen         bool   // the call has ended: see FreezeID
 
 	done  chan struct{} // closed when the task has ended
 	final State         // the state of an ended task; only read after done is closed
@@ -193,7 +193,7 @@ func (t *Task) isExpired() bool {
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
 	if !t.runsHere() {
-		message = ts.fetchState(ctx, t, c)
+		message = ts.fetchMessage(ctx, t, c) // also ends the task, if its response has ended
 	}
 	if t.hasEnded() {
 		return t.final

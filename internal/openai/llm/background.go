@@ -184,8 +184,8 @@ func (cl *Client) readUsage(
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
-	streamed := broken != nil // the last connection was a stream, and has broken
-	if streamed {
+	streamBroke := broken != nil // the last connection was a stream, and has broken
+	if streamBroke {
 		failure = x.client.attemptError(ctx, broken, 1)
 	}
 
@@ -199,7 +199,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			wait = failure.RetryAfter
 		}
 		resume := false // ask for the rest of the stream; else for the state of the response
-		if streamed {
+		if streamBroke {
 			resume = canResume(failure, progress)
 			x.call.Emit(call.Reconnecting{})
 		}
@@ -207,7 +207,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
 		r, failure = x.client.get(ctx, acc, resume)
-		streamed = resume
+		streamBroke = resume && failure != nil
 		switch {
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil

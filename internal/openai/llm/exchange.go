@@ -132,10 +132,11 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	if x.call.Sink != nil {
 		report = func(ahead int) { x.call.Emit(call.Waiting{Ahead: ahead}) }
 	}
-	isLast := x.attempt > 1 && x.attempt > x.client.options.MaxRetries // the last retry
+	// The last retry goes out later. An only attempt does not.
+	isLastRetry := x.attempt > 1 && x.attempt > x.client.options.MaxRetries
 
 	queued := time.Now()
-	err := x.ticket.Wait(ctx, isLast, report)
+	err := x.ticket.Wait(ctx, isLastRetry, report)
 	x.call.RateLimitWait += time.Since(queued)
 	if ahead, ok := errors.AsType[call.QueuedError](err); ok {
 		x.call.Ahead = int(ahead)

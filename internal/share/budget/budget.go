@@ -228,8 +228,8 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	store := b.storeOf(t.person)
 	apply := store.apply
 	// If the store fails now, it gets the end later if it has taken the call, or with
-	// EndedResponse: else SettleResponse of another process would take the call, too. For other
-	// calls the local buckets are enough.
+	// EndedResponse: else another process would settle the response as the first, and observe the
+	// call again. For other calls the local buckets are enough.
 	if t.storeUntilMinute != 0 || how.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}

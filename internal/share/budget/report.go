@@ -134,8 +134,8 @@ func (r *report) do(command string, args ...any) (any, error) {
 	return value, r.err
 }
 
-// topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all, whose
-// buckets take the longest to refill.
+// topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all,
+// whose buckets take the longest to refill.
 func (r *report) topPseudonyms(n int) []string {
 	pseudonyms := map[string]bool{}
 	for _, q := range quotas(false) {

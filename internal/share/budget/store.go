@@ -138,21 +138,21 @@ func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
 // top of the replyConn, which has to see plain replies.
 func (s *Store) connect(ctx context.Context, to *url.URL, f replyForm) (redis.Conn, error) {
 	u := *to
-	secure := u.Scheme == "rediss" || u.Scheme == "valkeys"
+	overTLS := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
 	u.RawQuery = ""
 	open := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.Dial(ctx, network, address)
-		if err == nil && secure {
-			conn, err = s.secure(ctx, conn, u.Hostname())
+		if err == nil && overTLS {
+			conn, err = s.handshake(ctx, conn, u.Hostname())
 		}
 		return &replyConn{Conn: conn, form: f}, err
 	}
 	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
 }
 
-// secure does the TLS handshake on a connection. After an error the connection is closed.
-func (s *Store) secure(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
+// handshake does the TLS handshake on a connection. After an error the connection is closed.
+func (s *Store) handshake(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
 	roots, err := s.roots(ctx)
 	if err != nil {
 		_ = plain.Close()

@@ -81,11 +81,11 @@ type person struct {
 // then Accepted, Refused or NoVerdict. Refused or NoVerdict may also follow Accepted, if the
 // response fails after its header.
 type Ticket struct {
-	pacer     *Pacer
-	place     queue.Place
-	isLast    bool          // the next request is the last attempt of the call
-	isQueued  bool          // the last request came from the queue
-	callPause time.Duration // after the last refusal that named no wait
+	pacer       *Pacer
+	place       queue.Place
+	isLastRetry bool          // the next request is the last retry of the call
+	isQueued    bool          // the last request came from the queue
+	callPause   time.Duration // after the last refusal that named no wait
 
 	sent         time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
@@ -114,16 +114,16 @@ func (p *Pacer) Waiting() int {
 	return p.queue.Len()
 }
 
-// Wait waits until the call may send its next request. last says that this is the last attempt of
-// the call: the request then goes out four gaps later, when the API is more likely to accept it.
-// During the wait, Wait calls report, unless it is nil, with how many calls are ahead: at once, and
-// when the number changes.
+// Wait waits until the call may send its next request. The last retry of a call goes out four gaps
+// later, when the API is more likely to accept it: the calls behind it wait, too. During the wait,
+// Wait calls report, unless it is nil, with how many calls are ahead: at once, and when the number
+// changes.
 //
 // If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. If the turn
 // comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
 // request calls NoVerdict.
-func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
-	turn := t.enter(last)
+func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead int)) error {
+	turn := t.enter(isLastRetry)
 	if turn == nil {
 		return nil
 	}
@@ -205,12 +205,12 @@ func (p *Pacer) releaseDueAndUnlock() {
 }
 
 // enter puts the call into the queue and returns its turn, or nil if the request goes out at once.
-func (t *Ticket) enter(last bool) (turn <-chan struct{}) {
+func (t *Ticket) enter(isLastRetry bool) (turn <-chan struct{}) {
 	p := t.pacer
 	p.lockAndForget()
 	defer p.releaseDueAndUnlock()
 
-	t.isLast = last
+	t.isLastRetry = isLastRetry
 	t.isQueued = p.people[t.place.PersonID] != nil
 	if t.isQueued {
 		return p.queue.Enter(&t.place)
@@ -408,7 +408,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	switch {
 	case next == nil:
 		return nil, lookAgain
-	case next.isLast: // see Wait
+	case next.isLastRetry: // see Wait
 		return next, max(p.nextSend, next.place.ReadyAt) + 4*p.gap
 	}
 	return next, p.nextSend

@@ -148,6 +148,11 @@ func (i *issuer) readLoop(ctx context.Context) {
 		case <-time.After(MinReadInterval):
 		}
 		full = err != nil
+		select {
+		case <-refresh: // before any request that waits
+			full = true
+		default:
+		}
 		if full {
 			continue
 		}

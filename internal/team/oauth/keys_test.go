@@ -220,6 +220,31 @@ func TestChangedKey(t *testing.T) {
 	})
 }
 
+// Requests with an unknown key do not delay the next read of the metadata.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(keyRSA)
+		began := time.Now()
+		late := time.Duration(0)
+		page := metadata(home, home+"/keys")
+		w.pages.Store(home+oidc, http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
+			late = max(late, time.Since(began)%refreshInterval)
+			page(res, req)
+		}))
+
+		r := start(t, w, "{}")
+		wait(7 * time.Second) // so that a request waits when a read is due
+		for time.Since(began) < 10*refreshInterval {
+			r.check(401, keyP256)
+			wait(time.Second)
+			w.fetches()
+		}
+		if late > MinReadInterval {
+			t.Errorf("the metadata is read %v late", late)
+		}
+	})
+}
+
 // A removed key is refused, and the URL of the keys changes, with the next read of the metadata.
 func TestRemovedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -99,7 +99,7 @@ func (i *issuer) discover(ctx context.Context) error {
 	var err error
 	for _, place := range places {
 		problem := i.get(ctx, place, &metadata)
-		if !isElsewhere(problem) {
+		if !isElsewhere(problem) { // nil, or a problem that no other place solves
 			err = problem
 			break
 		}
