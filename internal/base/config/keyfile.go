@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,18 +32,12 @@ func WriteKeyFile(path, data string) error {
 }
 
 // OpenFolderWarning returns a warning if other users can write to the folder of a stored key, and
-// so could replace the key; else "".
+// so could replace the key; else "". On Windows it is "", as folders have no modes there.
 func OpenFolderWarning(path string) string {
 	folder := filepath.Dir(path)
-	if !othersMay(0o022, folder) {
+	info, err := os.Stat(folder)
+	if err != nil || info.Mode()&0o022 == 0 || runtime.GOOS == "windows" {
 		return ""
 	}
 	return "other users can replace the key: run chmod go-w " + folder
-}
-
-// othersMay reports whether other users have one of the rights to a file or folder. On Windows,
-// where there are no modes, it returns false.
-func othersMay(rights fs.FileMode, path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode()&rights != 0 && runtime.GOOS != "windows"
 }

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -163,9 +165,12 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 	return value, path, err
 }
 
-// warnExposed warns if other users can read the stored key.
+// warnExposed warns if other users can read the stored key. On Windows it does not: files have no
+// modes there.
 func (l *loader) warnExposed() {
-	if l.UsesStoredKeyFile() && othersMay(0o044, l.APIKeyFile) {
+	info, err := os.Stat(l.APIKeyFile)
+	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
+	if exposed && l.UsesStoredKeyFile() && runtime.GOOS != "windows" {
 		l.warn("other users can read the key: run chmod 600 " + l.APIKeyFile)
 	}
 }

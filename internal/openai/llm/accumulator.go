@@ -112,8 +112,8 @@ const detailTime = 2 * time.Second
 // in the background read returns an error, and exchange.follow fetches the response.
 func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
 	// Some servers leave out the blank line after the last event.
-	ended := io.NopCloser(io.MultiReader(stream, strings.NewReader("\n\n")))
-	events := ssestream.NewDecoder(&http.Response{Body: ended})
+	ended := lineReader{io.MultiReader(stream, strings.NewReader("\n\n"))}
+	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(ended)})
 	for ctx.Err() == nil && events.Next() { // stream may still have events in its buffer
 		data := events.Event().Data
 		a.size += len(data)

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -39,6 +41,24 @@ type streamEvent struct {
 	// of one that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
 	LowAtStart rune `json:"-"`
 	HighAtEnd  rune `json:"-"`
+}
+
+// lineReader reads until p is full or the end of a line has come. The decoder of openai-go looks at
+// the whole of an unfinished line again after each Read, so a long line in small pieces would take
+// its length squared.
+type lineReader struct{ stream io.Reader }
+
+func (r lineReader) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		begin := n
+		var more int
+		more, err = r.stream.Read(p[n:])
+		n += more
+		if bytes.IndexByte(p[begin:n], '\n') >= 0 {
+			break
+		}
+	}
+	return n, err
 }
 
 // unpaired matches the JSON of a delta with the second half of a character at its start, or with

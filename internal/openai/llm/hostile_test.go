@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -123,4 +124,21 @@ func TestHostileModel(t *testing.T) {
 	cl, _ := newClient(0, answer(200, `{"id":`+strings.Repeat("[", 7_000_000)))
 	_, err := cl.Model(t.Context(), "gpt-5.2")
 	wantKind(t, err, call.KindBadResponse)
+}
+
+// A long line in small pieces takes as few reads of the decoder as one that comes at once.
+func TestLineReader(t *testing.T) {
+	const size = 1 << 20
+	line := strings.Repeat("x", size) + "\nnext"
+	r := lineReader{iotest.OneByteReader(strings.NewReader(line))}
+	p := make([]byte, 4<<10)
+	for i := range size / len(p) {
+		n, err := r.Read(p)
+		if n != len(p) || err != nil {
+			t.Fatalf("read %d: %d bytes, %v", i, n, err)
+		}
+	}
+	n, err := r.Read(p)
+	compare.Equal(t, "the end of the line", string(p[:n]), "\n")
+	compare.Equal(t, "its error", err, nil)
 }
