@@ -32,15 +32,16 @@
 //	openai/llm       sends the request through openai-go, retries, and turns the stream into
 //	                 events; share/pacer says when a request may go out
 //
-// base/call has the types that these packages share. All of them get the call as one argument, a
-// call.Call: it says who makes the call and what the call has used, and takes the events of the
-// call. server.newCall makes it from a request, and the commands ask and doctor make their own.
+// base/call has the types that these packages share. From mcp/server on, all of them get the call
+// as one argument, a call.Call: it says who makes the call and what the call has used, and takes
+// the events of the call. server.newCall makes it from a request, and the commands ask and doctor
+// make their own.
 //
 // # Where it is decided
 //
 //	how a message is framed                stdio    Reader.Read, conn.writeLocked
 //	whether a cancelled call is silent     stdio    conn.cancel, conn.Write
-//	what happens at the end of stdin       stdio    conn.scan, conn.done
+//	what happens at the end of stdin       stdio    conn.scan, conn.countDown
 //	                                       tasks    Tasks.Wait
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify

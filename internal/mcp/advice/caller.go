@@ -42,7 +42,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	case w.TellCallers && e.MayConcernQuestion():
 		message = e.Message
 	case kind == call.KindBadRequest && parameterDetail(e) == "tools filters":
-		hint = wordsFor("parameter tools filters").Caller
+		hint = wordsFor(call.KindBadRequest.Label() + " tools filters").Caller
 	case kind == call.KindBadRequest: // the parameter comes from a setting
 		hint = tellOperator
 	}

@@ -22,9 +22,9 @@ type Message struct {
 	Method string
 	Params json.RawMessage // nil if the message has none
 
-	// Refusal is the response to a request that is not passed on: its method is unknown, or its
+	// Error is the response to a request that is not passed on: its method is unknown, or its
 	// params are invalid. nil: the message may be passed on.
-	Refusal *jsonrpc.Error
+	Error *jsonrpc.Error
 }
 
 // Key returns a string that is the same for equal ids: strings are equal by their value, numbers by
@@ -95,11 +95,11 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	check := methods[m.Method]
 	switch {
 	case check == nil:
-		m.Refusal = MethodNotFound()
+		m.Error = MethodNotFound()
 	case repeatsMember(params):
-		m.Refusal = invalidParams("invalid params: a member twice")
+		m.Error = invalidParams("invalid params: a member twice")
 	default:
-		m.Refusal = check(m.Params)
+		m.Error = check(m.Params)
 	}
 	return m, nil
 }

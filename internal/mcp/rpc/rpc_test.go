@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 			got := "null"
 			if m != nil {
 				got = m.ID.Raw
-				err = m.Refusal
+				err = m.Error
 			}
 			if err != nil {
 				got += " " + err.Message

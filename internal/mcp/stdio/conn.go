@@ -24,9 +24,9 @@ import (
 //
 // pending counts what the session waits for: the end of the input, and each request from begin on
 // until its response is written or it is cancelled. done counts each of them down, and the last
-// done ends the session.
+// countDown ends the session.
 type conn struct {
-	ctx         context.Context // done when the session has ended
+	ctx         context.Context // countDown when the session has ended
 	end         context.CancelCauseFunc
 	in          chan jsonrpc.Message // the messages that Read returns to the SDK
 	eof         chan struct{}        // closed at the end of the input; may be nil
@@ -60,7 +60,7 @@ type request struct {
 // cancellation (spec §6.1). So Read tells the SDK about the end only when all requests are
 // answered.
 func (c *conn) scan(r *Reader) {
-	defer c.done()
+	defer c.countDown()
 	if c.eof != nil {
 		defer close(c.eof)
 	}
@@ -84,8 +84,8 @@ func (c *conn) scan(r *Reader) {
 	}
 }
 
-// done counts a request, or the input, as finished. The last one ends the session.
-func (c *conn) done() {
+// countDown counts a request, or the input, as finished. The last one ends the session.
+func (c *conn) countDown() {
 	if c.pending.Add(-1) == 0 {
 		c.end(io.EOF)
 	}
@@ -146,12 +146,12 @@ func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Messag
 		c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 		return nil
 	}
-	if m.Refusal != nil {
+	if m.Error != nil {
 		// In a goroutine, because Write blocks while the client reads nothing: the next message,
 		// perhaps a cancellation, must not wait for that.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
-			Error: m.Refusal,
+			Error: m.Error,
 		}
 		go func() { _ = c.Write(c.ctx, response) }() // a failed write ends the session by itself
 		return nil
@@ -201,7 +201,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	reason := gjson.GetBytes(params, "reason").Str
 	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	delete(c.requests, rpc.Key(id))
-	c.done()
+	c.countDown()
 	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
 	return &jsonrpc.Request{
 		Method: "notifications/cancelled",
@@ -222,7 +222,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		if !ok {
 			return nil
 		}
-		defer c.done()
+		defer c.countDown()
 		return c.writeLocked(outgoing{
 			ID:     json.RawMessage(req.id.Raw),
 			Result: m.Result,
@@ -338,6 +338,7 @@ func clientError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
+	// The SDK makes a *jsonrpc.Error with the code 0 of any error that has none.
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if ok && e.Code != 0 {
 		return e // without the text that the SDK has wrapped around it

@@ -40,7 +40,7 @@ type Terms struct {
 type detachable struct {
 	Terms // without Excluded, which the origin has
 
-	original call.Call // a copy of the call at its start, for the GET of isGoneAtAPI
+	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
 	ctx   context.Context         // of the call; done at its end, or when it is to end
 	stop  context.CancelCauseFunc // ends the call
@@ -69,7 +69,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	if terms.Polled || terms.DetachAfter > 0 {
 		t.detachable = &detachable{
 			Terms:    terms,
-			original: *c, // without a sink, so that the GET of isGoneAtAPI adds nothing to the call
+			original: *c, // without a sink, so that the GET of askWhetherGone adds nothing to the call
 		}
 	}
 	if t.detachable == nil && !terms.Watched {
@@ -105,10 +105,10 @@ func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 // latestOrigin is the origin of the response that the API has named last. It is safe for concurrent
 // use.
 type latestOrigin struct {
-	mu        sync.Mutex     // guards the fields below
-	origin    *answer.Origin // nil: the API has named no response yet
-	isCurrent bool           // the API has named the response of this attempt
-	current   chan struct{}  // closed while isCurrent is set
+	mu       sync.Mutex     // guards the fields below
+	origin   *answer.Origin // nil: the API has named no response yet
+	isNamed  bool           // the API has named the response of this attempt
+	namedNow chan struct{}  // closed while isNamed is set
 }
 
 func (l *latestOrigin) get() *answer.Origin {
@@ -121,27 +121,27 @@ func (l *latestOrigin) set(o *answer.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.origin = o
-	if !l.isCurrent {
-		close(l.current)
+	if !l.isNamed {
+		close(l.namedNow)
 	}
-	l.isCurrent = true
+	l.isNamed = true
 }
 
 // beginAttempt notes that another attempt begins.
 func (l *latestOrigin) beginAttempt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.isCurrent {
-		l.current = make(chan struct{})
+	if l.isNamed {
+		l.namedNow = make(chan struct{})
 	}
-	l.isCurrent = false
+	l.isNamed = false
 }
 
 // named returns a channel that is closed when the API has named the response of this attempt.
 func (l *latestOrigin) named() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.current
+	return l.namedNow
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
@@ -249,30 +249,30 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 // DetachAfter at the earliest.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
-		return ts.canDetachOnceNamed(t)
+		return ts.awaitNamedAndKept(t)
 	}
 	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.DetachAfter)
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachable.DetachAfter/2)
 
 	fetched := t.origin.get()
-	if t.hasEnded() || fetched != nil && ts.isGoneAtAPI(detachCtx, t, *fetched) {
+	if t.hasEnded() || fetched != nil && ts.askWhetherGone(detachCtx, t, *fetched) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
 	if fetched == nil {
-		return ts.canDetachOnceNamed(t)
+		return ts.awaitNamedAndKept(t)
 	}
 	t.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
 	return !t.hasEnded()
 }
 
-// canDetachOnceNamed waits until the API has named the response of a task, during a retry for
+// awaitNamedAndKept waits until the API has named the response of a task, during a retry for
 // nameTimeout at most, and reports whether the task works and no GET says that the response is
 // gone.
-func (ts *Tasks) canDetachOnceNamed(t *Task) bool {
+func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	var timeout <-chan time.Time
 	if t.origin.get() != nil {
 		timeout = time.After(nameTimeout)
@@ -280,7 +280,7 @@ func (ts *Tasks) canDetachOnceNamed(t *Task) bool {
 	t.awaitNamed(timeout)
 	origin := t.origin.get()
 	works := origin != nil && !t.hasEnded()
-	return works && !ts.isGoneAtAPI(t.detachable.ctx, t, *origin) && !t.hasEnded()
+	return works && !ts.askWhetherGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
@@ -293,11 +293,11 @@ func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	}
 }
 
-// isGoneAtAPI asks the API for the response with an origin, and reports whether the reply is a 404
-// with an error object: some servers say that a response runs in the background, but do not keep
-// it. After a GET that fails in another way, the task is detached all the same: a client that ends
-// long calls would otherwise certainly lose the answer.
-func (ts *Tasks) isGoneAtAPI(ctx context.Context, t *Task, origin answer.Origin) bool {
+// askWhetherGone asks the API for the response with an origin, and reports whether the reply is a
+// 404 with an error object: some servers say that a response runs in the background, but do not
+// keep it. After a GET that fails in another way, the task is detached all the same: a client that
+// ends long calls would otherwise certainly lose the answer.
+func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, origin answer.Origin) bool {
 	original := t.detachable.original
 	_, err := ts.fetchAnswer(ctx, &original, origin)
 	return errors.Is(err, answer.ErrGone)

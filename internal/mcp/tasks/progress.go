@@ -28,6 +28,7 @@ type Progress struct {
 	steps       []string // the messages about searches and pages
 	stepsBefore int      // how many of steps were before this attempt
 	written     int      // characters of the answer in this attempt
+	hasEnded    bool     // no more steps are kept: see forgetSteps
 }
 
 // NewProgress returns the progress of a call that begins.
@@ -91,6 +92,7 @@ func (p *Progress) forgetSteps() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.steps = nil
+	p.hasEnded = true
 }
 
 // Add updates the progress with an event of the call.
@@ -98,7 +100,7 @@ func (p *Progress) Add(ev call.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stage, object := answer.Stage(ev)
-	if object != "" {
+	if object != "" && !p.hasEnded {
 		stage = text.Truncate(stage+": "+object, maxMessageChars)
 		p.steps = append(p.steps, stage)
 	}

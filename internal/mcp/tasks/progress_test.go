@@ -48,6 +48,10 @@ func TestMessages(t *testing.T) {
 				got = append(got, s.next(&seen))
 			}
 			compare.Equal(t, "messages", strings.Join(slices.Compact(got), ", "), row[2])
+
+			s.forgetSteps()
+			s.Add(event("search after the end"))
+			compare.Equal(t, "steps after the end", s.count(), 0)
 		})
 	}
 }

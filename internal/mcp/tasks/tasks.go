@@ -162,7 +162,7 @@ func newTask(tool, personID string, created time.Time) *Task {
 		Created:  created,
 		Progress: NewProgress(),
 		person:   personID,
-		origin:   latestOrigin{current: make(chan struct{})},
+		origin:   latestOrigin{namedNow: make(chan struct{})},
 		done:     make(chan struct{}),
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 // The bounds of a memory.
 const (
-	memoryTime = time.Hour            // how long a turn is remembered
-	maxTurns   = 256                  // of all people
-	maxMemory  = 8 << 20              // bytes of all turns
-	turnWeight = maxMemory / maxTurns // bytes that each turn adds to the share of its person
+	memoryTime   = time.Hour              // how long an answer is remembered
+	maxAnswers   = 256                    // of all people
+	maxMemory    = 8 << 20                // bytes of all answers
+	answerWeight = maxMemory / maxAnswers // bytes that each answer adds to the share of its person
 )
 
 // EarlierQuestion is the text of a question that was asked before. Like a query it is not empty and
@@ -40,12 +40,12 @@ func earlierQuestion(v gjson.Result) (EarlierQuestion, error) {
 // memory holds the last questions of people with their answers, for questions that continue one of
 // them. It is safe for concurrent use. The zero value is empty.
 type memory struct {
-	mu    sync.Mutex
-	turns []turn // one for each question of a person, the oldest answer first
+	mu      sync.Mutex
+	answers []pastAnswer // one for each question of a person, the oldest answer first
 }
 
-// turn is a question of a person with its answer.
-type turn struct {
+// pastAnswer is a question of a person with its answer.
+type pastAnswer struct {
 	person   string // the ID; "": the one person over stdio
 	question string // without blanks at its ends
 	answer   string
@@ -53,16 +53,16 @@ type turn struct {
 	ended    time.Time
 }
 
-func (t turn) matches(person, question string) bool {
+func (t pastAnswer) matches(person, question string) bool {
 	return t.person == person && t.question == question
 }
 
-func (t turn) isExpired() bool {
+func (t pastAnswer) isExpired() bool {
 	return time.Since(t.ended) >= memoryTime
 }
 
-// size returns how many bytes a turn takes.
-func (t turn) size() int {
+// size returns how many bytes an answer takes.
+func (t pastAnswer) size() int {
 	n := len(t.person) + len(t.question) + len(t.answer)
 	for _, page := range t.pages {
 		n += len(page)
@@ -70,63 +70,63 @@ func (t turn) size() int {
 	return n
 }
 
-// sweepLocked forgets the turns that have expired.
+// sweepLocked forgets the answers that have expired.
 func (m *memory) sweepLocked() {
-	m.turns = slices.DeleteFunc(m.turns, turn.isExpired)
+	m.answers = slices.DeleteFunc(m.answers, pastAnswer.isExpired)
 }
 
-// add remembers a turn, which ends now, in place of the person's earlier turn with the same
+// add remembers an answer, which ends now, in place of the person's earlier answer with the same
 // question.
-func (m *memory) add(t turn) {
+func (m *memory) add(t pastAnswer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
-	m.turns = slices.DeleteFunc(m.turns, func(old turn) bool {
+	m.answers = slices.DeleteFunc(m.answers, func(old pastAnswer) bool {
 		return old.matches(t.person, t.question)
 	})
 	t.ended = time.Now()
-	m.turns = append(m.turns, t)
+	m.answers = append(m.answers, t)
 	m.evictLocked()
 }
 
-// evictLocked forgets turns until there are at most maxTurns with at most maxMemory bytes. It
-// forgets the oldest turn of the person with the largest share, so that many questions or long
-// answers of one person do not displace those of others. turnWeight makes the number of turns
+// evictLocked forgets answers until there are at most maxAnswers with at most maxMemory bytes. It
+// forgets the oldest answer of the person with the largest share, so that many questions or long
+// answers of one person do not displace those of others. answerWeight makes the number of answers
 // count, too.
 func (m *memory) evictLocked() {
 	for {
 		used := 0
 		shares := map[string]int{} // by person
-		for _, t := range m.turns {
+		for _, t := range m.answers {
 			used += t.size()
-			shares[t.person] += t.size() + turnWeight
+			shares[t.person] += t.size() + answerWeight
 		}
-		if len(m.turns) <= maxTurns && used <= maxMemory {
+		if len(m.answers) <= maxAnswers && used <= maxMemory {
 			return
 		}
 
-		first := 0 // index of the first turn of the person with the largest share
-		for i, t := range m.turns {
-			if shares[t.person] > shares[m.turns[first].person] {
+		first := 0 // index of the first answer of the person with the largest share
+		for i, t := range m.answers {
+			if shares[t.person] > shares[m.answers[first].person] {
 				first = i
 			}
 		}
-		m.turns = slices.Delete(m.turns, first, first+1)
+		m.answers = slices.Delete(m.answers, first, first+1)
 	}
 }
 
-// find returns the turn of a person with this question, or the zero value.
-func (m *memory) find(person, question string) turn {
+// find returns the answer of a person with this question, or the zero value.
+func (m *memory) find(person, question string) pastAnswer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
-	i := slices.IndexFunc(m.turns, func(t turn) bool { return t.matches(person, question) })
+	i := slices.IndexFunc(m.answers, func(t pastAnswer) bool { return t.matches(person, question) })
 	if i < 0 {
-		return turn{}
+		return pastAnswer{}
 	}
-	return m.turns[i]
+	return m.answers[i]
 }
 
 // mayRemember reports whether the answer of a call is remembered. Answers for anonymous callers
@@ -142,7 +142,7 @@ func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
 		return
 	}
 
-	t := turn{
+	t := pastAnswer{
 		person:   c.Person.ID,
 		question: strings.Clone(strings.TrimSpace(q.Query)),
 		answer:   strings.Clone(ans.Text),

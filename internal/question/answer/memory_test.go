@@ -138,7 +138,7 @@ func (m *memory) remembered(person string, n int) string {
 func TestMemoryBounds(t *testing.T) {
 	fill := func(m *memory, person string, n, bytes int) {
 		for i := range n {
-			m.add(turn{
+			m.add(pastAnswer{
 				person:   person,
 				question: fmt.Sprint(i),
 				answer:   strings.Repeat("x", bytes-100),
@@ -159,11 +159,11 @@ func TestMemoryBounds(t *testing.T) {
 
 			compare.Equal(t, "answers", m.remembered("", 300)+", "+m.remembered("few", 300), tt.Want)
 			used := 0
-			for _, t := range m.turns {
+			for _, t := range m.answers {
 				used += t.size()
 			}
-			if used > maxMemory || len(m.turns) > maxTurns {
-				t.Errorf("%d bytes in %d turns", used, len(m.turns))
+			if used > maxMemory || len(m.answers) > maxAnswers {
+				t.Errorf("%d bytes in %d turns", used, len(m.answers))
 			}
 		})
 	}
@@ -193,10 +193,10 @@ func TestMemoryCopies(t *testing.T) {
 func TestMemoryAtOnce(t *testing.T) {
 	m := &memory{}
 	var calls sync.WaitGroup
-	for i := range maxTurns {
+	for i := range maxAnswers {
 		calls.Go(func() {
 			person := fmt.Sprint("token:", i)
-			m.add(turn{person: person, question: "Q", answer: person})
+			m.add(pastAnswer{person: person, question: "Q", answer: person})
 			got := m.find(person, "Q").answer
 			if got != person {
 				t.Errorf("%s gets %q", person, got)

@@ -212,14 +212,14 @@ type End struct {
 // GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
 // and in the store what the call had reserved counts as used. While the store fails, isFirst is
 // true.
-func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
+func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
 	b := t.budget
 	end := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if how.NotCounted {
+	if ended.NotCounted {
 		end.use[unitCalls] = -1
 	}
 	changes := b.perBucket(t.person, t.endHere(end))
@@ -230,10 +230,10 @@ func (t *Taken) Settle(c *call.Call, how End) (isFirst bool) {
 	// If the store fails now, it gets the end later if it has taken the call, or with
 	// EndedResponse: else another process would settle the response as the first, and observe the
 	// call again. For other calls the local buckets are enough.
-	if t.storeUntilMinute != 0 || how.EndedResponse != "" {
+	if t.storeUntilMinute != 0 || ended.EndedResponse != "" {
 		apply = store.applyOrKeep
 	}
-	storeChanges := b.perBucket(t.person, t.endInStore(end, how))
+	storeChanges := b.perBucket(t.person, t.endInStore(end, ended))
 	storeReply, result := apply(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
@@ -259,16 +259,16 @@ func (t *Taken) endHere(end change) change {
 //	it has not, the response is left  an empty change: SettleResponse takes the call, which must not
 //	                                  be taken twice
 //	it has not                        the change takes the call now, with what it has used
-func (t *Taken) endInStore(end change, how End) change {
+func (t *Taken) endInStore(end change, ended End) change {
 	end.untilMinute = t.storeUntilMinute
-	end.responseID = how.EndedResponse
+	end.responseID = ended.EndedResponse
 	switch {
 	case t.storeUntilMinute != 0:
 		return end
-	case how.LeftResponse != "":
+	case ended.LeftResponse != "":
 		return change{}
 	}
-	end.use[unitCalls]++ // to 1 for the call itself, or to 0 with how.NotCounted
+	end.use[unitCalls]++ // to 1 for the call itself, or to 0 with ended.NotCounted
 	end.untilMinute = fromNow(0)
 	end.reserve = amount{}
 	return end

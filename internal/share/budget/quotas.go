@@ -167,7 +167,9 @@ type reply struct {
 	// If no bucket refuses:
 	ofPerson    mostUsed // the most used bucket of the person
 	ofAllPeople mostUsed // that of all people
-	untilMinute int64    // minute since 1970 until which units are reserved
+	// untilMinute is the minute since 1970 until which the last change reserves units. That is
+	// never one of onceChange, which has a minute of its own.
+	untilMinute int64
 }
 
 // mostUsed is a bucket that has a larger part of its limit used than others. The zero value is

@@ -26,7 +26,7 @@ const (
 	scriptTimeout = 500 * time.Millisecond // for one use of the store, connecting included
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
-	maxPending    = 1000                   // changes; what other calls reserve counts as used
+	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )

@@ -81,6 +81,18 @@ func TestClose(t *testing.T) {
 	<-empty
 }
 
+// A lower bound does not refuse the bytes of requests that were admitted before.
+func TestLowerBound(t *testing.T) {
+	bound := 0
+	r := New(Bounds{MaxCalls: 4, PerPerson: func() int { return bound }})
+	for range 3 {
+		compare.Equal(t, "a request", r.TakeRequest("alice"), nil)
+	}
+	bound = 1
+	compare.Equal(t, "its bytes", r.TakeBytes("alice", 1), nil)
+	compare.Equal(t, "another request is refused", r.TakeRequest("alice") != nil, true)
+}
+
 // Calls at random run within the bounds, and none waits while one of its person may run. The calls
 // of a person begin in their order if none gives up. None waits longer than those that came before
 // it can run, and nothing is left.

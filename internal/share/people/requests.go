@@ -50,9 +50,15 @@ func (r *Registry) take(personID string, more holding) error {
 		return ErrDraining
 	}
 
+	own := r.held[personID].plus(more)
+	all := r.all.plus(more)
+	if more.requests == 0 { // the request of these bytes is admitted, even if a bound is lower now
+		own.requests = 0
+		all.requests = 0
+	}
 	err := cmp.Or(
-		check(r.held[personID].plus(more), r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
-		check(r.all.plus(more), r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
+		check(own, r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
+		check(all, r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
 	if err == nil {
 		r.addLocked(personID, more)
 	}

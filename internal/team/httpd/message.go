@@ -34,8 +34,8 @@ func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		refusal = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
 	case m.Method == "":
 		refusal = rpc.InvalidRequest("not a request") // a response; the server sends no requests
-	case m.Refusal != nil:
-		refusal = m.Refusal
+	case m.Error != nil:
+		refusal = m.Error
 		id = m.ID.Raw
 	case math.Abs(gjson.GetBytes(m.Params, "_meta.progressToken").Num) >= maxID: // 0 for a string
 		refusal = rpc.InvalidRequest("progressToken is not a string or a number within 2^53")
