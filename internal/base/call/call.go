@@ -112,7 +112,8 @@ func (c *Call) Emit(ev Event) {
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
 // ErrLeaveAtAPI is the cause of the context of a call that ends without cancelling its response:
-// one in the background goes on at the API. If the call has a slot, its error is of KindCanceled.
+// one in the background goes on at the API. In an error of package llm it is joined with
+// context.Canceled. A call that still waits for a slot ends with it alone.
 var ErrLeaveAtAPI = errors.New("the response goes on at the API")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with

@@ -404,7 +404,7 @@ func (w *world) checkLeft(broken report) {
 	if w.left != nil {
 		broken("%v", w.left)
 	}
-	for _, gauge := range []string{"requests_in_flight", "calls_running", "requests_waiting"} {
+	for _, gauge := range []string{"requests_in_flight", "calls_running", "calls_waiting"} {
 		if w.gauges[gauge] != 0 {
 			broken("%s is %v at the end", gauge, w.gauges[gauge])
 		}

@@ -66,7 +66,7 @@ func (s *Server) ask(
 		Polled:      s.isPolled(req.Params),
 		Background:  s.options.LongCalls.API != nil && s.options.Settings.Profiles[c.Tool].Background,
 		Watched:     isWatched(req),
-		DetachAfter: s.clientSettings.Load().DetachAfter,
+		DetachAfter: s.clientSettings.Load().detachAfter,
 		OnlyAtAPI:   s.options.LongCalls.OnlyAtAPI,
 		Excluded:    q.ExcludeDomains,
 	})

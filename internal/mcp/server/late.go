@@ -80,7 +80,7 @@ func (s *Server) await(
 	// another process, settleRemoteCall observes that end with a copy of c.
 	c.Tool = task.Tool
 	defer sendProgress(ctx, req, task.Progress, 0)()
-	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().DetachAfter, resultTimeout))
+	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().detachAfter, resultTimeout))
 	if state.Works() {
 		return s.workingResult(req, next), nil
 	}

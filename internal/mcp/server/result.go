@@ -165,7 +165,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 		maps.Copy(data, details(e, clean))
 	}
 
-	mode := s.clientSettings.Load().ToolErrors
+	mode := s.clientSettings.Load().toolErrors
 	asResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
 	if asResult {
 		data["code"] = code

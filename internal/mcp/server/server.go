@@ -112,7 +112,8 @@ type Server struct {
 
 // clientSettings are the settings that depend on the client, and what follows from them.
 type clientSettings struct {
-	Needs        // complete: a zero field has got the configured value
+	detachAfter  time.Duration // see LongCalls
+	toolErrors   string        // see Settings
 	tools        []*mcp.Tool
 	instructions string
 }
@@ -137,12 +138,12 @@ func New(o Options) *Server {
 
 // setNeeds sets the settings for a client with some needs.
 func (s *Server) setNeeds(n Needs) {
-	n.DetachAfter = cmp.Or(n.DetachAfter, s.options.LongCalls.DetachAfter)
-	n.ToolErrors = cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors)
+	detachAfter := cmp.Or(n.DetachAfter, s.options.LongCalls.DetachAfter)
 	s.clientSettings.Store(&clientSettings{
-		Needs:        n,
-		tools:        tools(s.options.Settings, n.DetachAfter),
-		instructions: instructionsFor(n.DetachAfter),
+		detachAfter:  detachAfter,
+		toolErrors:   cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors),
+		tools:        tools(s.options.Settings, detachAfter),
+		instructions: instructionsFor(detachAfter),
 	})
 }
 

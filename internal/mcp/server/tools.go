@@ -38,8 +38,8 @@ func instructionsFor(detachAfter time.Duration) string {
 	return instructions
 }
 
-// tools returns the tools as tools/list shows them, in the order of their names. answer_result is
-// one of them if detachAfter is not 0.
+// tools returns the tools as tools/list shows them, in the order of call.Tools. answer_result
+// follows if detachAfter is not 0.
 func tools(s Settings, detachAfter time.Duration) (all []*mcp.Tool) {
 	for _, t := range call.Tools {
 		all = append(all, &mcp.Tool{

@@ -23,10 +23,10 @@ import (
 // conn is one session. It implements [mcp.Connection].
 //
 // pending counts what the session waits for: the end of the input, and each request from begin on
-// until its response is written or it is cancelled. done counts each of them down, and the last
-// countDown ends the session.
+// until its response is written or it is cancelled. countDown counts each of them down, and the
+// last one ends the session.
 type conn struct {
-	ctx         context.Context // countDown when the session has ended
+	ctx         context.Context // done when the session has ended
 	end         context.CancelCauseFunc
 	in          chan jsonrpc.Message // the messages that Read returns to the SDK
 	eof         chan struct{}        // closed at the end of the input; may be nil

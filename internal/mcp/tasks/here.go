@@ -44,7 +44,7 @@ type detachable struct {
 
 	ctx   context.Context         // of the call; done at its end, or when it is to end
 	stop  context.CancelCauseFunc // ends the call
-	leave func() bool             // separates the call from its request; false: that has ended
+	leave func() bool             // separates the call from its request; false: the request has ended
 }
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
@@ -255,14 +255,14 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachable.DetachAfter/2)
 
-	fetched := t.origin.get()
-	if t.hasEnded() || fetched != nil && ts.askWhetherGone(detachCtx, t, *fetched) {
+	asked := t.origin.get()
+	if t.hasEnded() || asked != nil && ts.askWhetherGone(detachCtx, t, *asked) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
-	if fetched == nil {
+	if asked == nil {
 		return ts.awaitNamedAndKept(t)
 	}
 	t.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry

@@ -135,6 +135,7 @@ func (a *accumulator) emitUnstreamed(output []call.Item) {
 		number := a.byID[item.ID]
 		for number == unknownItem {
 			next++
+			// An item of which only deltas came has no type, and fits any.
 			sameType := cmp.Or(a.items[next].Type, item.Type) == item.Type
 			free := !named[next] && sameType
 			isNew := next > a.lastItem // this item was not streamed

@@ -53,18 +53,18 @@ type pastAnswer struct {
 	ended    time.Time
 }
 
-func (t pastAnswer) matches(person, question string) bool {
-	return t.person == person && t.question == question
+func (p pastAnswer) matches(person, question string) bool {
+	return p.person == person && p.question == question
 }
 
-func (t pastAnswer) isExpired() bool {
-	return time.Since(t.ended) >= memoryTime
+func (p pastAnswer) isExpired() bool {
+	return time.Since(p.ended) >= memoryTime
 }
 
 // size returns how many bytes an answer takes.
-func (t pastAnswer) size() int {
-	n := len(t.person) + len(t.question) + len(t.answer)
-	for _, page := range t.pages {
+func (p pastAnswer) size() int {
+	n := len(p.person) + len(p.question) + len(p.answer)
+	for _, page := range p.pages {
 		n += len(page)
 	}
 	return n
@@ -77,16 +77,16 @@ func (m *memory) sweepLocked() {
 
 // add remembers an answer, which ends now, in place of the person's earlier answer with the same
 // question.
-func (m *memory) add(t pastAnswer) {
+func (m *memory) add(p pastAnswer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
 	m.answers = slices.DeleteFunc(m.answers, func(old pastAnswer) bool {
-		return old.matches(t.person, t.question)
+		return old.matches(p.person, p.question)
 	})
-	t.ended = time.Now()
-	m.answers = append(m.answers, t)
+	p.ended = time.Now()
+	m.answers = append(m.answers, p)
 	m.evictLocked()
 }
 
@@ -98,17 +98,17 @@ func (m *memory) evictLocked() {
 	for {
 		used := 0
 		shares := map[string]int{} // by person
-		for _, t := range m.answers {
-			used += t.size()
-			shares[t.person] += t.size() + answerWeight
+		for _, p := range m.answers {
+			used += p.size()
+			shares[p.person] += p.size() + answerWeight
 		}
 		if len(m.answers) <= maxAnswers && used <= maxMemory {
 			return
 		}
 
 		first := 0 // index of the first answer of the person with the largest share
-		for i, t := range m.answers {
-			if shares[t.person] > shares[m.answers[first].person] {
+		for i, p := range m.answers {
+			if shares[p.person] > shares[m.answers[first].person] {
 				first = i
 			}
 		}
@@ -122,7 +122,7 @@ func (m *memory) find(person, question string) pastAnswer {
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
-	i := slices.IndexFunc(m.answers, func(t pastAnswer) bool { return t.matches(person, question) })
+	i := slices.IndexFunc(m.answers, func(p pastAnswer) bool { return p.matches(person, question) })
 	if i < 0 {
 		return pastAnswer{}
 	}
@@ -142,15 +142,15 @@ func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
 		return
 	}
 
-	t := pastAnswer{
+	p := pastAnswer{
 		person:   c.Person.ID,
 		question: strings.Clone(strings.TrimSpace(q.Query)),
 		answer:   strings.Clone(ans.Text),
 	}
 	for _, cited := range ans.Sources {
-		t.pages = append(t.pages, strings.Clone(cited.URL))
+		p.pages = append(p.pages, strings.Clone(cited.URL))
 	}
-	a.memory.add(t)
+	a.memory.add(p)
 }
 
 // The values of Meta.FollowUp.
@@ -175,13 +175,13 @@ func (a *Answerer) earlier(
 		return messages, followsQuestion
 	}
 
-	t := a.memory.find(c.Person.ID, question)
-	pages := slices.Clone(t.pages) // other calls read t.pages
-	for _, linked := range cite.LinkedPages(t.answer, false) {
+	p := a.memory.find(c.Person.ID, question)
+	pages := slices.Clone(p.pages) // other calls read p.pages
+	for _, linked := range cite.LinkedPages(p.answer, false) {
 		pages = append(pages, linked.URL)
 	}
-	if t.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).HasPage) {
+	if p.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).HasPage) {
 		return messages, followsQuestion
 	}
-	return append(messages, call.AssistantMessage(t.answer)), followsAnswer
+	return append(messages, call.AssistantMessage(p.answer)), followsAnswer
 }

@@ -165,7 +165,7 @@ func (doc *Document) readList() {
 
 		belongs := e.isDate || doc.isIndented(doc.begin+i)
 		switch {
-		case starts:
+		case starts: // lacksSource is still that of the entry above
 			onlyEntries = onlyEntries && !lacksSource
 			lacksSource = !e.hasSource
 		case e.hasSource: // an entry without a bullet, or the source of the entry above

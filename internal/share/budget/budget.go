@@ -226,15 +226,15 @@ func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
-	apply := store.apply
-	// If the store fails now, it gets the end later if it has taken the call, or with
-	// EndedResponse: else another process would settle the response as the first, and observe the
-	// call again. For other calls the local buckets are enough.
+	send := store.apply
+	// If the store fails now, it gets the end later: if it has taken the call, to free what is
+	// reserved; with EndedResponse, so that no other process settles the response as the first. For
+	// other calls the local buckets are enough.
 	if t.storeUntilMinute != 0 || ended.EndedResponse != "" {
-		apply = store.applyOrKeep
+		send = store.applyOrKeep
 	}
 	storeChanges := b.perBucket(t.person, t.endInStore(end, ended))
-	storeReply, result := apply(storeChanges)
+	storeReply, result := send(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
 	}

@@ -20,7 +20,7 @@
 --	need        units that must be free, else nothing is changed
 --	use         units that are used; negative if they are given back
 --	reserve     units that are reserved for a call that runs; negative at its end
---	untilMinute  until which they are reserved, since 1970; if negative, so many minutes from now
+--	untilMinute until which they are reserved, since 1970; if negative, so many minutes from now
 --	name        of the person, or empty
 --
 -- It returns four numbers. If buckets refuse: the number of the bucket that refuses for the longest

@@ -25,8 +25,9 @@ const (
 	authTimeout = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
-	// read, and does not look for bytes that arrived in time. So conn.Read tries again once, in up
-	// to overdueReads reads after a deadline: a header takes four reads.
+	// read, and does not look for bytes that arrived in time. So conn.Read repeats a read that
+	// failed so, once; after a deadline it does so for at most overdueReads reads. A header takes
+	// four reads.
 	overdueReads = 5
 	overdueTime  = 100 * time.Millisecond // the deadline of each such read
 )

@@ -313,7 +313,7 @@ func TestCalls(t *testing.T) {
 			running := s.send(text)
 			waiting := s.send(text)
 			synctest.Wait()
-			s.metrics("requests_in_flight 2", "calls_running 1", "requests_waiting 1",
+			s.metrics("requests_in_flight 2", "calls_running 1", "calls_waiting 1",
 				"max_calls 1", "ready 1")
 
 			running.Close()

@@ -328,7 +328,7 @@ func (s *instance) gauges() []gauge {
 			float64(running),
 		},
 		{
-			"requests_waiting",
+			"calls_waiting",
 			"Calls that wait, for others or for the API's rate limit.",
 			float64(waiting + s.WaitingForRateLimit()),
 		},

@@ -27,9 +27,9 @@ func streamHeader() http.Header {
 	}
 }
 
-// sendComment sends a comment. A response that has not begun by now is the event stream of a call:
-// everything else is answered at once. So sendComment begins it, with streamHeader: the handler may
-// be changing r.header.
+// sendComment sends a comment. A response that has not begun by now is the event stream of a call,
+// or of a method of tasks that waits for the API: everything else is answered at once. So
+// sendComment begins it, with streamHeader: the handler may be changing r.header.
 func (r *response) sendComment() {
 	if !r.mu.TryLock() {
 		return // the client is slow to take a write, which sets the timer when it is done
