@@ -45,14 +45,14 @@ type Files struct {
 // the client of the API, and seals the ids of tasks.
 func (s *Service) NewFiles() *Files {
 	f := &Files{log: s.Log}
-	if !s.Advisor.KeyInFile { // false with --offline, too, where s.Config may name a file
+	if s.keyFile == "" {
 		return f
 	}
 
 	cfg := s.Config
 	f.all = append(f.all, &file{
 		what:    "key",
-		path:    cfg.APIKeyFile,
+		path:    s.keyFile,
 		read:    cfg.ReadKey,
 		current: newReading([]byte(cfg.APIKey), cfg.APIKeyErr),
 		accept: func(key []byte) error {

@@ -102,7 +102,7 @@ func TestWatchKey(t *testing.T) {
 			Redactor:  redact.New(),
 			keys:      newKeyring(""),
 		}
-		s.Advisor.KeyInFile = true
+		s.keyFile = file
 		s.Config = &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}}
 		ctx, stop := context.WithCancel(t.Context())
 		go s.NewFiles().Follow(ctx)

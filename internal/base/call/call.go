@@ -98,8 +98,8 @@ func (c *Call) Emit(ev Event) {
 	}
 }
 
-// The context of a call ends with one of these causes, among others. If the response of the call
-// runs in the background, all causes but ErrLeaveAtAPI cancel it at the API.
+// The context of a call ends with one of these causes, among others. docs/architecture.md has what
+// follows from each (How a call ends).
 //
 //	context.Canceled      its client has left, or cancels it
 //	server.ErrCancelled   its client cancels it over HTTP, also before a late answer has an id

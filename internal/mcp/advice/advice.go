@@ -36,7 +36,7 @@ const maxExplain = 166
 type Advisor struct {
 	BaseURL              Setting            // openai.base_url, without user and query
 	KeyVariable          string             // variable with the key, or with the path of its file
-	KeyInFile            bool               // KeyVariable has the path; not used with LoginCommand
+	KeyInFile            bool               // the key has a file; hints prefer LoginCommand
 	LoginCommand         string             // command that stores a key; "": none
 	StoredKeyServer      string             // the other server that the stored key is for; "": none
 	StoredKeyUnused      bool               // KeyVariable hides the key that login has stored

@@ -54,7 +54,7 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 			<-t.remote.fetching
 			replies <- message
 		}()
-		var err error // dropped: fetchNow ends the task
+		var err error // set after a panic; dropped, as the deferred end of fetchNow has run
 		defer ts.options.Recover(callCopy.Tool, &err)
 		message = ts.fetchNow(context.WithoutCancel(ctx), t, &callCopy, cancelFirst)
 	}()

@@ -255,14 +255,14 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.detachable.DetachAfter/2)
 
-	asked := t.origin.get()
-	if t.hasEnded() || asked != nil && ts.askWhetherGone(detachCtx, t, *asked) {
+	atHalf := t.origin.get()
+	if t.hasEnded() || atHalf != nil && ts.askWhetherGone(detachCtx, t, *atHalf) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
-	if asked == nil {
+	if atHalf == nil {
 		return ts.awaitNamedAndKept(t)
 	}
 	t.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry

@@ -173,7 +173,7 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	}
 	bare := "" // the error, if it is a string: a message or a code
 	if !fields.IsObject() {
-		setString(&bare, fields, "@this")
+		setString(&bare, fields, "@this") // errors.0, if it is a string
 		setString(&bare, doc, "error")
 		fields = doc
 		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()

@@ -45,7 +45,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(r.content.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(r.document(0))) == 0: // names need not count as links here
+		case r.searched && len(r.sources(r.document(0))) == 0: // 0: named sources count without a link
 			follow = askForSources
 		default:
 			return nil

@@ -226,7 +226,7 @@ func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
-	send := store.apply
+	send := store.apply // for a nil store, as applyOrKeep, it does nothing
 	// If the store fails now, it gets the end later: if it has taken the call, to free what is
 	// reserved; with EndedResponse, so that no other process settles the response as the first. For
 	// other calls the local buckets are enough.

@@ -167,8 +167,9 @@ type reply struct {
 	// If no bucket refuses:
 	ofPerson    mostUsed // the most used bucket of the person
 	ofAllPeople mostUsed // that of all people
-	// untilMinute is the minute since 1970 until which the last change reserves units. That is
-	// never one of onceChange, which has a minute of its own.
+
+	// untilMinute is the minute since 1970 until which the last change reserves units. A change of
+	// onceChange, which has a minute of its own, always stands before the others.
 	untilMinute int64
 }
 

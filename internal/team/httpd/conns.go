@@ -19,9 +19,9 @@ const (
 	maxUnauthenticated = 600      // connections
 
 	// authTimeout is how long such a connection may take to be authenticated, once another one
-	// waits. A connection takes at most 0.5 s, overdueReads of 0.1 s and 0.5 s in which net/http
-	// closes it: 1.5 s, or 2 s if it reads each response late, for which SetWriteDeadline always
-	// grants 0.1 s. So up to 300 new connections a second need not wait.
+	// waits. A connection takes at most 2 s: 0.5 s, 5 overdueReads of 0.1 s, 0.1 s for the
+	// response to each of them (SetWriteDeadline), and 0.5 s in which net/http closes it. So up to
+	// 600 connections in 2 s, 300 a second, need not wait.
 	authTimeout = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the

@@ -183,7 +183,9 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 
 	if r.keepAlive != nil {
 		err = r.control.Flush()
-		r.keepAlive.Reset(silence)
+		if err == nil {
+			r.keepAlive.Reset(silence)
+		}
 	}
 	return written, err
 }
