@@ -297,7 +297,7 @@ func (f *serveFlags) personLimits(
 			"calls are of one person")
 	}
 	var tokens func() []string
-	if access.TokensNameAll() {
+	if !access.PeopleSignIn() {
 		tokens = access.Tokens.Names
 	}
 	err := s.FollowPersonLimits(f.limitsFile, b, tokens, files)
@@ -392,7 +392,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	const reader = httpd.MetricsName
 	tokens := o.Access.Tokens
 	switch {
-	case tokens.Has(reader) && len(tokens.Names()) == 1 && o.Access.TokensNameAll():
+	case tokens.Has(reader) && len(tokens.Names()) == 1 && !o.Access.PeopleSignIn():
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
 		names := slices.Compact([]string{reader, o.Access.MetricsReader()})

@@ -190,12 +190,13 @@ func (s *Server) runInSlot(
 // for the call with what the call has used, as far as the API has reported it, and observes the
 // end. A call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
 // background has two more ends:
-//   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). What is reserved
-//     counts as used, because llm has counted the request in UnreportedBegun. With a store and a
-//     limit, the process that reads the end of the response corrects that, and observes the end
+//   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). A guess as large as
+//     the reservation replaces it, because llm has counted the request in UnreportedBegun. With a
+//     store and a limit, the process that reads the end of the response corrects that, and observes the end
 //     (settleRemoteCall). Otherwise nobody observes it.
-//   - Another process has already read the end of the response, and has observed it. What is
-//     reserved counts as used: that process has noted the difference, below 0 if need be.
+//   - Another process has already read the end of the response, and has observed it. In the store
+//     nothing changes: what is reserved stays, and counts as used at its minute. That process has
+//     noted the difference, below 0 if need be.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
@@ -273,7 +274,8 @@ func sendProgress(
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and
 // observes the end of that call, unless a process has done so before. c is the call of the request
-// that has read the end.
+// that has read the end. An end without an answer and a usage is left to the process that ran the
+// call.
 func (s *Server) settleRemoteCall(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {

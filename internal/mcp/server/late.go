@@ -81,7 +81,7 @@ func (s *Server) await(
 	c.Tool = task.Tool
 	defer sendProgress(ctx, req, task.Progress, 0)()
 	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().detachAfter, resultTimeout))
-	if state.Works() {
+	if state.IsWorking() {
 		return s.workingResult(req, next), nil
 	}
 	return s.result(req, task.Tool, state.Answer, state.Err)

@@ -142,7 +142,7 @@ func (s *Server) stateResult(req mcp.Request, t *tasks.Task, state tasks.State) 
 	v.Updated = state.Updated
 	v.Message = state.Message
 	switch {
-	case state.Works():
+	case state.IsWorking():
 	case call.KindOf(state.Err) == call.KindCanceled:
 		v.Status = statusCancelled
 	default:

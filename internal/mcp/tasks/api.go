@@ -54,7 +54,7 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 			<-t.remote.fetching
 			replies <- message
 		}()
-		var err error // set after a panic; dropped, as the deferred end of fetchNow has run
+		var err error // for Recover; after a panic of RemoteEnded the task has ended
 		defer ts.options.Recover(callCopy.Tool, &err)
 		message = ts.fetchNow(context.WithoutCancel(ctx), t, &callCopy, cancelFirst)
 	}()

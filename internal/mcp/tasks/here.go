@@ -23,7 +23,7 @@ const nameTimeout = 2 * time.Second
 type Terms struct {
 	Polled      bool          // the client polls the task
 	Watched     bool          // the client gets progress notifications
-	Background  bool          // the call asks the API to run its response in the background
+	Background  bool          // the call asks the API to run in the background; only awaitDetachHere asks
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OnlyAtAPI says that only a call whose response the API runs in the background can go on,
@@ -50,7 +50,8 @@ type detachable struct {
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
 //   - WaitUntil: with OnlyAtAPI, a call that still waits for a slot or for the rate limit after
-//     DetachAfter ends then, because it cannot go on elsewhere.
+//     DetachAfter ends then, because it cannot go on elsewhere. So does one in the foreground, whose
+//     client would give up, too.
 //   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
 //     are made of its deltas.
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
@@ -273,14 +274,16 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 // nameTimeout at most, and reports whether the task works and no GET says that the response is
 // gone.
 func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
+	// With the name of an earlier attempt the task can go on, so that the wait for the next name is
+	// bounded. Without any name it cannot.
 	var timeout <-chan time.Time
 	if t.origin.get() != nil {
 		timeout = time.After(nameTimeout)
 	}
 	t.awaitNamed(timeout)
 	origin := t.origin.get()
-	works := origin != nil && !t.hasEnded()
-	return works && !ts.askWhetherGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
+	isWorking := origin != nil && !t.hasEnded()
+	return isWorking && !ts.askWhetherGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has

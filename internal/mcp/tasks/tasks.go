@@ -150,8 +150,8 @@ type State struct {
 	Err     error
 }
 
-// Works reports whether the task has not ended.
-func (s State) Works() bool {
+// IsWorking reports whether the task has not ended.
+func (s State) IsWorking() bool {
 	return s.Answer == nil && s.Err == nil
 }
 
@@ -224,7 +224,7 @@ func (ts *Tasks) Wait(
 	defer timer.Stop()
 	for {
 		state := ts.Refresh(ctx, t, c)
-		if !state.Works() {
+		if !state.IsWorking() {
 			return state
 		}
 

@@ -134,7 +134,7 @@ func TestWaitAfterEOF(t *testing.T) {
 			Options{Timeout: 5 * time.Minute, EOF: eof, Recover: func(string, *error) {}},
 			func() (*answer.Answer, error) { return nil, answer.ErrStateUnknown })
 		state := s.Wait(t.Context(), task, &call.Call{}, 20*time.Second)
-		compare.Equal(t, "works", state.Works(), true)
+		compare.Equal(t, "works", state.IsWorking(), true)
 		compare.Equal(t, "waited", time.Since(began), 5*time.Minute+requestTimeout)
 	})
 }
@@ -156,7 +156,7 @@ func TestSettlePanic(t *testing.T) {
 			_ = s.Refresh(t.Context(), task, &call.Call{})
 			time.Sleep(fetchInterval)
 		}
-		compare.Equal(t, "works", s.Refresh(t.Context(), task, &call.Call{}).Works(), false)
+		compare.Equal(t, "works", s.Refresh(t.Context(), task, &call.Call{}).IsWorking(), false)
 		compare.Equal(t, "panics", panics, 1)
 	})
 }

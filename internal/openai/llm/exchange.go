@@ -229,8 +229,8 @@ func (x *exchange) leaveOut(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			// GETs find other responses, so background works here. toRemember has only background,
-			// as the method post empties it after each 2xx.
+			// GETs find other responses, so this loss says nothing about background. toRemember has
+			// only background, as the method post empties it after each 2xx.
 			x.toRemember = nil
 		}
 		return false

@@ -21,7 +21,7 @@ const (
 func (a *Answerer) converse(
 	ctx context.Context, c *call.Call, req call.Request, r *reading,
 ) error {
-	for attempt := 0; ; attempt++ {
+	for requeries := 0; ; requeries++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
 			// With an earlier response the call has an answer, also after ErrLeaveAtAPI: it then
@@ -37,7 +37,7 @@ func (a *Answerer) converse(
 		}
 
 		r.add(resp)
-		if attempt >= a.options.Requeries {
+		if requeries >= a.options.Requeries {
 			return nil
 		}
 

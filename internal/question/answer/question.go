@@ -67,9 +67,10 @@ var Arguments = func() (all []Argument) {
 	return all
 }()
 
-// Parse returns the question in the arguments of a call, after Check with d. The error is one line
-// that names the argument, what is allowed and what was sent. Unknown arguments are ignored. So are
-// null, "null" and a blank string, which models write for arguments that they leave out.
+// Parse returns the question in the arguments of a call, and checks it with d (Check). The error is
+// one line that names the argument, what is allowed and what was sent. Unknown arguments are
+// ignored. So are null, "null" and a blank string, which models write for arguments that they leave
+// out.
 func Parse(args gjson.Result, d Defaults) (q Question, err error) {
 	if args.Type != gjson.Null && !args.IsObject() {
 		return q, call.KindArguments.Errorf("arguments must be an object, got %s", quote(args))

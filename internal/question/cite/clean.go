@@ -181,12 +181,13 @@ func removeTrackers(s string) string {
 			word = word[strings.LastIndexAny(word, spaces)+1:]
 			isAddress = strings.Contains(word, "http://") || strings.Contains(word, "https://") ||
 				bareAddress().MatchString(word)
-			examined = at // if the word is no address so far, its next tracker decides again
 			end := strings.IndexAny(s[at:], spaces)
-			if isAddress {
+			switch {
+			case !isAddress: // so far: the next tracker of the word decides again
+				examined = at
+			case end < 0:
 				examined = len(s)
-			}
-			if isAddress && end >= 0 {
+			default:
 				examined = at + end
 			}
 		}

@@ -68,7 +68,7 @@ type Budget struct {
 // SetPersonLimits sets the limits of single people from now on.
 func (b *Budget) SetPersonLimits(p PersonLimits) { b.personLimits.Store(&p) }
 
-// New returns a Budget.
+// New returns a Budget. It sets what the log of o.Store says while the store fails.
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
 	if o.RefuseWithoutStore && o.Store != nil {
@@ -122,11 +122,11 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	changes := b.perBucket(taken.person, start)
-	storeChanges, r, ran := taken.takeInStore(start, changes)
-	inStore := ran && r.refusedBucket == 0
+	storeChanges, r, decided := taken.takeInStore(start, changes)
+	inStore := decided && r.refusedBucket == 0
 	c.NotInStore = !inStore
 	switch {
-	case ran: // the store has taken or refused the call
+	case decided: // the store has taken or refused the call
 		changes = storeChanges
 		if inStore { // the local buckets take the call, too: they decide if the store fails
 			taken.storeUntilMinute = r.untilMinute
@@ -150,13 +150,13 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refused, r)
 }
 
-// takeInStore takes a call in the store, if there is one that works. ran reports whether the store
-// has decided. The reply numbers the buckets of storeChanges: the first, startChange with a random
-// name, makes the store remember the call. If the store does not answer, the call goes on without
-// the store, and giveBack later asks the bucket of the name whether the call was taken.
+// takeInStore takes a call in the store, if there is one that works. decided reports whether the
+// store has decided. The reply numbers the buckets of storeChanges: the first, startChange with a
+// random name, makes the store remember the call. If the store does not answer, the call goes on
+// without the store, and giveBack later asks the bucket of the name whether the call was taken.
 func (t *Taken) takeInStore(
 	start change, changes []bucketChange,
-) (storeChanges []bucketChange, r reply, ran bool) {
+) (storeChanges []bucketChange, r reply, decided bool) {
 	name := rand.Text()
 	if len(changes) > 0 {
 		changes = append([]bucketChange{startChange(name)}, changes...)
@@ -226,10 +226,10 @@ func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
-	send := store.apply // for a nil store, as applyOrKeep, it does nothing
-	// If the store fails now, it gets the end later: if it has taken the call, to free what is
-	// reserved; with EndedResponse, so that no other process settles the response as the first. For
-	// other calls the local buckets are enough.
+	send := store.apply
+	// An end is kept for a store that fails if the store has taken the call, whose reservation must
+	// be freed, or if others may read the end, and must not settle it as the first. For other calls
+	// the local buckets are enough. Both methods do nothing for a nil store.
 	if t.storeUntilMinute != 0 || ended.EndedResponse != "" {
 		send = store.applyOrKeep
 	}

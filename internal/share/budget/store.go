@@ -238,11 +238,11 @@ func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
-// endChange refuses it the second time.
+// it begins with an endChange, which refuses it if the store has it already.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	isOnce := len(end) > 0 && end[0].Quota == (Quota{}) // its first change is that of endChange
-	isKept := result == storeNotRun || result == storeUnsure && isOnce
+	hasEndChange := len(end) > 0 && end[0].Quota == (Quota{}) // as its first change
+	isKept := result == storeNotRun || result == storeUnsure && hasEndChange
 	if isKept && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
@@ -251,7 +251,7 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
 // random name of the call. The untilMinute of the changes is negative: so many minutes after the
-// start of the call.
+// start of the call (applyPending adds them to changedAt of the claim).
 //
 // First a claim uses the bucket of the name (startChange). If the store has taken the call, the
 // bucket refuses the claim, and the changes follow. If not, the bucket now refuses the call, which

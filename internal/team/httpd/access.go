@@ -47,8 +47,8 @@ func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
-// TokensNameAll reports whether the tokens name all people, because nobody signs in.
-func (a Access) TokensNameAll() bool { return a.Resource == nil }
+// PeopleSignIn reports whether people sign in. Otherwise the names of the tokens are all people.
+func (a Access) PeopleSignIn() bool { return a.Resource != nil }
 
 // PersonBound returns a function for the bound of the calls that one person runs at a time. The
 // function is called at each request, because the tokens may change. The bound is perPerson or, if
@@ -62,7 +62,7 @@ func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 		if a.Tokens.Has(MetricsName) {
 			names--
 		}
-		if perPerson == 0 && a.TokensNameAll() && names <= 1 {
+		if perPerson == 0 && !a.PeopleSignIn() && names <= 1 {
 			return 0
 		}
 		return cmp.Or(perPerson, max(1, maxCalls/4))
@@ -123,7 +123,7 @@ const MetricsName = "metrics"
 // same name and people do not sign in, that name.
 func (a Access) MetricsReader() string {
 	names := a.Tokens.Names()
-	if a.TokensNameAll() && len(names) == 1 {
+	if !a.PeopleSignIn() && len(names) == 1 {
 		return names[0]
 	}
 	return MetricsName

@@ -25,9 +25,8 @@ const (
 	authTimeout = 500 * time.Millisecond
 
 	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
-	// read, and does not look for bytes that arrived in time. So conn.Read repeats a read that
-	// failed so, once; after a deadline it does so for at most overdueReads reads. A header takes
-	// four reads.
+	// read, and does not look for bytes that arrived in time. So conn.Read then tries once
+	// more. For one deadline at most overdueReads reads are tried again; a header takes four.
 	overdueReads = 5
 	overdueTime  = 100 * time.Millisecond // the deadline of each such read
 )
