@@ -174,7 +174,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 
 	err = <-ended
 	switch {
-	case ctx.Err() != nil || isClosed(err):
+	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
 		return nil
 	case err == nil && t.ReceivedNothing():
 		return errNoClient

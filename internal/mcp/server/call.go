@@ -192,8 +192,8 @@ func (s *Server) runInSlot(
 // background has two more ends:
 //   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). A guess as large as
 //     the reservation replaces it, because llm has counted the request in UnreportedBegun. With a
-//     store and a limit, the process that reads the end of the response corrects that, and observes the end
-//     (settleRemoteCall). Otherwise nobody observes it.
+//     store and a limit, the process that reads the end of the response corrects that, and observes
+//     the end (settleRemoteCall). Otherwise nobody observes it.
 //   - Another process has already read the end of the response, and has observed it. In the store
 //     nothing changes: what is reserved stays, and counts as used at its minute. That process has
 //     noted the difference, below 0 if need be.

@@ -23,7 +23,7 @@ const nameTimeout = 2 * time.Second
 type Terms struct {
 	Polled      bool          // the client polls the task
 	Watched     bool          // the client gets progress notifications
-	Background  bool          // the call asks the API to run in the background; only awaitDetachHere asks
+	Background  bool          // the API is asked to run it in the background (awaitDetachHere)
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OnlyAtAPI says that only a call whose response the API runs in the background can go on,

@@ -45,7 +45,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(r.content.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(r.document(0))) == 0: // 0: named sources count without a link
+		case r.searched && len(r.sources(r.document(0))) == 0: // 0: sources takes names from the searches
 			follow = askForSources
 		default:
 			return nil

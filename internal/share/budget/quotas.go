@@ -192,9 +192,9 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 // it are less than a thousandth, so that no reply names this bucket as the most used.
 const onceLimit = 10_000
 
-// The used units of the bucket of startChange tell for an hour, in which one unit refills, which
-// came first: the call, or giving back what it may have taken. Replies round up, so they stay 2 or
-// 1 for this hour.
+// Who has used the bucket of startChange first: with 2 units the call, with 1 unit a claim of
+// giveBack. One unit refills in an hour, and replies round up, so the number can be read for that
+// hour.
 const (
 	usedByCall     = 2
 	usedByGiveBack = 1

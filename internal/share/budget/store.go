@@ -222,8 +222,8 @@ func (s *Store) noteWorking(ctx context.Context) {
 	}
 }
 
-// apply changes buckets of the store (use). It does nothing if there is no store, the store fails,
-// or there are no changes. It waits while maxScripts uses run.
+// apply changes buckets of the store. It does nothing if there is no store, the store fails, or
+// there are no changes. It waits while maxScripts uses run.
 func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 	if s == nil || s.IsFailing() || len(changes) == 0 {
 		return reply{}, storeNotRun

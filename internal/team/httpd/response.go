@@ -170,7 +170,7 @@ func (r *response) recordRejection(status int) {
 }
 
 // writeLocked writes b, and gives the client writeTimeout for each chunk. On an event stream it
-// flushes b, and sets the timer for the next comment. After an error no comment follows.
+// flushes b, and sets the timer for the next comment. After an error at most one comment is tried.
 func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
