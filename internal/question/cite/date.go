@@ -401,7 +401,9 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	after = window(after)
 	datesAfter := datesIn(after)
 
-	// If no date follows the last link of the line, dates come first in this line.
+	// Dates come first in this line if one stands before the first link, and none follows the last.
+	first := l.links[0].Start
+	datesFirst := datesIn(l.text[max(0, first-dateWindow):first])
 	datesAtEnd := datesAfter
 	if k+1 < len(l.links) {
 		lastLink := l.links[len(l.links)-1]
@@ -409,7 +411,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	}
 	var afterLastLink pageDates
 	afterLastLink.add(datesAtEnd, today)
-	if afterLastLink.pageDate() == "" {
+	if afterLastLink.pageDate() == "" && len(datesFirst) > 0 {
 		found.add(datesIn(before[max(0, len(before)-dateWindow):]), today)
 	}
 	remark := len(firstRemark().FindString(after))
