@@ -247,7 +247,8 @@ func TestUnknownTask(t *testing.T) {
 	b := newReplica(t, env, overHTTP+late+anyKey)
 	c := newReplica(t, env, overHTTP+late+oldSecret)
 	ids := [2]string{a.research("why"), a.late("why")}
-	requests := len(api.Requests())
+	const requests = 4 // a POST and a GET for each
+	await(t, api.WaitRequests, requests)
 
 	for _, tt := range []struct {
 		name    string
