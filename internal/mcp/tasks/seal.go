@@ -62,7 +62,7 @@ func unseal(id string, secrets []string, owner []byte) (o answer.Origin, ok bool
 			o.NotInStore = created&notInStoreBit != 0
 			o.Created = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
 			fields := strings.Split(string(plain[8:]), "\x00")
-			fields = append(fields, "", "", "") // those that seal has left out, or an older version lacks
+			fields = append(fields, "", "", "") // left out by seal or by an older version
 			o.Tool = fields[0]
 			o.ResponseID = fields[1]
 			o.Excluded = fields[2]

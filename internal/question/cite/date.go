@@ -401,9 +401,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	after = window(after)
 	datesAfter := datesIn(after)
 
-	// Dates come first in this line if one stands before the first link, and none follows the last.
-	first := l.links[0].Start
-	datesFirst := datesIn(l.text[max(0, first-dateWindow):first])
+	// Dates come first in this line if none follows the last link, and one stands before the first.
 	datesAtEnd := datesAfter
 	if k+1 < len(l.links) {
 		lastLink := l.links[len(l.links)-1]
@@ -411,7 +409,8 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	}
 	var afterLastLink pageDates
 	afterLastLink.add(datesAtEnd, today)
-	if afterLastLink.pageDate() == "" && len(datesFirst) > 0 {
+	first := l.links[0].Start
+	if afterLastLink.pageDate() == "" && len(datesIn(l.text[max(0, first-dateWindow):first])) > 0 {
 		found.add(datesIn(before[max(0, len(before)-dateWindow):]), today)
 	}
 	remark := len(firstRemark().FindString(after))

@@ -83,12 +83,12 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.searches = m.counter("searches_total", "Web searches of the API.")
 	m.cost = m.counter("cost_usd_total", "Cost of calls whose model has a price.")
 	m.retries = m.counter("retries_total", "Requests to the API that were sent again.")
-	m.callTime = m.histogram("call_seconds", "Time of calls, their waits included.", callBuckets)
-	m.apiTime = m.histogram("api_seconds", "Time of the requests of a call to the API.", callBuckets)
-	m.waitTime = m.histogram("rate_limit_wait_seconds",
+	m.callTime = m.declare("call_seconds", "Time of calls, their waits included.", callBuckets)
+	m.apiTime = m.declare("api_seconds", "Time of the requests of a call to the API.", callBuckets)
+	m.waitTime = m.declare("rate_limit_wait_seconds",
 		"Time that a call waited for the API's rate limit.", callBuckets)
 	m.storeFailures = m.counter("store_failures_total", "Times that the store began to fail.")
-	m.storeTime = m.histogram("store_seconds", "Time of the uses of the store.", storeBuckets)
+	m.storeTime = m.declare("store_seconds", "Time of the uses of the store.", storeBuckets)
 
 	m.countRejections(seriesOnly, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
 	m.countRejections(seriesOnly, rejection{http.StatusForbidden, "Forbidden", ""})
@@ -111,10 +111,10 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 }
 
 // counter adds a counter to the page.
-func (m *Metrics) counter(name, help string) *family { return m.histogram(name, help, nil) }
+func (m *Metrics) counter(name, help string) *family { return m.declare(name, help, nil) }
 
-// histogram adds a histogram to the page.
-func (m *Metrics) histogram(name, help string, buckets []float64) *family {
+// declare adds a metric to the page: a histogram, or without buckets a counter.
+func (m *Metrics) declare(name, help string, buckets []float64) *family {
 	f := &family{prefix + name, help, buckets, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
