@@ -55,7 +55,7 @@ func (s *Service) DecideLongCalls(
 	}
 
 	// These are the rows of the table of server.LongCalls: stdio with and without an API, and HTTP.
-	calls.API = api
+	calls.BackgroundAPI = api
 	calls.OffersTasks = settings.Tasks
 	calls.DetachAfter = within
 	if calls.OnlyAtAPI {

@@ -139,7 +139,7 @@ func profiles(background bool) map[string]answer.Profile {
 
 func (a *api) overStdio(o *Options) {
 	o.Settings.Profiles = profiles(true)
-	o.LongCalls.API = &tasks.BackgroundAPI{
+	o.LongCalls.BackgroundAPI = &tasks.BackgroundAPI{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },
@@ -296,7 +296,7 @@ func TestRestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			restarted := func(o *Options) {
-				o.LongCalls.API.Fetch = fetch
+				o.LongCalls.BackgroundAPI.Fetch = fetch
 				o.Budget = budget.New(budget.Options{
 					Limits: budget.Limits{TokensPerDay: 1_000_000},
 					Store:  store,

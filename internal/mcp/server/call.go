@@ -99,7 +99,7 @@ func (s *Server) call(
 	}()
 	listed := s.clientSettings.Load().tools
 	known := slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
-	if name == answerResultTool && s.options.LongCalls.API != nil {
+	if name == answerResultTool && s.options.LongCalls.BackgroundAPI != nil {
 		known = true // not listed here, but another server may have sealed the id
 	}
 	if !known {

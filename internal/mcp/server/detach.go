@@ -40,8 +40,8 @@ type LongCalls struct {
 	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTimeout).
 	DetachAfter time.Duration
 
-	API       *tasks.BackgroundAPI // runs responses in the background; nil: none
-	OnlyAtAPI bool                 // later requests may reach other processes
+	BackgroundAPI *tasks.BackgroundAPI // runs responses in the background; nil: none
+	OnlyAtAPI     bool                 // later requests may reach other processes
 
 	// EOF is closed when no request can follow. Late answers and answer_result then wait for the
 	// end of the call.
@@ -64,7 +64,7 @@ func (s *Server) ask(
 ) (*tasks.Task, *answer.Answer, error) {
 	t := s.tasks.Prepare(c, tasks.Terms{
 		Polled:      s.isPolled(req.Params),
-		Background:  s.options.LongCalls.API != nil && s.options.Settings.Profiles[c.Tool].Background,
+		Background:  s.options.LongCalls.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
 		Watched:     isWatched(req),
 		DetachAfter: s.clientSettings.Load().detachAfter,
 		OnlyAtAPI:   s.options.LongCalls.OnlyAtAPI,

@@ -126,8 +126,8 @@ func New(o Options) *Server {
 	s := &Server{options: o}
 	s.setNeeds(Needs{})
 	s.tasks = tasks.New(tasks.Options{
-		Timeout: o.Settings.Timeout,
-		API:     o.LongCalls.API,
+		Timeout:       o.Settings.Timeout,
+		BackgroundAPI: o.LongCalls.BackgroundAPI,
 
 		RemoteEnded: s.settleRemoteCall,
 		Recover:     s.recoverCall,

@@ -104,7 +104,7 @@ func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request,
 ) (mcp.Result, error) {
 	p := req.GetParams().(*taskParams)
-	hasTasks := s.options.LongCalls.OffersTasks || s.options.LongCalls.API != nil
+	hasTasks := s.options.LongCalls.OffersTasks || s.options.LongCalls.BackgroundAPI != nil
 	if p == nil || !isStateless(p.Meta) || !hasTasks {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}

@@ -15,8 +15,8 @@ const (
 	fetchInterval  = 2 * time.Second  // between two requests to the API while a client waits
 )
 
-// remote is what the API has replied about a task whose call another process runs, or ran.
-type remote struct {
+// remoteCall is what the API has replied about a task whose call another process runs, or ran.
+type remoteCall struct {
 	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
 	// sync.Mutex, a request can stop waiting for it.
 	fetching  chan struct{}
@@ -110,7 +110,7 @@ func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, cancelFirs
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_ = ts.options.API.Cancel(ctx, c, origin.ResponseID) // the next GET tells whether it worked
+	_ = ts.options.BackgroundAPI.Cancel(ctx, c, origin.ResponseID) // the next GET tells whether it worked
 }
 
 // fetchAnswer asks the API for the answer of a response.
@@ -120,5 +120,5 @@ func (ts *Tasks) fetchAnswer(
 	defer ts.options.Recover(c.Tool, &err)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return ts.options.API.Fetch(ctx, c, origin)
+	return ts.options.BackgroundAPI.Fetch(ctx, c, origin)
 }

@@ -23,7 +23,7 @@ const nameTimeout = 2 * time.Second
 type Terms struct {
 	Polled      bool          // the client polls the task
 	Watched     bool          // the client gets progress notifications
-	Background  bool          // the API is asked to run it in the background (awaitDetachHere)
+	Background  bool          // the API soon names the response, and awaitDetachHere waits for that
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OnlyAtAPI says that only a call whose response the API runs in the background can go on,
@@ -35,13 +35,16 @@ type Terms struct {
 	Excluded []string
 }
 
-// detachable is a call that runs in this process, and can be detached. Prepare and Run set its
-// fields.
-type detachable struct {
+// canDetach reports whether the call may go on without its request.
+func (terms Terms) canDetach() bool { return terms.Polled || terms.DetachAfter > 0 }
+
+// localCall is a call that runs in this process. Prepare and Run set its fields.
+type localCall struct {
 	Terms // without Excluded, which the origin has
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
+	// These are set if the call can be detached.
 	ctx   context.Context         // of the call; done at its end, or when it is to end
 	stop  context.CancelCauseFunc // ends the call
 	leave func() bool             // separates the call from its request; false: the request has ended
@@ -50,8 +53,8 @@ type detachable struct {
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
 //   - WaitUntil: with OnlyAtAPI, a call that still waits for a slot or for the rate limit after
-//     DetachAfter ends then, because it cannot go on elsewhere. So does one in the foreground, whose
-//     client would give up, too.
+//     DetachAfter ends then, in the foreground, too: it cannot go on elsewhere, and its client would
+//     soon give up.
 //   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
 //     are made of its deltas.
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
@@ -67,13 +70,11 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 		NotInStore: c.NotInStore,
 	}
 	terms.Excluded = nil
-	if terms.Polled || terms.DetachAfter > 0 {
-		t.detachable = &detachable{
-			Terms:    terms,
-			original: *c, // without a sink, so that the GET of askWhetherGone adds nothing to the call
-		}
+	t.local = &localCall{
+		Terms:    terms,
+		original: *c, // without a sink, so that the GET of askWhetherGone adds nothing to the call
 	}
-	if t.detachable == nil && !terms.Watched {
+	if !terms.canDetach() && !terms.Watched {
 		return t
 	}
 
@@ -151,21 +152,21 @@ func (l *latestOrigin) named() <-chan struct{} {
 func (ts *Tasks) Run(
 	requestCtx context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
 ) {
-	if t.detachable == nil {
+	local := t.local
+	if !local.canDetach() {
 		a, err := run(requestCtx)
 		ts.end(t, a, err)
 		return
 	}
 
-	d := t.detachable
-	d.ctx, d.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
+	local.ctx, local.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
 	// Until leave is called, the end of the request ends the call: Server.call cancels requestCtx
 	// when it returns.
-	undo := context.AfterFunc(requestCtx, func() { d.stop(context.Cause(requestCtx)) })
-	d.leave = func() bool { return requestCtx.Err() == nil && undo() }
+	undo := context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
+	local.leave = func() bool { return requestCtx.Err() == nil && undo() }
 	go func() {
-		defer d.stop(nil)
-		a, err := run(d.ctx)
+		defer local.stop(nil)
+		a, err := run(local.ctx)
 		ts.end(t, a, err)
 	}()
 }
@@ -192,18 +193,18 @@ func (ts *Tasks) FreezeID(t *Task) (response string) {
 // the task has an ID, by which later requests find it, and the call goes on, at most until Close.
 // If not, the task ends with its request, or has ended already: Result returns its end.
 func (ts *Tasks) DetachWhenDue(t *Task) bool {
-	if t.detachable == nil {
+	if !t.local.canDetach() {
 		return false
 	}
 	poll := pollHere
 	var canGoOn bool
-	if t.detachable.OnlyAtAPI {
+	if t.local.OnlyAtAPI {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
 		canGoOn = ts.awaitDetachHere(t)
 	}
-	if !canGoOn || !t.detachable.leave() {
+	if !canGoOn || !t.local.leave() {
 		return false
 	}
 
@@ -212,13 +213,13 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	// Where a call can go on only at the API, one that has just ended needs no id: Result has its
 	// answer. Elsewhere it gets one all the same: the client of a polled task expects it, and
 	// answer_result returns at once.
-	if t.detachable.OnlyAtAPI && t.idFrozen {
+	if t.local.OnlyAtAPI && t.idFrozen {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepHere
 	origin := t.origin.get()
-	if api := ts.options.API; api != nil && origin != nil && !t.idFrozen {
+	if api := ts.options.BackgroundAPI; api != nil && origin != nil && !t.idFrozen {
 		id = seal(*origin, api.Secrets()[0], ownerOf(t.person, api.BaseURL))
 		keep = api.Keep
 		t.sealedResponseID = origin.ResponseID
@@ -233,10 +234,10 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 // unless it has ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
-		ts.Wait(t.detachable.ctx, t, nil, t.detachable.DetachAfter)
+		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)
 		return !t.hasEnded()
 	}
-	if t.detachable.Background {
+	if t.local.Background {
 		t.awaitNamed(time.After(nameTimeout))
 	}
 	return true
@@ -252,9 +253,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)
 	}
-	detachCtx, cancel := context.WithTimeout(t.detachable.ctx, t.detachable.DetachAfter)
+	detachCtx, cancel := context.WithTimeout(t.local.ctx, t.local.DetachAfter)
 	defer cancel()
-	ts.Wait(detachCtx, t, nil, t.detachable.DetachAfter/2)
+	ts.Wait(detachCtx, t, nil, t.local.DetachAfter/2)
 
 	atHalf := t.origin.get()
 	if t.hasEnded() || atHalf != nil && ts.askWhetherGone(detachCtx, t, *atHalf) {
@@ -283,7 +284,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	t.awaitNamed(timeout)
 	origin := t.origin.get()
 	isWorking := origin != nil && !t.hasEnded()
-	return isWorking && !ts.askWhetherGone(t.detachable.ctx, t, *origin) && !t.hasEnded()
+	return isWorking && !ts.askWhetherGone(t.local.ctx, t, *origin) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
@@ -291,7 +292,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	select {
 	case <-t.origin.named():
-	case <-t.detachable.ctx.Done():
+	case <-t.local.ctx.Done():
 	case <-timeout:
 	}
 }
@@ -301,7 +302,7 @@ func (t *Task) awaitNamed(timeout <-chan time.Time) {
 // keep it. After a GET that fails in another way, the task is detached all the same: a client that
 // ends long calls would otherwise certainly lose the answer.
 func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, origin answer.Origin) bool {
-	original := t.detachable.original
+	original := t.local.original
 	_, err := ts.fetchAnswer(ctx, &original, origin)
 	return errors.Is(err, answer.ErrGone)
 }

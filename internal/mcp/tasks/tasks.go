@@ -48,8 +48,8 @@ const (
 type Options struct {
 	Timeout time.Duration // the time limit of a call
 
-	// API runs responses in the background; nil: all tasks end with this process.
-	API *BackgroundAPI
+	// BackgroundAPI runs responses in the background; nil: all tasks end with this process.
+	BackgroundAPI *BackgroundAPI
 
 	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
 	// response whose call another process runs, or ran. c is the call of the request that read the
@@ -100,7 +100,7 @@ func (ts *Tasks) Close() {
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
 		if t.runsHere() {
-			t.detachable.stop(call.ErrLeaveAtAPI) // package llm knows whether the API runs a response
+			t.local.stop(call.ErrLeaveAtAPI) // package llm knows whether the API runs a response
 		}
 	}
 }
@@ -124,8 +124,9 @@ type Task struct {
 	person string // the ID of the person who made the call
 	origin latestOrigin
 
-	detachable *detachable // nil: the call runs in another process, or cannot be detached
-	remote     *remote     // nil: the call runs in this process
+	// One of the two is set.
+	local  *localCall  // the call runs in this process, or ran
+	remote *remoteCall // the call runs in another process, or ran
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response whose id this process has sealed in ID, or ""
@@ -182,7 +183,7 @@ func (t *Task) hasEnded() bool {
 }
 
 // runsHere reports whether this process runs the call, or ran it.
-func (t *Task) runsHere() bool { return t.remote == nil }
+func (t *Task) runsHere() bool { return t.local != nil }
 
 func (t *Task) isExpired() bool {
 	return time.Since(t.Created) > t.TTL
@@ -249,7 +250,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 		return
 	}
 	ts.end(t, nil, context.Canceled)
-	t.detachable.stop(context.Canceled)
+	t.local.stop(context.Canceled)
 }
 
 // Find returns the task with an id. It returns nil if there is no such task, if it belongs to
@@ -270,23 +271,23 @@ func (ts *Tasks) Find(id, personID string) *Task {
 // open opens a sealed id, and returns the task in it, whose call another process runs, or ran. From
 // then on this process knows the task. open returns nil if the id was not sealed for the person.
 func (ts *Tasks) open(id, personID string) *Task {
-	if ts.options.API == nil {
+	if ts.options.BackgroundAPI == nil {
 		return nil
 	}
-	origin, ok := unseal(id, ts.options.API.Secrets(), ownerOf(personID, ts.options.API.BaseURL))
+	origin, ok := unseal(id, ts.options.BackgroundAPI.Secrets(), ownerOf(personID, ts.options.BackgroundAPI.BaseURL))
 	if !ok {
 		return nil
 	}
 	t := newTask(origin.Tool, personID, origin.Created)
 	t.origin.set(&origin)
-	t.remote = &remote{fetching: make(chan struct{}, 1)}
+	t.remote = &remoteCall{fetching: make(chan struct{}, 1)}
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if known := ts.known[id]; known != nil { // another request was faster
 		return known
 	}
-	ts.addLocked(t, id, ts.options.API.Keep, pollAPI)
+	ts.addLocked(t, id, ts.options.BackgroundAPI.Keep, pollAPI)
 	return t
 }
 

@@ -22,7 +22,7 @@ func TestOwners(t *testing.T) {
 	}
 	for name, api := range map[string]*BackgroundAPI{"here": nil, "at the API": api} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Timeout: time.Hour, API: api}
+			o := Options{Timeout: time.Hour, BackgroundAPI: api}
 			first, second := New(o), New(o)
 			defer first.Close()
 			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{NotInStore: true}}
@@ -87,7 +87,7 @@ func TestAskEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{
 			Recover: func(string, *error) {},
-			API: &BackgroundAPI{Fetch: func(
+			BackgroundAPI: &BackgroundAPI{Fetch: func(
 				ctx context.Context, _ *call.Call, _ answer.Origin,
 			) (*answer.Answer, error) {
 				<-ctx.Done()
@@ -111,7 +111,7 @@ func TestAskEnds(t *testing.T) {
 // elsewhere returns Tasks of an API that fetch asks, and a task that another process has begun
 // there.
 func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) {
-	o.API = &BackgroundAPI{
+	o.BackgroundAPI = &BackgroundAPI{
 		Secrets: func() []string { return []string{newSecret} },
 		Keep:    time.Hour,
 		Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {

@@ -53,7 +53,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 		if failure == nil {
 			return response, nil
 		}
-		if x.leaveOut(failure) {
+		if x.repeatWithout(failure) {
 			continue // the same attempt again, without a sleep: it has one parameter less
 		}
 
@@ -222,10 +222,10 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	return resp, mayCost, errors.Join(err, x.call.RootsErr) // openai-go dropped RootsErr from err
 }
 
-// leaveOut removes the parameter that the API refuses, and reports whether to make the request
+// repeatWithout removes the parameter that the API refuses, and reports whether to make the request
 // again at once, without it. After a lost response it removes background and returns false: the
 // lost response counts as an attempt, and the next attempt waits.
-func (x *exchange) leaveOut(failure *call.APIError) bool {
+func (x *exchange) repeatWithout(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {

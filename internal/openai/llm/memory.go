@@ -181,7 +181,7 @@ func (m *memory) stripRefused(request params, model, personID string) {
 }
 
 // noteFound records that a GET has found a background response of a model. It forgets that
-// background was refused because a response was lost (leaveOut), not that its parameter was.
+// background was refused because a response was lost (repeatWithout), not that its parameter was.
 func (m *memory) noteFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

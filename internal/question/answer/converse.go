@@ -45,7 +45,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(r.content.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(r.document(0))) == 0: // 0: sources takes names from the searches
+		case r.searched && len(r.sources(r.document(0))) == 0: // 0: without names in the text
 			follow = askForSources
 		default:
 			return nil

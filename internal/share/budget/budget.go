@@ -145,13 +145,13 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
-	refused := changes[r.refusedBucket-1] // never startChange: its name is new
+	refused := changes[r.refusedBucket-1] // a quota: the startMark of a new name never refuses
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
 }
 
 // takeInStore takes a call in the store, if there is one that works. decided reports whether the
-// store has decided. The reply numbers the buckets of storeChanges: the first, startChange with a
+// store has decided. The reply numbers the buckets of storeChanges: the first, startMark with a
 // random name, makes the store remember the call. If the store does not answer, the call goes on
 // without the store, and giveBack later asks the bucket of the name whether the call was taken.
 func (t *Taken) takeInStore(
@@ -159,7 +159,7 @@ func (t *Taken) takeInStore(
 ) (storeChanges []bucketChange, r reply, decided bool) {
 	name := rand.Text()
 	if len(changes) > 0 {
-		changes = append([]bucketChange{startChange(name)}, changes...)
+		changes = append([]bucketChange{startMark(name)}, changes...)
 	}
 	r, result := t.budget.Store.apply(changes)
 	if result == storeUnsure {
@@ -212,17 +212,17 @@ type End struct {
 // GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
 // and in the store what the call had reserved counts as used. While the store fails, isFirst is
 // true.
-func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
+func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	b := t.budget
-	end := change{
+	correction := change{
 		use:     b.used(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
-	if ended.NotCounted {
-		end.use[unitCalls] = -1
+	if end.NotCounted {
+		correction.use[unitCalls] = -1
 	}
-	changes := b.perBucket(t.person, t.endHere(end))
+	changes := b.perBucket(t.person, t.correctionHere(correction))
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
@@ -230,10 +230,10 @@ func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
 	// An end is kept for a store that fails if the store has taken the call, whose reservation must
 	// be freed, or if others may read the end, and must not settle it as the first. For other calls
 	// the local buckets are enough. Both methods do nothing for a nil store.
-	if t.storeUntilMinute != 0 || ended.EndedResponse != "" {
+	if t.storeUntilMinute != 0 || end.EndedResponse != "" {
 		send = store.applyOrKeep
 	}
-	storeChanges := b.perBucket(t.person, t.endInStore(end, ended))
+	storeChanges := b.perBucket(t.person, t.correctionInStore(correction, end))
 	storeReply, result := send(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
@@ -242,36 +242,36 @@ func (t *Taken) Settle(c *call.Call, ended End) (isFirst bool) {
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
 
-// endHere returns the end of a call as a change of the local buckets. They have reserved nothing
-// for a call that began before its person had any limit.
-func (t *Taken) endHere(end change) change {
-	end.untilMinute = t.localUntilMinute
+// correctionHere returns the correction for the local buckets. They have reserved nothing for a
+// call that began before its person had any limit.
+func (t *Taken) correctionHere(c change) change {
+	c.untilMinute = t.localUntilMinute
 	if t.localUntilMinute == 0 {
-		end.reserve = amount{}
-		end.use[unitCalls] = 0
+		c.reserve = amount{}
+		c.use[unitCalls] = 0
 	}
-	return end
+	return c
 }
 
-// endInStore returns the end of a call as a change of the store:
+// correctionInStore returns the correction for the store:
 //
-//	the store has taken the call      the correction; if the response is left, its use is a guess
+//	the store has taken the call      the same; if the response is left, its use is a guess
 //	it has not, the response is left  an empty change: SettleResponse takes the call, which must not
 //	                                  be taken twice
 //	it has not                        the change takes the call now, with what it has used
-func (t *Taken) endInStore(end change, ended End) change {
-	end.untilMinute = t.storeUntilMinute
-	end.responseID = ended.EndedResponse
+func (t *Taken) correctionInStore(c change, end End) change {
+	c.untilMinute = t.storeUntilMinute
+	c.responseID = end.EndedResponse
 	switch {
 	case t.storeUntilMinute != 0:
-		return end
-	case ended.LeftResponse != "":
+		return c
+	case end.LeftResponse != "":
 		return change{}
 	}
-	end.use[unitCalls]++ // to 1 for the call itself, or to 0 with ended.NotCounted
-	end.untilMinute = fromNow(0)
-	end.reserve = amount{}
-	return end
+	c.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
+	c.untilMinute = fromNow(0)
+	c.reserve = amount{}
+	return c
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has its
@@ -292,17 +292,17 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 		return false
 	}
 	use := b.used(c.Tool, c)
-	end := change{
+	correction := change{
 		use:         use.plus(b.reservation(c.Tool).times(-1)),
 		untilMinute: fromNow(0),
 		force:       true,
 		responseID:  response,
 	}
 	if c.NotInStore {
-		end.use = use
-		end.use[unitCalls] = 1
+		correction.use = use
+		correction.use[unitCalls] = 1
 	}
-	storeChanges := b.perBucket(c.Person, end)
+	storeChanges := b.perBucket(c.Person, correction)
 	r, result := store.applyOrKeep(storeChanges)
 	if result == storeNotRun || r.refusedBucket != 0 {
 		return false
@@ -311,9 +311,9 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 		b.noteNear(c.Person, storeChanges, r)
 	}
 
-	end.use = use // here nothing was reserved, and the call counts in the process that began it
-	end.responseID = ""
-	b.local.apply(b.perBucket(c.Person, end))
+	correction.use = use // here nothing was reserved, and the call counts in the process that began it
+	correction.responseID = ""
+	b.local.apply(b.perBucket(c.Person, correction))
 	return true
 }
 

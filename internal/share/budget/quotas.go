@@ -133,18 +133,18 @@ type change struct {
 	use         amount // negative if units are given back
 	reserve     amount // negative at the end of a call
 	untilMinute int64  // since 1970, until which units are reserved; negative: see fromNow
-	force       bool   // no quota refuses, even if too little is free; endChange still may
+	force       bool   // no quota refuses, even if too little is free; endMark still may
 	responseID  string // the response that the change settles, refused if it was settled; "": none
 }
 
 // fromNow returns the untilMinute of a change that reserves units for a time from now on, as a
-// number of minutes below 0. take.lua adds it to its own clock. A change that reserves nothing has
-// fromNow(0), because each reply has a minute, too (reply.answers).
+// number of minutes below 0. take.lua adds it to its own clock, and replies with the sum. A change
+// that reserves nothing has fromNow(0), because a reply with the minute 0 is not valid.
 func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
-	Quota            // the zero value if the bucket is of none (onceChange, probe)
+	Quota            // the zero value if the bucket is of none (onceMark, probe)
 	period     int64 // in which the limit refills, in microseconds
 	key        string
 	personName string // name of the person; "" if the store does not get it
@@ -169,7 +169,7 @@ type reply struct {
 	ofAllPeople mostUsed // that of all people
 
 	// untilMinute is the minute since 1970 until which the last change reserves units. A change of
-	// onceChange, which has a minute of its own, always stands before the others.
+	// onceMark, which has a minute of its own, always stands before the others.
 	untilMinute int64
 }
 
@@ -188,11 +188,11 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 	return u
 }
 
-// onceLimit is the limit of a bucket of onceChange, in units. The one or two units that are used of
+// onceLimit is the limit of a bucket of onceMark, in units. The one or two units that are used of
 // it are less than a thousandth, so that no reply names this bucket as the most used.
 const onceLimit = 10_000
 
-// Who has used the bucket of startChange first: with 2 units the call, with 1 unit a claim of
+// Who has used the bucket of startMark first: with 2 units the call, with 1 unit a claim of
 // giveBack. One unit refills in an hour, and replies round up, so the number can be read for that
 // hour.
 const (
@@ -200,10 +200,10 @@ const (
 	usedByGiveBack = 1
 )
 
-// onceChange returns a change of a bucket of no quota that succeeds once: it needs all units free
+// onceMark returns a change of a bucket of no quota that succeeds once: it needs all units free
 // and uses one, so that the bucket refuses any further one until that unit has refilled. The r in
 // its key is no hexadecimal digit, so that take.lua keeps no index of it.
-func onceChange(refill time.Duration, kind, name string) bucketChange {
+func onceMark(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
 		period:      onceLimit * refill.Microseconds(),
 		key:         kind + ":r" + pseudonym(name),
@@ -214,16 +214,16 @@ func onceChange(refill time.Duration, kind, name string) bucketChange {
 	}
 }
 
-// endChange returns the bucket that remembers the end of a response for two days. Sealed ids last
+// endMark returns the bucket that remembers the end of a response for two days. Sealed ids last
 // for an hour and the time limit of calls, which is far less.
-func endChange(response string) bucketChange {
-	return onceChange(48*time.Hour, "end", response)
+func endMark(response string) bucketChange {
+	return onceMark(48*time.Hour, "end", response)
 }
 
-// startChange returns the bucket that remembers that the store has taken a call: for an hour it
+// startMark returns the bucket that remembers that the store has taken a call: for an hour it
 // tells so (usedByCall), after two it is gone. name is a random name of the call.
-func startChange(name string) bucketChange {
-	start := onceChange(time.Hour, "call", name)
+func startMark(name string) bucketChange {
+	start := onceMark(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
 }
@@ -257,10 +257,10 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 }
 
 // perBucket returns what a change does to each bucket that it affects. With a responseID the first
-// one is endChange. Quotas without a limit are left out.
+// one is endMark. Quotas without a limit are left out.
 func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 	if c.responseID != "" {
-		list = append(list, endChange(c.responseID))
+		list = append(list, endMark(c.responseID))
 	}
 	id := pseudonym(cmp.Or(person.ID, b.DefaultID))
 	personLimits := (*b.personLimits.Load())[person.ID]

@@ -238,11 +238,11 @@ func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
-// it begins with an endChange, which refuses it if the store has it already.
+// it begins with an endMark, which refuses it if the store has it already.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	hasEndChange := len(end) > 0 && end[0].Quota == (Quota{}) // as its first change
-	isKept := result == storeNotRun || result == storeUnsure && hasEndChange
+	hasEndMark := len(end) > 0 && end[0].Quota == (Quota{}) // as its first change
+	isKept := result == storeNotRun || result == storeUnsure && hasEndMark
 	if isKept && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
@@ -250,16 +250,16 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 }
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
-// random name of the call. The untilMinute of the changes is negative: so many minutes after the
-// start of the call (applyPending adds them to changedAt of the claim).
+// random name of the call. The untilMinute of the changes is that of its start, such as fromNow(5
+// minutes), which is -6: if the store took the call in the minute 100, it reserved until 106.
 //
-// First a claim uses the bucket of the name (startChange). If the store has taken the call, the
+// First a claim uses the bucket of the name (startMark). If the store has taken the call, the
 // bucket refuses the claim, and the changes follow. If not, the bucket now refuses the call, which
 // the store may read later from an old connection.
 func (s *Store) giveBack(name string, changes []bucketChange) {
-	claim := startChange(name)
+	claim := startMark(name)
 	claim.use = usedByGiveBack
-	back := onceChange(time.Hour, "back", name)
+	back := onceMark(time.Hour, "back", name)
 	s.keep(pendingChange{append([]bucketChange{back}, changes...), &claim})
 }
 
@@ -294,9 +294,9 @@ func (s *Store) applyPending() {
 		r, result := s.apply([]bucketChange{*p.claim})
 		wasTaken := r.refusedBucket == 1 && r.used == usedByCall
 		if wasTaken {
-			takenAt := r.changedAt // by the call
+			takenAt := r.changedAt // the call has changed the bucket last: the claim was refused
 			changes := slices.Clone(p.changes)
-			for i := range changes { // until so many minutes after takenAt (fromNow)
+			for i := range changes { // fromNow(d) becomes d after takenAt
 				changes[i].untilMinute = takenAt - changes[i].untilMinute
 			}
 			_, result = s.apply(changes)
