@@ -214,7 +214,7 @@ func setString(dst *string, doc gjson.Result, path string) {
 // readInner sets in e what the error inside an error says. It is in raw, the metadata.raw of
 // OpenRouter, as JSON or as plain words, or in a message that is JSON.
 func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
-	for _, inner := range []string{raw.String(), e.Message} {
+	for _, inner := range []string{raw.String(), unwrapped(e.Message)} {
 		inner = strings.TrimSpace(inner)
 		isJSON := strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"{`)
 		if isJSON && len(inner) <= maxErrorText && readAPIError(e, []byte(inner), levelsLeft) {
@@ -229,6 +229,25 @@ func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 		e.Message = words
 		e.MaybeThisCall = true
 	}
+}
+
+// wrapper matches what LiteLLM writes before the error of a provider
+// (https://github.com/OpenHands/software-agent-sdk/issues/755).
+var wrapper = text.LazyRegexp(`^litellm\.[\w.: ]*Exception - \s*\{`)
+
+// unwrapped returns the JSON of a provider's error in a message of LiteLLM, without the words
+// before and after it, or any other message unchanged.
+func unwrapped(message string) string {
+	at := wrapper().FindStringIndex(message[:min(len(message), maxErrorText)])
+	if at == nil {
+		return message
+	}
+	var inner json.RawMessage
+	err := json.NewDecoder(strings.NewReader(message[at[1]-1:])).Decode(&inner)
+	if err != nil {
+		return message
+	}
+	return string(inner)
 }
 
 // readError returns the error of an HTTP response that was not read to its end, or whose body is no

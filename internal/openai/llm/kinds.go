@@ -220,6 +220,13 @@ var kindTable = []kindRow{
 		},
 	},
 	{
+		kind:     &call.KindNotFound,
+		statuses: []int{0}, // with a 200
+		words: []string{
+			`^unexpected endpoint or method`, // LM Studio: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618
+		},
+	},
+	{
 		kind:     &call.KindModel,
 		statuses: []int{404},
 		words: []string{
