@@ -250,8 +250,7 @@ func (a *accumulator) finishObject(data []byte) (*call.Response, error) {
 // finish completes the output of r with what was streamed, checks r, and sends the events that were
 // not streamed. If r still runs in the background, finish returns it as it is.
 func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, error) {
-	isOther := a.background.id != "" && r.ID != "" && r.ID != a.background.id
-	if isOther { // not the response in the background
+	if a.background.isOther(r.ID) {
 		return nil, notResponseError(from.json())
 	}
 	if r.Running() {

@@ -45,6 +45,18 @@ type background struct {
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
 }
 
+// maxPlainID is how many characters an id has at most that is the same each time. LiteLLM encrypts
+// ids anew in each response, for the person whose response it is
+// (https://github.com/BerriAI/litellm/issues/17204): these are longer.
+const maxPlainID = 128
+
+// isOther reports whether an id that came from the API is that of another response than the one in
+// the background. Ids that a gateway encrypts cannot be compared.
+func (b *background) isOther(id string) bool {
+	encrypted := len(b.id) > maxPlainID && len(id) > maxPlainID
+	return b.id != "" && id != "" && id != b.id && !encrypted
+}
+
 // progressed reports whether the current connection brought an event that no earlier one brought.
 func (b *background) progressed() bool {
 	return b.nextSequence > b.resumedFrom
@@ -135,7 +147,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	resp, err := cl.cancel(requestCtx, &c, acc.background.id)
-	isReported := err == nil && cl.readUsage(requestCtx, resp, &c, acc.background.id)
+	isReported := err == nil && cl.readUsage(requestCtx, resp, &c, &acc.background)
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
 		defer cancel()
@@ -155,7 +167,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 // HTTP response to the cancellation, or nil. It contains no usage if the response goes on for a
 // moment.
 func (cl *Client) readUsage(
-	ctx context.Context, resp *http.Response, c *call.Call, id string,
+	ctx context.Context, resp *http.Response, c *call.Call, of *background,
 ) bool {
 	if resp == nil {
 		return false
@@ -166,7 +178,7 @@ func (cl *Client) readUsage(
 
 	var r call.Response
 	err := call.DecodeLenient(data, &r)
-	if err != nil || r.ID != id || r.Running() || r.Usage == (call.Usage{}) {
+	if err != nil || r.ID == "" || of.isOther(r.ID) || r.Running() || r.Usage == (call.Usage{}) {
 		return false
 	}
 	c.Usage = r.Usage
@@ -306,8 +318,11 @@ func (cl *Client) getOnce(
 		strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
 		err = lostError(err, strict)
 	}
+	if acc.final != nil { // the API says why, also if parent ends now
+		return acc.final, cl.attemptError(context.WithoutCancel(parent), err, 1)
+	}
 	// The reason is parent, if that has ended: ctx also ends with closeConn.
-	return acc.final, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
+	return nil, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
 }
 
 // lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer, after

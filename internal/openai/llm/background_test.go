@@ -335,11 +335,16 @@ func played(names string) (steps []step) {
 		s  = `{"type":"response.output_text.delta","sequence_number":2,"item_id":"m","delta":"s."}`
 	)
 	completed := `{"type":"response.completed","sequence_number":3,"response":` + finished + `}`
+	encrypted := func(body, anew string) string {
+		return strings.Replace(body, "resp_1", "resp_"+strings.Repeat(anew, 200), 1)
+	}
 	byName := map[string]step{
 		"half":    sseStep(created, ye, `{"type":"keepalive"}`),
 		"whole":   sseStep(created, ye, s, completed),
 		"object":  succeed,
 		"other":   answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)),
+		"half-a":  sseStep(encrypted(created, "a"), ye),
+		"b":       answer(200, encrypted(finished, "b")),
 		"page":    answer(200, "<html>"),
 		"403":     answer(403, "<html>"),
 		"too-old": answer(400, `{"error":{"message":"too old"}}`),
@@ -431,4 +436,29 @@ func TestStrangeGet(t *testing.T) {
 		wantSuccess(t, err)
 		api.wantRequests(t, 5)
 	})
+}
+
+// The state of a response counts, also if the context of its GET ends once it is read.
+func TestEndOfGet(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	failed := answer(200, `{"status":"failed","error":{"code":"invalid_prompt","message":"No."}}`)
+	cl, _ := newClient(0, func(req *http.Request) (*http.Response, error) {
+		resp, err := failed(req)
+		resp.Body = endingBody{resp.Body, end}
+		return resp, err
+	})
+	r, err := cl.Get(ctx, &call.Call{}, "resp_1", "gpt-5.2", nil)
+	wantSuccess(t, err)
+	wantKind(t, r.Failure, call.KindFiltered)
+}
+
+// endingBody is a body that ends a context when it is closed.
+type endingBody struct {
+	io.Reader
+	end context.CancelFunc
+}
+
+func (b endingBody) Close() error {
+	b.end()
+	return nil
 }
