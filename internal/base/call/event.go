@@ -1,8 +1,8 @@
 package call
 
 // Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Named,
-// Reconnecting, Waiting, Usage or Done. The blocks of a call are numbered from 0 over all its
-// requests, retries included. ask --events prints the events whose fields have json tags.
+// Reconnecting, Waiting, Asking, Usage or Done. The blocks of a call are numbered from 0 over all
+// its requests, retries included. ask --events prints the events whose fields have json tags.
 type Event interface{ isEvent() }
 
 func (BlockStart) isEvent()   {}
@@ -13,6 +13,7 @@ func (Retrying) isEvent()     {}
 func (Named) isEvent()        {}
 func (Reconnecting) isEvent() {}
 func (Waiting) isEvent()      {}
+func (Asking) isEvent()       {}
 func (Usage) isEvent()        {}
 func (Done) isEvent()         {}
 
@@ -69,6 +70,10 @@ type Reconnecting struct{}
 
 // Waiting says that the call waits for the API's rate limit, and how many calls are ahead of it.
 type Waiting struct{ Ahead int }
+
+// Asking announces a request after Waiting, and a requery. What was streamed before it is not a part
+// of its response.
+type Asking struct{}
 
 // Done ends a call that got its response. The event before it is a Usage.
 type Done struct {

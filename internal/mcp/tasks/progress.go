@@ -27,7 +27,7 @@ type Progress struct {
 	current     string   // the message about the current stage
 	steps       []string // the messages about searches and pages
 	stepsBefore int      // how many of steps were before this attempt
-	written     int      // characters of the answer in this attempt
+	written     int      // characters of the response to this attempt
 	hasEnded    bool     // no more steps are kept: see forgetSteps
 }
 
@@ -112,6 +112,8 @@ func (p *Progress) Add(ev call.Event) {
 			p.written += utf8.RuneCountInString(e.Text)
 			p.current = "writing (" + grouped(p.written) + " characters)"
 		}
+	case call.Asking:
+		p.written = 0
 	case call.Retrying:
 		p.written = 0
 		p.stepsBefore = len(p.steps)

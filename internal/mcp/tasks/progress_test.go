@@ -27,6 +27,10 @@ func event(words string) call.Event {
 		return call.Search{Action: "find_in_page", URL: rest, Query: "x"}
 	case "retry":
 		return call.Retrying{Err: &call.APIError{}}
+	case "wait":
+		return call.Waiting{}
+	case "ask":
+		return call.Asking{}
 	case "input":
 		return call.BlockDelta{InputJSON: "{}", Thinking: "x"}
 	}

@@ -129,8 +129,12 @@ func (x *exchange) try(
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
+	reported := false
 	if x.call.Sink != nil {
-		report = func(ahead int) { x.call.Emit(call.Waiting{Ahead: ahead}) }
+		report = func(ahead int) {
+			reported = true
+			x.call.Emit(call.Waiting{Ahead: ahead})
+		}
 	}
 	// The last retry goes out later. An only attempt does not.
 	isLastRetry := x.attempt > 1 && x.attempt > x.client.options.MaxRetries
@@ -140,6 +144,9 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	x.call.RateLimitWait += time.Since(queued)
 	if ahead, ok := errors.AsType[call.QueuedError](err); ok {
 		x.call.Ahead = int(ahead)
+	}
+	if reported && err == nil {
+		x.call.Emit(call.Asking{})
 	}
 	return err
 }

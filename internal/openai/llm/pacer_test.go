@@ -219,7 +219,9 @@ func refused(t *testing.T, people ...string) (*Client, *scripted) {
 }
 
 // A waiting call says how many calls are ahead: those of its person, and as many of each other one.
+// Then it says that it asks.
 func TestPacerAhead(t *testing.T) {
+	const asks = -1
 	synctest.Test(t, func(t *testing.T) {
 		cl, _ := refused(t, "alice", "bob")
 		people := []string{"alice", "alice", "alice", "alice", "bob", "bob"}
@@ -229,8 +231,11 @@ func TestPacerAhead(t *testing.T) {
 			calls.Go(func() {
 				c := as(person)
 				c.Sink = func(ev call.Event) {
-					if w, ok := ev.(call.Waiting); ok {
-						aheads[i] = append(aheads[i], w.Ahead)
+					switch e := ev.(type) {
+					case call.Waiting:
+						aheads[i] = append(aheads[i], e.Ahead)
+					case call.Asking:
+						aheads[i] = append(aheads[i], asks)
 					}
 				}
 
@@ -243,7 +248,7 @@ func TestPacerAhead(t *testing.T) {
 
 		calls.Wait()
 
-		want := [][]int{{0}, {1}, {2, 0}, {3, 2}, {0}, {2, 0}}
+		want := [][]int{{0, asks}, {1, asks}, {2, 0, asks}, {3, 2, asks}, {0, asks}, {2, 0, asks}}
 		wantEqual(t, "calls ahead", aheads, want)
 	})
 }

@@ -140,7 +140,7 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 	}
 
 	c.Emit(c.Usage)
-	status := r.lastResponse.Status
+	status := "completed"
 	if r.incompleteNote != "" {
 		status = "incomplete"
 	}

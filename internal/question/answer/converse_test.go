@@ -28,6 +28,7 @@ func TestRequery(t *testing.T) {
 		"cites":    cites,
 		"links":    completed(search(), message("", "https://a.example/")),
 		"plain":    completed(message("", "A.")),
+		"cut":      incomplete("max_output_tokens", message("", "Ci", "https://a.example/")),
 		"textless": incomplete("max_output_tokens", `{"type":"reasoning","id":"rs_1"}`),
 		"503":      "503 ",
 		"400":      `400 {"error":{"message":"no","type":"invalid_request_error","code":"x"}}`,
@@ -46,7 +47,15 @@ func TestRequery(t *testing.T) {
 			}
 			a, api := newAnswerer(tt.Attempts, bodies...)
 
-			ans, err := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
+			announced := 1 // the first request follows from the question
+			c := &call.Call{Tool: "answer", Sink: func(ev call.Event) {
+				switch ev.(type) {
+				case call.Asking, call.Retrying:
+					announced++
+				}
+			}}
+			ans, err := a.Ask(t.Context(), c, Question{Query: "?"})
+			compare.Equal(t, "announced requests", announced, api.requests)
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = ans.Text

@@ -123,10 +123,13 @@ func (r *reading) add(resp *call.Response) {
 		chosen = withoutCommentary
 	}
 
-	if len(chosen.texts) > 0 || r.lastResponse == nil {
+	isIncomplete := resp.Status == "incomplete" || chosen.isIncomplete
+	hasWhole := len(r.content.texts) > 0 && r.incompleteNote == ""
+	isBetter := len(chosen.texts) > 0 && !(isIncomplete && hasWhole)
+	if isBetter || r.lastResponse == nil {
 		r.content = chosen
 		r.incompleteNote = ""
-		if resp.Status == "incomplete" || chosen.isIncomplete {
+		if isIncomplete {
 			reason := text.OneLine(resp.IncompleteDetails.Reason)
 			r.incompleteNote = "incomplete: " + cmp.Or(reason, "unknown reason")
 		}

@@ -12,6 +12,9 @@ import (
 // "" while it is unknown. stage is "" if the event changes nothing.
 func Stage(ev call.Event) (stage, object string) {
 	switch e := ev.(type) {
+	case call.Asking:
+		return "thinking", ""
+
 	case call.BlockStart:
 		switch e.Kind {
 		case call.BlockThinking:
