@@ -36,6 +36,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -98,7 +99,9 @@ type Taken struct {
 	budget   *Budget
 	person   call.Person
 	tool     string
+	name     string // random, under which the store remembers the call (startMark)
 	reserved amount
+	quotas   []string // names of the quotas of which the call has taken something
 
 	// The minutes since 1970 until which the buckets reserve this; 0: they have not taken the call.
 	localUntilMinute int64
@@ -113,6 +116,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		budget:   b,
 		person:   c.Person,
 		tool:     c.Tool,
+		name:     rand.Text(),
 		reserved: b.reservation(c.Tool),
 	}
 	start := change{
@@ -142,6 +146,9 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.refusedBucket == 0 {
+		for _, bc := range changes {
+			taken.quotas = append(taken.quotas, bc.Name)
+		}
 		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
@@ -151,19 +158,18 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 }
 
 // takeInStore takes a call in the store, if there is one that works. decided reports whether the
-// store has decided. The reply numbers the buckets of storeChanges: the first, startMark with a
-// random name, makes the store remember the call. If the store does not answer, the call goes on
-// without the store, and giveBack later asks the bucket of the name whether the call was taken.
+// store has decided. The reply numbers the buckets of storeChanges: the first, startMark, makes the
+// store remember the call. If the store does not answer, the call goes on without the store, and
+// giveBack later asks that bucket whether the call was taken.
 func (t *Taken) takeInStore(
 	start change, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, decided bool) {
-	name := rand.Text()
 	if len(changes) > 0 {
-		changes = append([]bucketChange{startMark(name)}, changes...)
+		changes = append([]bucketChange{startMark(t.name)}, changes...)
 	}
 	r, result := t.budget.Store.apply(changes)
 	if result == storeUnsure {
-		t.budget.Store.giveBack(name, t.budget.perBucket(t.person, change{
+		t.budget.Store.giveBack(t.name, t.budget.perBucket(t.person, change{
 			use:         amount{unitCalls: -1},
 			reserve:     t.reserved.times(-1),
 			force:       true,
@@ -222,7 +228,8 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	if end.NotCounted {
 		correction.use[unitCalls] = -1
 	}
-	changes := b.perBucket(t.person, t.correctionHere(correction))
+	correction.untilMinute = t.localUntilMinute
+	changes := t.corrections(correction)
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
@@ -233,7 +240,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	if t.storeUntilMinute != 0 || end.EndedResponse != "" {
 		send = store.applyOrKeep
 	}
-	storeChanges := b.perBucket(t.person, t.correctionInStore(correction, end))
+	storeChanges := t.correctionsInStore(correction, end)
 	storeReply, result := send(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
@@ -242,36 +249,47 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
 
-// correctionHere returns the correction for the local buckets. They have reserved nothing for a
-// call that began before its person had any limit.
-func (t *Taken) correctionHere(c change) change {
-	c.untilMinute = t.localUntilMinute
-	if t.localUntilMinute == 0 {
-		c.reserve = amount{}
-		c.use[unitCalls] = 0
+// corrections returns what a correction does to each bucket. That of a limit which its person got
+// while the call ran has not taken the call, which frees and gives back nothing there; but what it
+// has used counts.
+func (t *Taken) corrections(c change) []bucketChange {
+	list := t.budget.perBucket(t.person, c)
+	for i := range list {
+		bc := &list[i]
+		if bc.isMark() || slices.Contains(t.quotas, bc.Name) {
+			continue
+		}
+		bc.reserve = 0
+		if bc.unit == unitCalls {
+			bc.use = 0
+		}
 	}
-	return c
+	return list
 }
 
-// correctionInStore returns the correction for the store:
+// correctionsInStore returns what a correction does to each bucket of the store:
 //
 //	the store has taken the call      the same; if the response is left, its use is a guess
-//	it has not, the response is left  an empty change: SettleResponse takes the call, which must not
-//	                                  be taken twice
-//	it has not                        the change takes the call now, with what it has used
-func (t *Taken) correctionInStore(c change, end End) change {
+//	it has not, the response is left  nothing: SettleResponse takes the call, which must not be
+//	                                  taken twice
+//	it has not                        the call is taken now, with what it has used
+func (t *Taken) correctionsInStore(c change, end End) []bucketChange {
 	c.untilMinute = t.storeUntilMinute
 	c.responseID = end.EndedResponse
 	switch {
 	case t.storeUntilMinute != 0:
-		return c
+		list := t.corrections(c)
+		if c.responseID == "" && len(list) > 0 {
+			list = append([]bucketChange{settledMark(t.name)}, list...)
+		}
+		return list
 	case end.LeftResponse != "":
-		return change{}
+		return nil
 	}
 	c.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
 	c.untilMinute = fromNow(0)
 	c.reserve = amount{}
-	return c
+	return t.budget.perBucket(t.person, c)
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has its

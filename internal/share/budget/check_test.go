@@ -64,6 +64,21 @@ func TestPolicyWarning(t *testing.T) {
 	}
 }
 
+// An account that may not run a command of the script fails at the first probe, and not only for
+// the changes that need the command.
+func TestRights(t *testing.T) {
+	server := redistest.New(t)
+	for _, command := range []string{"get", "set", "del", "time"} {
+		t.Run(command, func(t *testing.T) {
+			server.Do("ACL", "SETUSER", "mcp", "reset", "on", ">secret", "~{openai-responses-mcp}:*", "-@all",
+				"+eval", "+evalsha", "+get", "+set", "+del", "+time", "-"+command)
+			r := newReplica(t, "redis://mcp:secret@"+server.Address, Options{})
+			found := r.Store.Check(t.Context())
+			compare.Contains(t, "error", fmt.Sprint(found.Err), "run this command")
+		})
+	}
+}
+
 // warned waits until the store has been reached since the last change of its URL, and a warning is
 // in the log so many times.
 func (r *replica) warned(t *testing.T, warning string, times int) {

@@ -26,10 +26,12 @@ func TestParsePersonLimits(t *testing.T) {
 	}
 }
 
-// A call that began without a limit frees nothing of one that has come since, and gives nothing
-// back.
+// A call that began without a limit, or with others, frees nothing of one that has come since, and
+// gives nothing back.
 func TestYoungLimit(t *testing.T) {
 	for _, tt := range []struct {
+		name    string
+		old     Limits
 		setting string
 		limit   float64
 		used    int64 // tokens of a call that begins and ends meanwhile
@@ -37,12 +39,15 @@ func TestYoungLimit(t *testing.T) {
 		end     End
 		want    string
 	}{
-		{"tokens_per_day", 100_000, 70_000, 40_000, End{}, "used 110000 of 100000 tokens a day; "},
-		{"calls_per_hour", 1, 0, 0, End{NotCounted: true}, "used 1 of 1 calls an hour; "},
+		{"tokens", Limits{}, "tokens_per_day", 100_000, 70_000, 40_000, End{},
+			"used 110000 of 100000 tokens a day; "},
+		{"calls", Limits{}, "calls_per_hour", 1, 0, 0, End{NotCounted: true}, "used 1 of 1 calls an hour; "},
+		{"calls beside tokens", Limits{TokensPerDay: 1_000_000}, "calls_per_hour", 1, 0, 0,
+			End{NotCounted: true}, "used 1 of 1 calls an hour; "},
 	} {
-		t.Run(tt.setting, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := New(Options{})
+				b := New(Options{Limits: tt.old})
 				running, _ := take(b, "token:alice")
 				b.SetPersonLimits(PersonLimits{"token:alice": {tt.setting: tt.limit}})
 				other, err := take(b, "token:alice")
@@ -54,6 +59,20 @@ func TestYoungLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a call has reserved stays so if another one ends that began without the limit.
+func TestReservedLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Limits: Limits{CallsPerHour: 100}})
+		running, _ := take(b, "token:alice")
+		b.SetPersonLimits(PersonLimits{"token:alice": {"tokens_per_day": 10_000}})
+		_, err := take(b, "token:alice")
+		compare.Equal(t, "error", err, "")
+		running.Settle(reading(0), End{})
+		_, err = take(b, "token:alice")
+		compare.Contains(t, "error", err, "calls that are running")
+	})
 }
 
 // The limits of a person replace those of all, and are in force from the next call on. A name that

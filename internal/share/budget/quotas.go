@@ -155,6 +155,9 @@ type bucketChange struct {
 	need, use, reserve, untilMinute int64
 }
 
+// isMark reports whether the bucket belongs to no quota (onceMark).
+func (b bucketChange) isMark() bool { return b.Quota == Quota{} }
+
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
 // them, or all are changed.
 type reply struct {
@@ -188,16 +191,17 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 	return u
 }
 
-// onceLimit is the limit of a bucket of onceMark, in units. The one or two units that are used of
-// it are less than a thousandth, so that no reply names this bucket as the most used.
+// onceLimit is the limit of a bucket of onceMark, in units. The units that are used of it, nine at
+// most, are less than a thousandth, so that no reply names this bucket as the most used.
 const onceLimit = 10_000
 
 // Who has used the bucket of startMark first: with 2 units the call, with 1 unit a claim of
 // giveBack. One unit refills in an hour, and replies round up, so the number can be read for that
-// hour.
+// hour. The end of the call uses 7 more.
 const (
 	usedByCall     = 2
 	usedByGiveBack = 1
+	usedByEnd      = 7
 )
 
 // onceMark returns a change of a bucket of no quota that succeeds once: it needs all units free
@@ -220,12 +224,22 @@ func endMark(response string) bucketChange {
 	return onceMark(48*time.Hour, "end", response)
 }
 
-// startMark returns the bucket that remembers that the store has taken a call: for an hour it
-// tells so (usedByCall), after two it is gone. name is a random name of the call.
+// startMark returns the bucket that remembers that the store has taken a call: for an hour it tells
+// so (usedByCall), after two it is gone, or after nine if the call has ended. name is a random name
+// of the call.
 func startMark(name string) bucketChange {
 	start := onceMark(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
+}
+
+// settledMark returns a change of the bucket of startMark that succeeds once: an end without a reply
+// can be applied again, for at least five hours. It also succeeds if the bucket is gone.
+func settledMark(name string) bucketChange {
+	settled := startMark(name)
+	settled.need -= usedByCall
+	settled.use = usedByEnd
+	return settled
 }
 
 // storedName returns the name of a person as the store gets it; "" if it does not.

@@ -182,10 +182,12 @@ const (
 // IsFailing reports whether there is a store, and it fails.
 func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
-// probe is a change of a bucket that belongs to no person. A unit of it refills in a second.
-var probe = []bucketChange{{
-	key: "probe", period: 60 * minuteMicros, limitUnits: 3600, use: 1, untilMinute: fromNow(0),
-}}
+// probe changes two buckets that belong to no person: a unit of the first refills in a second, and
+// the second is not used. So take.lua runs all its commands that an account may lack: SET, and DEL.
+var probe = []bucketChange{
+	{key: "probe", period: 60 * minuteMicros, limitUnits: 3600, use: 1, untilMinute: fromNow(0)},
+	{key: "probe:unused", period: minuteMicros, limitUnits: 1, untilMinute: fromNow(0)},
+}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
 // after SetURL, and while the store fails. A probe writes, because a store that is full or
@@ -238,11 +240,11 @@ func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
-// it begins with an endMark, which refuses it if the store has it already.
+// it begins with an endMark or a settledMark, which refuses it if the store has it already.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	hasEndMark := len(end) > 0 && end[0].Quota == (Quota{}) // as its first change
-	isKept := result == storeNotRun || result == storeUnsure && hasEndMark
+	hasMark := len(end) > 0 && end[0].isMark()
+	isKept := result == storeNotRun || result == storeUnsure && hasMark
 	if isKept && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
