@@ -111,7 +111,7 @@ func TestSlowReader(t *testing.T) {
 
 // A connection can be idle for longer than a request may take, and its requests without a token
 // have as many lines each as one may have.
-func TestIdleConnections(t *testing.T) {
+func TestManyIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
 		c := s.send("")
@@ -239,6 +239,24 @@ func TestManyUnauthenticated(t *testing.T) {
 		began := time.Now()
 		s.request(message, 200)
 		took(t, "a connection", began, time.Second)
+	})
+}
+
+// One person opens many connections and leaves them idle: beyond a bound each response closes its
+// own.
+func TestIdleOfOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, slow) // MaxCalls is 1
+		kept := 0
+		for range 1000 {
+			c := s.dial()
+			go io.WriteString(c, post(ping, ""))
+			res, _ := s.receive(c, 200)
+			if !res.Close {
+				kept++
+			}
+		}
+		compare.Equal(t, "connections that stay open", kept, 2*1+maxUnauthenticated)
 	})
 }
 

@@ -126,7 +126,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if rejected {
 		r.recordRejection(status)
 	}
-	if rejected || r.instance.ctx.Err() != nil {
+	if rejected || r.instance.hasManyConns() || r.instance.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
 	// The deadline may be over: a call may have written nothing for longer than writeTimeout.
