@@ -48,11 +48,10 @@ func (s *Service) CheckLimits(l budget.Limits) error {
 }
 
 // FollowPersonLimits reads the limits of single people from a file, and gives them to b, now and
-// whenever files finds that the file has changed. tokenNames returns the names of tokens: a limit
-// for another name gets a warning in the log. tokenNames is nil if people also sign in, because the
-// names of these people are not known.
+// whenever files finds that the file has changed. A limit for an ID that is not known, such as that
+// of another issuer, gets a warning in the log.
 func (s *Service) FollowPersonLimits(
-	path string, b *budget.Budget, tokenNames func() []string, files *Files,
+	path string, b *budget.Budget, isKnown func(id string) bool, files *Files,
 ) error {
 	data, err := config.ReadFile(path)
 	if err != nil {
@@ -70,12 +69,10 @@ func (s *Service) FollowPersonLimits(
 
 		b.SetPersonLimits(people)
 		s.Log.Info("read the limits of single people", "people", len(people))
-		if tokenNames == nil {
-			return nil
-		}
-		missing := people.Without(tokenNames())
-		if len(missing) > 0 {
-			s.Log.Warn("limits of people who have no token", "names", missing)
+		unknown := people.Unknown(isKnown)
+		if len(unknown) > 0 {
+			s.Log.Warn("limits of people who are not known", "names", unknown,
+				"hint", "write the name of a token, or an issuer as in --oauth-issuer and a subject")
 		}
 		return nil
 	}

@@ -32,7 +32,7 @@ func (f *serveFlags) access(
 	if err != nil {
 		return access, usageError(seeServe, "%v", err)
 	}
-	denied, err := newDenied(s, files, resource != nil)
+	denied, err := newDenied(s, files, f.oauth.Issuers)
 	if err != nil {
 		return access, usageError(
 			"names or subjects, one a line, without characters that cannot be seen", "%v", err)
@@ -118,8 +118,8 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 }
 
 // newDenied returns the denied people of MCP_HTTP_DENY_FILE, which files follows, or nil if it is
-// not set. peopleSignIn is whether people sign in.
-func newDenied(s *service.Service, files *service.Files, peopleSignIn bool) (*httpd.Denied, error) {
+// not set. issuers are those at which people sign in.
+func newDenied(s *service.Service, files *service.Files, issuers []string) (*httpd.Denied, error) {
 	path := s.Getenv(denyVariable)
 	if path == "" {
 		return nil, nil
@@ -129,7 +129,7 @@ func newDenied(s *service.Service, files *service.Files, peopleSignIn bool) (*ht
 		return nil, fmt.Errorf("%s: %w", denyVariable, err)
 	}
 
-	denied := httpd.NewDenied(peopleSignIn)
+	denied := httpd.NewDenied(issuers...)
 	accept := func(data []byte) error {
 		err := denied.Set(data)
 		if err == nil {

@@ -296,16 +296,25 @@ func (f *serveFlags) personLimits(
 		return usageError(seeServe, "--limits needs bearer tokens or --oauth-issuer: without them all "+
 			"calls are of one person")
 	}
-	var tokens func() []string
-	if !access.PeopleSignIn() {
-		tokens = access.Tokens.Names
-	}
-	err := s.FollowPersonLimits(f.limitsFile, b, tokens, files)
+	err := s.FollowPersonLimits(f.limitsFile, b, f.isKnown(access.Tokens), files)
 	if err != nil {
 		return usageError("name or issuer and subject, and limits, one person a line: "+
 			"alice tokens_per_day=500000", "--limits %s: %v", f.limitsFile, err)
 	}
 	return nil
+}
+
+// isKnown returns a function that reports whether an ID can be that of a person: it is of a token, or
+// of an issuer at which people sign in.
+func (f *serveFlags) isKnown(tokens *httpd.Tokens) func(id string) bool {
+	return func(id string) bool {
+		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
+		if ofToken {
+			return tokens.Has(name)
+		}
+		issuer, _, _ := strings.Cut(id, " ")
+		return slices.Contains(f.oauth.Issuers, issuer)
+	}
 }
 
 // drainTime returns how long calls may finish after the notice.

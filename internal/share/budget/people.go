@@ -114,14 +114,14 @@ func (p PersonLimits) HaveUSD() bool {
 	return false
 }
 
-// Without returns the names of tokens in p that are not in tokens, sorted.
-func (p PersonLimits) Without(tokens []string) (missing []string) {
+// Unknown returns the people in p for whom isKnown, which gets an ID, is false: names of tokens, or
+// issuers and subjects, sorted.
+func (p PersonLimits) Unknown(isKnown func(id string) bool) (unknown []string) {
 	for id := range p {
-		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
-		if ofToken && !slices.Contains(tokens, name) {
-			missing = append(missing, name)
+		if !isKnown(id) {
+			unknown = append(unknown, strings.TrimPrefix(id, call.TokenIDPrefix))
 		}
 	}
-	slices.Sort(missing)
-	return missing
+	slices.Sort(unknown)
+	return unknown
 }

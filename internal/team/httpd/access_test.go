@@ -193,7 +193,7 @@ func TestOtherToken(t *testing.T) {
 // Who reads /metrics follows the tokens of the moment, and the list of denied people.
 func TestReaderChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		denied := NewDenied(false)
+		denied := NewDenied()
 		s := serve(t, slow, tokensOf("alice:"+secret), func(o *Options) { o.Access.Denied = denied })
 
 		for _, tt := range compare.Rows[struct {

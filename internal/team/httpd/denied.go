@@ -17,8 +17,10 @@ import (
 
 // Denied is a list of people who are refused in spite of a valid token. The list may change.
 type Denied struct {
-	peopleSignIn bool // people may sign in: their subjects may have colons, and their names blanks
-	entries      atomic.Pointer[map[string]bool]
+	// issuers are those at which people sign in. The subjects of these people may have colons, and
+	// their names blanks.
+	issuers []string
+	entries atomic.Pointer[map[string]bool]
 }
 
 var lineEnd = text.LazyRegexp(`\r\n?|\n`)
@@ -28,9 +30,9 @@ var lineEnd = text.LazyRegexp(`\r\n?|\n`)
 // space.
 var notEntry = text.LazyRegexp(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
-// NewDenied returns Denied without entries.
-func NewDenied(peopleSignIn bool) *Denied {
-	return &Denied{peopleSignIn: peopleSignIn}
+// NewDenied returns Denied without entries, for the people of issuers and the holders of tokens.
+func NewDenied(issuers ...string) *Denied {
+	return &Denied{issuers: issuers}
 }
 
 // Set replaces the list by the entries in data, one a line: a name, a subject, or an issuer and a
@@ -44,9 +46,14 @@ func (d *Denied) Set(data []byte) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd().Split(string(data), -1) {
 		entry := strings.Trim(line, "\ufeff \t")
-		isNoHolder := !d.peopleSignIn && (strings.ContainsAny(entry, " :") || !isName(entry))
+		isNoHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
 		if isNoHolder || notEntry().MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
+		}
+		issuer, _, isPair := strings.Cut(entry, " ")
+		isIssuer := func(of string) bool { return folded(of) == folded(issuer) }
+		if isPair && strings.Contains(issuer, "://") && !slices.ContainsFunc(d.issuers, isIssuer) {
+			return fmt.Errorf("line %d has an issuer that is not one of --oauth-issuer", i+1)
 		}
 		entries[folded(entry)] = true
 		entries[text.Truncate(folded(entry), oauth.MaxName)] = true // oauth truncates names, too
@@ -72,5 +79,6 @@ func (d *Denied) has(p call.Person) bool {
 // folded returns a name in the form in which names are compared: in lower case, without blanks
 // around it, in Unicode form NFC.
 func folded(name string) string {
-	return norm.NFC.String(strings.ToLower(strings.TrimSpace(name)))
+	name = norm.NFC.String(strings.TrimSpace(name)) // first: İ of two characters has another lower case
+	return norm.NFC.String(strings.ToLower(name))
 }

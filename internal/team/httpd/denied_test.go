@@ -13,6 +13,7 @@ import (
 var deniable = map[string]call.Person{
 	"holder": {ID: "token:alice", Name: "alice"},
 	"user":   {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
+	"dotted": {ID: "https://id.example/ 7", Name: "İbrahim"},
 	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
 }
 
@@ -27,7 +28,10 @@ func TestDeniedForms(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			d := NewDenied(who != "holder")
+			d := NewDenied()
+			if who != "holder" {
+				d = NewDenied("https://id.example/")
+			}
 			got := "denied"
 			if err := d.Set([]byte(file)); err != nil {
 				got = strings.Replace(err.Error(), "line 2 is not one name or subject", "wrong", 1)

@@ -132,7 +132,7 @@ func TestDenied(t *testing.T) {
 		asks := post(tool, "")
 		var list *Denied
 		s := serve(t, slow, signIn, func(o *Options) {
-			list = NewDenied(true)
+			list = NewDenied(home)
 			o.Access.Denied = list
 		})
 		set := func(data string) {
