@@ -73,9 +73,10 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 		return nil, InvalidRequest("batches are not supported")
 	}
 
+	// Copies: what stdio keeps of a request until it is answered must not keep its whole message.
 	m := &Message{
-		ID:     object.Get("id"),
-		Method: object.Get("method").Str,
+		ID:     gjson.Parse(strings.Clone(object.Get("id").Raw)),
+		Method: strings.Clone(object.Get("method").Str),
 	}
 	params := object.Get("params")
 	if params.Exists() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -132,4 +134,25 @@ func TestUnreadRefusals(t *testing.T) {
 	go s.answer(call, `{}`)
 	s.receive(progress1)
 	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+}
+
+// What is kept for a client that does not read its refusals has not the size of its messages.
+func TestUnreadMemory(t *testing.T) {
+	s := connect(t)
+	const n = 64
+	large := strings.Repeat("x", 1<<20)
+	for id := range n {
+		fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":"none","params":{"x":%q}}`+"\n", id+10, large)
+	}
+	s.send(call1)
+
+	var kept runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&kept)
+	if mib := kept.HeapAlloc >> 20; mib > n/2 {
+		t.Errorf("%d MiB are kept, want at most %d", mib, n/2)
+	}
+	for range n {
+		<-s.out
+	}
 }
