@@ -226,6 +226,44 @@ func TestTaskCancelled(t *testing.T) {
 	compare.Equal(t, "cancels at the API", cancels, 1)
 }
 
+// A task that is cancelled just before its process ends, is cancelled at the API, too.
+func TestTaskCancelledAtEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*replica){
+		"EOF":     func(r *replica) { r.eof() },
+		"SIGTERM": terminate,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api, env := newAPI(t, "search+slow=1m")
+			r := newReplica(t, env, overStdio)
+			r.task("", "cancel", r.research("why"))
+			end(r)
+			wantCancel(t, api, 2)
+		})
+	}
+}
+
+// A call that is cancelled before its client has read the id of the task ends: nobody could ask for
+// its answer.
+func TestCancelUnreadTask(t *testing.T) {
+	t.Parallel()
+	api, env := newAPI(t, "hang")
+	c := prepare(t, program(t.TempDir(), append(env, "--stdio")...)).launch()
+	for i := range 3000 { // the answers fill the pipe
+		c.line(ping(fmt.Sprint(i)))
+	}
+	params := `{"name":"answer_detailed","arguments":{"query":"x"},"_meta":` + withTasks + `}`
+	c.line(`{"jsonrpc":"2.0","id":"task","method":"tools/call","params":` + params + `}`)
+	await(t, api.WaitRequests, 1)
+	time.Sleep(300 * time.Millisecond)
+
+	c.line(cancelled(`"task"`))
+	go c.read()
+	await(t, api.WaitAborted, 1)
+	c.eof()
+}
+
 // wantPosts wants that an API was asked n times, and cancelled nothing.
 func wantPosts(t *testing.T, api *apitest.Server, n int) {
 	t.Helper()

@@ -149,6 +149,8 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Methods:  server.Methods,
 		Log:      s.Log,
 		EOF:      eof,
+
+		Undelivered: srv.CancelUndelivered,
 	}
 
 	// A signal ends ctx, which ends the connection. Then the SDK cancels the calls of requests with

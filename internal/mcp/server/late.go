@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
@@ -85,6 +86,21 @@ func (s *Server) await(
 		return s.workingResult(req, next), nil
 	}
 	return s.result(req, task.Tool, state.Answer, state.Err)
+}
+
+// CancelUndelivered cancels the task whose id is in a result that its client does not get, because
+// it has cancelled the call (stdio.Transport.Undelivered). An id that the client has from an earlier
+// result has a number behind it, or comes with tasks/get: its task goes on.
+func (s *Server) CancelUndelivered(result []byte) {
+	r := gjson.ParseBytes(result)
+	id := gjson.Get(r.Get("content.0.text").Str, "id").Str
+	if r.Get("resultType").Str == "task" {
+		id = r.Get("taskId").Str
+	}
+	task := s.tasks.Find(id, "") // over stdio people have no ID
+	if task != nil {
+		s.tasks.Cancel(context.Background(), task, &call.Call{Tool: task.Tool})
+	}
 }
 
 // nextID returns the id of the task that the client means by given, and the id that the next

@@ -402,3 +402,35 @@ func TestLateOrder(t *testing.T) {
 		})
 	}
 }
+
+// A result that its client does not get, because it has cancelled the request, ends the call whose id
+// is in it, unless the client has the id from an earlier result.
+func TestUndelivered(t *testing.T) {
+	for name, want := range map[string]string{
+		"late answer":   OutcomeCancelled,
+		"task":          OutcomeCancelled,
+		"answer_result": OutcomeOK,
+		"tasks/get":     OutcomeOK,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				var r gjson.Result
+				switch name {
+				case "late answer":
+					r, _ = p.ask("why")
+				case "task":
+					r = p.call(withTasks, "why")
+				case "answer_result":
+					r, _ = p.await(p.start("why"))
+				case "tasks/get":
+					r = p.task("get", p.start("why"))
+				}
+
+				p.server.CancelUndelivered([]byte(r.Raw))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				compare.Equal(p, "outcome", (*p.calls)[0].Outcome, want)
+			}, late)
+		})
+	}
+}

@@ -35,6 +35,7 @@ type conn struct {
 	log         *slog.Logger
 	writesLines atomic.Bool // write messages as lines, not framed
 	pending     atomic.Int32
+	undelivered func(result []byte) // see Transport
 
 	writeMu sync.Mutex // held during a write
 
@@ -212,36 +213,50 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 // Write writes a response or a progress notification; the server sends nothing else. It writes
 // nothing for a request that was cancelled, even if that happened while Write waited for its turn.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
-
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		name, _ := m.ID.Raw().(string)
-		req, ok := c.take(name)
-		if !ok {
-			return nil
+		delivered, err := c.writeResponse(m)
+		if !delivered && c.undelivered != nil {
+			c.undelivered(m.Result)
 		}
-		defer c.countDown()
-		return c.writeLocked(outgoing{
-			ID:     json.RawMessage(req.id.Raw),
-			Result: m.Result,
-			Error:  clientError(req.method, m.Error),
-		})
-
+		return err
 	case *jsonrpc.Request:
-		const path = "progressToken"
-		req, ok := c.find(gjson.GetBytes(m.Params, path).Str)
-		if !ok {
-			return nil
-		}
-		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.progressToken)) // a valid path
-		return c.writeLocked(outgoing{
-			Method: m.Method,
-			Params: params,
-		})
+		return c.writeProgress(m)
 	}
 	return nil
+}
+
+// writeResponse writes a response, unless its request was cancelled: then delivered is false.
+func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	name, _ := m.ID.Raw().(string)
+	req, ok := c.take(name)
+	if !ok {
+		return false, nil
+	}
+	defer c.countDown()
+	return true, c.writeLocked(outgoing{
+		ID:     json.RawMessage(req.id.Raw),
+		Result: m.Result,
+		Error:  clientError(req.method, m.Error),
+	})
+}
+
+// writeProgress writes a progress notification, unless its request was cancelled.
+func (c *conn) writeProgress(m *jsonrpc.Request) error {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	const path = "progressToken"
+	req, ok := c.find(gjson.GetBytes(m.Params, path).Str)
+	if !ok {
+		return nil
+	}
+	params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.progressToken)) // a valid path
+	return c.writeLocked(outgoing{
+		Method: m.Method,
+		Params: params,
+	})
 }
 
 // take ends the request in flight with a name, and returns it: its id is free from now on.

@@ -39,7 +39,12 @@ type Transport struct {
 	LineMode bool
 	Methods  rpc.Methods   // the requests that the server answers
 	EOF      chan struct{} // closed when In has ended; may be nil
-	Log      *slog.Logger  // gets the steps of each message at debug level (transports.md)
+
+	// Undelivered gets each result that is not written, because its request was cancelled as it
+	// came; may be nil.
+	Undelivered func(result []byte)
+
+	Log *slog.Logger // gets the steps of each message at debug level (transports.md)
 
 	received atomic.Bool // at least one byte was read from In
 }
@@ -54,14 +59,15 @@ func (t *Transport) ReceivedNothing() bool {
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := &conn{
-		ctx:      ctx,
-		end:      end,
-		in:       make(chan jsonrpc.Message),
-		out:      retrying{t},
-		methods:  t.Methods,
-		eof:      t.EOF,
-		log:      t.Log,
-		requests: map[string]request{},
+		ctx:         ctx,
+		end:         end,
+		in:          make(chan jsonrpc.Message),
+		out:         retrying{t},
+		methods:     t.Methods,
+		eof:         t.EOF,
+		log:         t.Log,
+		undelivered: t.Undelivered,
+		requests:    map[string]request{},
 	}
 	c.writesLines.Store(t.LineMode)
 	c.pending.Store(1) // for the input

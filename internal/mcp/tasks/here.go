@@ -48,6 +48,7 @@ type localCall struct {
 	ctx   context.Context         // of the call; done at its end, or when it is to end
 	stop  context.CancelCauseFunc // ends the call
 	leave func() bool             // separates the call from its request; false: the request has ended
+	over  chan struct{}           // closed when the call has returned, and has cancelled its response
 }
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
@@ -164,7 +165,9 @@ func (ts *Tasks) Run(
 	// when it returns.
 	undo := context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
 	local.leave = func() bool { return requestCtx.Err() == nil && undo() }
+	local.over = make(chan struct{})
 	go func() {
+		defer close(local.over)
 		defer local.stop(nil)
 		a, err := run(local.ctx)
 		ts.end(t, a, err)

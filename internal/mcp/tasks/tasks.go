@@ -242,8 +242,9 @@ func (ts *Tasks) Wait(
 	}
 }
 
-// Cancel cancels a task, unless it has ended. If another process runs the call, Cancel cancels the
-// response at the API; c is the call of the request that cancels.
+// Cancel cancels a task, unless it has ended, and waits until its response is cancelled at the API:
+// the process may end after this request. c is the call of the request that cancels, for a task
+// whose call another process runs.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.runsHere() {
 		ts.cancelAtAPI(ctx, t, c)
@@ -251,6 +252,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	}
 	ts.end(t, nil, context.Canceled)
 	t.local.stop(context.Canceled)
+	<-t.local.over
 }
 
 // Find returns the task with an id. It returns nil if there is no such task, if it belongs to
