@@ -80,6 +80,7 @@ func (c *Config) Offline(url string) *Config {
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
+	Home         string         // home directory; "" if there is none
 	File         string         // path of the YAML file; "" if there is none
 	DefaultFiles []string       // paths where Load looks for the file without --config
 	SettingKeys  []string       // keys that have a value, in the order of the structs
@@ -220,9 +221,9 @@ type (
 
 	// Limits are the quotas.
 	Limits struct {
-		CallsPerHour      int     `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
-		TokensPerDay      int     `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit. The flag --tokens-per-day of serve replaces it."`
-		TokensPerDayOfAll int     `yaml:"tokens_per_day_of_all" env:"TOKENS_PER_DAY_OF_ALL" min:"0" doc:"tokens_per_day for the calls of all people together. 0: no limit. The flag --tokens-per-day-of-all of serve replaces it."`
+		CallsPerHour      int     `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" max:"999999999999999" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
+		TokensPerDay      int     `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" max:"999999999999999" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit. The flag --tokens-per-day of serve replaces it."`
+		TokensPerDayOfAll int     `yaml:"tokens_per_day_of_all" env:"TOKENS_PER_DAY_OF_ALL" min:"0" max:"999999999999999" doc:"tokens_per_day for the calls of all people together. 0: no limit. The flag --tokens-per-day-of-all of serve replaces it."`
 		USDPerDay         float64 `yaml:"usd_per_day" env:"USD_PER_DAY" min:"0" max:"1000000" doc:"The calls of one person may cost this much in 24 hours, in USD, at first as much at once. It needs prices for the models of all profiles. 0: no limit. The flag --usd-per-day of serve replaces it."`
 		USDPerDayOfAll    float64 `yaml:"usd_per_day_of_all" env:"USD_PER_DAY_OF_ALL" min:"0" max:"1000000" doc:"usd_per_day for the calls of all people together. 0: no limit. The flag --usd-per-day-of-all of serve replaces it."`
 	}

@@ -24,8 +24,8 @@ import (
 // (spec §5).
 func (l *loader) fromFile(given *string) error {
 	inHome := ""
-	if l.home != "" {
-		inHome = filepath.Join(l.home, ".config")
+	if l.Home != "" {
+		inHome = filepath.Join(l.Home, ".config")
 	}
 	for _, folder := range []string{l.environ["APPDATA"], inHome} {
 		if folder != "" { // APPDATA is set on Windows only
@@ -40,7 +40,7 @@ func (l *loader) fromFile(given *string) error {
 		l.usedFlags = append(l.usedFlags, "--config")
 	}
 	for _, path := range paths {
-		data, err := ReadFile(l.expand(path))
+		data, err := ReadFile(l.Expand(path))
 		switch {
 		case err == nil:
 			l.File = path
@@ -140,11 +140,11 @@ var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
 // besideFile returns a path that the YAML file names. A relative path is relative to the folder of
 // the file.
 func (l *loader) besideFile(path string) string {
-	path = l.expand(path)
+	path = l.Expand(path)
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(filepath.Dir(l.expand(l.File)), path)
+	return filepath.Join(filepath.Dir(l.Expand(l.File)), path)
 }
 
 // applySection sets the keys of a section, which is "" for the whole file.

@@ -83,7 +83,6 @@ const baseURL = "openai.base_url"
 type loader struct {
 	*Config
 	environ  map[string]string // values of variables by name, without blanks around them
-	home     string            // the home directory, or ""
 	byKey    map[string]field  // all keys, sections included
 	problems []string
 	warnings []string
@@ -104,7 +103,7 @@ func newLoader(environ []string) *loader {
 	for name, value := range l.environ {
 		l.environ[name] = strings.TrimSpace(value)
 	}
-	l.home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
+	l.Home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
 
 	l.ModelProfiles = ModelProfiles{}
 	for _, tool := range call.Tools {
@@ -258,7 +257,7 @@ func (l *loader) setDebug(source, value string) {
 				" ignored: neither a word for on or off nor a path, such as ./debug.log")
 			return
 		}
-		l.Server.DebugFile = l.expand(value)
+		l.Server.DebugFile = l.Expand(value)
 		l.accept("server.debug_file", source)
 	}
 
@@ -456,12 +455,12 @@ func location(name string) *time.Location {
 	return cmp.Or(zone, time.Local)
 }
 
-// expand replaces a leading ~/ by the home directory, as a shell would: clients start the server
+// Expand replaces a leading ~/ by the home directory, as a shell would: clients start the server
 // without a shell.
-func (l *loader) expand(path string) string {
+func (c *Config) Expand(path string) string {
 	rest, inHome := strings.CutPrefix(filepath.ToSlash(path), "~/")
-	if !inHome || l.home == "" {
+	if !inHome || c.Home == "" {
 		return path
 	}
-	return filepath.Join(l.home, rest)
+	return filepath.Join(c.Home, rest)
 }

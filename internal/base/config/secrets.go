@@ -116,7 +116,7 @@ func (l *loader) resolveSecrets() {
 func (l *loader) resolveKey() {
 	l.CredentialVariable = l.OpenAI.APIKeyEnv
 	if len(l.DefaultFiles) > 0 {
-		l.StoredKeyFile = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.CredentialVariable)
+		l.StoredKeyFile = l.DefaultKeyFile()
 	}
 
 	value, path, err := Secret(l.useVariable, l.CredentialVariable)
@@ -126,7 +126,7 @@ func (l *loader) resolveKey() {
 		l.report(err.Error(), "use one of them")
 	case path != "":
 		l.CredentialVariable += "_FILE"
-		l.APIKeyFile = l.expand(path)
+		l.APIKeyFile = l.Expand(path)
 	case value == "":
 		l.APIKeyFile = l.StoredKeyFile
 	}
@@ -173,6 +173,12 @@ func (l *loader) warnExposed() {
 	if exposed && l.UsesStoredKeyFile() && runtime.GOOS != "windows" {
 		l.warn("other users can read the key: run chmod 600 " + l.APIKeyFile)
 	}
+}
+
+// DefaultKeyFile returns the path that login writes, also if a header replaces the key. It needs a
+// home directory.
+func (c *Config) DefaultKeyFile() string {
+	return filepath.Join(filepath.Dir(c.DefaultFiles[0]), c.OpenAI.APIKeyEnv)
 }
 
 // UsesStoredKeyFile reports whether APIKeyFile is the file that login writes, which may not exist
@@ -238,7 +244,7 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	if path != "" && err == nil {
 		variable += "_FILE"
 		var key []byte
-		key, err = l.ReadKey(l.expand(path))
+		key, err = l.ReadKey(l.Expand(path))
 		value = string(key)
 	}
 	if err != nil {

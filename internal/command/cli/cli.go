@@ -207,7 +207,7 @@ func (a *app) newService(
 	o.Getenv = a.variable
 	o.Dial = a.dial
 	s, err := service.New(o)
-	if err == nil && o.Offline {
+	if err == nil && o.Offline && !f.silent {
 		a.note("offline: answers are samples from the built-in fake API")
 	}
 	return s, err

@@ -122,7 +122,7 @@ func (v keyFlag) Set(s string) error {
 // takes has, for a type of package pflag, words for the values that its flags take.
 var takes = map[string]string{
 	"bool":     "true or false",
-	"int":      "a whole number of at least 0, with at most 18 digits",
+	"int":      "a whole number of at least 0, with at most 15 digits",
 	"float64":  "an amount from 0 to 1000000, such as 2.50",
 	"duration": "a duration of at least 0, such as 90s or 5m",
 	"":         "an IP address, such as 192.0.2.1", // a flag of TextVar
@@ -137,7 +137,7 @@ func (v checkedValue) Set(s string) error {
 	case "int":
 		n, err := strconv.Atoi(s)
 		s = strconv.Itoa(n)
-		if err != nil {
+		if err != nil || n > budget.MaxLimit {
 			s = ""
 		}
 	case "float64":

@@ -64,16 +64,16 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	variable := strings.TrimSuffix(s.Config.CredentialVariable, "_FILE")
 	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
 	switch {
-	case path == "" && len(s.Config.DefaultFiles) == 0:
+	case len(s.Config.DefaultFiles) == 0:
 		return &failure{exitFailed, "there is no home directory for the key", elsewhere}
+	case f.remove:
+		return a.removeKey(s.Config.DefaultKeyFile())
 	case path == "":
 		return &failure{
 			exitFailed,
 			"openai.headers replaces the key",
 			"set " + variable + ", the variable of the header",
 		}
-	case f.remove:
-		return a.removeKey(path)
 	}
 
 	prompt := s.Advisor.KeySource("API key") + " (" + variable + ", not shown): "

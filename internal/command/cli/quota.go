@@ -107,6 +107,9 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 
 // storeError returns the failure for an error of the store.
 func storeError(ctx context.Context, store *service.NamedStore, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return &failure{exitFailed, err.Error(), store.Hint(ctx, err)}
 }
 

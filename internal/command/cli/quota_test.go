@@ -63,6 +63,16 @@ func usedStore(t *testing.T) string {
 	return url
 }
 
+// An interrupt is no failure of the store.
+func TestQuotaInterrupted(t *testing.T) {
+	env := []string{"MCP_STORE_URL=redis://127.0.0.1:9"}
+	for _, args := range []string{"quota", "quota reset alice"} {
+		code, _, stderr := run(ended(t), env, nil, strings.Fields(args)...)
+		checkExit(t, code, exitInterrupted)
+		compare.Equal(t, "stderr", stderr, "")
+	}
+}
+
 // What the command says about a store, one call after the other.
 func TestQuota(t *testing.T) {
 	env := []string{"MCP_STORE_URL=" + usedStore(t)}

@@ -199,8 +199,12 @@ func otherWays(c clients.Client, s clients.Server) string {
 	}
 
 	link := c.Link(s)
+	open := "Open"
+	if command != "" {
+		open = "Or open"
+	}
 	if link != "" {
-		fmt.Fprintf(&b, "Or open this link, which adds the entry:\n\n    %s\n\n", link)
+		fmt.Fprintf(&b, "%s this link, which adds the entry:\n\n    %s\n\n", open, link)
 	}
 	if b.Len() > 0 {
 		b.WriteString("Or by hand. ")
@@ -243,7 +247,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)
 	shell := cfg
 	if err != nil {
-		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no file: the defaults
+		cfg, _, _ = config.Load(config.Flags{Config: new("")}, f.app.only(keyVariables)) // without a file
 		shell = f.app.shellConfig()
 		warnings = append(strings.Split(err.Error(), "\n"),
 			"setup goes on without the configuration, with the key in "+cfg.CredentialVariable)
@@ -272,7 +276,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 		file = cmp.Or(file, cfg.File)
 	}
 	if file != "" {
-		file, err = filepath.Abs(file)
+		file, err = filepath.Abs(cfg.Expand(file))
 		if err != nil {
 			return s, err
 		}
@@ -305,19 +309,26 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 // shellConfig returns a configuration of only the variables that shellVariables needs. It is for
 // describe, if the file or other variables are wrong.
 func (a *app) shellConfig() *config.Config {
-	var named []string
-	for _, variable := range a.env {
-		name, _, _ := strings.Cut(variable, "=")
-		isModel := func(t call.Tool) bool { return t.Variable == name }
-		if name == "OPENAI_BASE_URL" || slices.ContainsFunc(call.Tools, isModel) {
-			named = append(named, variable)
-		}
-	}
-	cfg, _, err := config.Load(config.Flags{}, named)
+	models := call.MapTools(func(t call.Tool) string { return t.Variable })
+	cfg, _, err := config.Load(config.Flags{}, a.only(append(models, "OPENAI_BASE_URL")))
 	if err != nil {
 		cfg, _, _ = config.Load(config.Flags{}, nil)
 	}
 	return cfg
+}
+
+// keyVariables are the variables that say where a stored key is, and for which server the entry is.
+var keyVariables = []string{"HOME", "USERPROFILE", "APPDATA", "OPENAI_BASE_URL"}
+
+// only returns the variables of the environment that have one of these names.
+func (a *app) only(names []string) (variables []string) {
+	for _, variable := range a.env {
+		name, _, _ := strings.Cut(variable, "=")
+		if slices.Contains(names, name) {
+			variables = append(variables, variable)
+		}
+	}
+	return variables
 }
 
 // shellVariables returns the variables of this shell that choose the API and the models, with their

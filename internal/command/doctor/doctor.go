@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) []Check {
 
 	cfg := o.Service.Config
 	checks.add("policy", policyCheck(cfg.Policy.System))
-	checks.add("debug", debugCheck(cfg.Server, o.Service.LogErr))
+	checks.add("debug", debugCheck(cfg, o.Service.LogErr))
 	checks.add("location", locationCheck(cfg))
 	checks.add("dates", datesCheck(cfg.Location, time.Now()))
 	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))

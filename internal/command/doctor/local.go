@@ -70,10 +70,12 @@ func policyCheck(system config.System) Check {
 	return pass("built in, " + policy.Revision)
 }
 
-func debugCheck(server config.Server, err error) Check {
+func debugCheck(cfg *config.Config, err error) Check {
+	server := cfg.Server
 	switch {
 	case err != nil:
-		return fail(err.Error(), "correct server.debug_file: a file that can be written")
+		return fail(err.Error(), "correct server.debug_file from "+cfg.Origin("server.debug_file")+
+			": a file that can be written")
 	case !server.Debug:
 		return pass("off")
 	case server.DebugFile == "":

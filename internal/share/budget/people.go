@@ -85,7 +85,7 @@ func parseLimit(setting, value string) (limit float64, ok bool) {
 	all := quotas(false)
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting })
 	digits := "0123456789"
-	highest := float64(maxLimit)
+	highest := float64(MaxLimit)
 	if i >= 0 && all[i].unit == unitUSD {
 		digits += "."
 		highest = MaxUSD

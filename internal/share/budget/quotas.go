@@ -94,8 +94,9 @@ func (u unit) format(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64)
 }
 
-// maxLimit bounds limits: eight times as much still fits into an int64.
-const maxLimit = 1e18
+// MaxLimit is the highest limit in calls or tokens. A float64, a number in the script and one in JSON
+// hold it exactly.
+const MaxLimit = 1e15 - 1
 
 // MaxUSD is the highest limit in USD.
 const MaxUSD = 1e6
@@ -287,7 +288,7 @@ func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 			Quota:       q,
 			period:      unitInfo[q.unit].period,
 			key:         q.Name + ":",
-			limitUnits:  int64(min(q.Limit, maxLimit)),
+			limitUnits:  int64(min(q.Limit, MaxLimit)),
 			need:        1,
 			use:         c.use[q.unit],
 			reserve:     c.reserve[q.unit],
