@@ -53,7 +53,7 @@ type Used struct {
 	APITime       time.Duration // llm: of these requests together, each to the end of its response
 	RateLimitWait time.Duration // llm: how long the call waited for the rate limit
 	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived
-	Usage         Usage         // llm: the sum over all responses that report it
+	Reported                    // llm: the sum over all responses that report it
 
 	// Unreported (llm) counts the requests that may have used tokens which no response reported.
 	// UnreportedBegun (llm) is how many of these had begun their work: a search, another tool or
@@ -63,7 +63,6 @@ type Used struct {
 	UnreportedBegun int
 	GuessedTokens   int64
 
-	Searches int               // llm: the billable ones; if not reported, those in the output
 	Blocks   int               // llm: blocks that have started, in all responses
 	Input    []json.RawMessage // llm: of the last request; an error may repeat its words
 	RootsErr error             // llm: the RootsError of the last request, which openai-go drops
@@ -75,6 +74,18 @@ type Used struct {
 	RefusedBy  string // budget: the name of the quota that refused the call; "": none
 	NearLimit  string // budget: how much is used of a quota that is nearly used up; "": none is
 	NotInStore bool   // budget: as far as is known, no store has reserved anything for the call
+}
+
+// Reported is what the API reports that responses have used.
+type Reported struct {
+	Usage    Usage // its ReportedSearches are those of one response, and never added
+	Searches int   // the billable ones; if not reported, those in the output
+}
+
+// Add adds what another response has used.
+func (r *Reported) Add(other Reported) {
+	r.Usage.AddTokens(other.Usage)
+	r.Searches += other.Searches
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.

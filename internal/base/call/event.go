@@ -1,21 +1,24 @@
 package call
 
-// Event is one step of a call: BlockStart, BlockDelta, BlockStop, Search, Retrying, Named,
-// Reconnecting, Waiting, Asking, Usage or Done. The blocks of a call are numbered from 0 over all
-// its requests, retries included. ask --events prints the events whose fields have json tags.
-type Event interface{ isEvent() }
+// Event is one step of a call. The blocks of a call are numbered from 0 over all its requests,
+// retries included.
+type Event interface {
+	// EventType returns the type of the line that ask --events prints for the event, with its
+	// fields that have json tags; "": it prints none. Done is printed with the answer.
+	EventType() string
+}
 
-func (BlockStart) isEvent()   {}
-func (BlockDelta) isEvent()   {}
-func (BlockStop) isEvent()    {}
-func (Search) isEvent()       {}
-func (Retrying) isEvent()     {}
-func (Named) isEvent()        {}
-func (Reconnecting) isEvent() {}
-func (Waiting) isEvent()      {}
-func (Asking) isEvent()       {}
-func (Usage) isEvent()        {}
-func (Done) isEvent()         {}
+func (BlockStart) EventType() string   { return "block_start" }
+func (BlockDelta) EventType() string   { return "block_delta" }
+func (BlockStop) EventType() string    { return "block_stop" }
+func (Search) EventType() string       { return "search" }
+func (Retrying) EventType() string     { return "" }
+func (Named) EventType() string        { return "" }
+func (Reconnecting) EventType() string { return "" }
+func (Waiting) EventType() string      { return "" }
+func (Asking) EventType() string       { return "" }
+func (Usage) EventType() string        { return "usage" }
+func (Done) EventType() string         { return "" }
 
 // The values of BlockStart.Kind.
 const (

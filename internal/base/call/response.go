@@ -165,8 +165,7 @@ type Usage struct {
 	ReportedSearches int64 `json:"-"` // billable searches of one response; 0: not reported here
 }
 
-// AddTokens adds the tokens of v to u, but not its searches: Used.Searches has those of all
-// responses.
+// AddTokens adds the tokens of v to u, but not its searches: Reported has those of all responses.
 func (u *Usage) AddTokens(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached

@@ -200,9 +200,8 @@ func (f *askFlags) askOnce(
 		if ok {
 			done = &end
 		}
-		name := eventType(ev)
-		if name != "" {
-			write(eventLine(name, ev))
+		if ev.EventType() != "" {
+			write(eventLine(ev.EventType(), ev))
 		}
 	}
 	if !f.events {

@@ -29,24 +29,6 @@ func eventLine(typ string, v any) json.RawMessage {
 	return fmt.Appendf(nil, `{"type":%q,%s`, typ, members[1:])
 }
 
-// eventType returns the type of the line of an event. It is "" for Done, which is printed later
-// with the answer, and for events that are not printed, such as a retry.
-func eventType(ev call.Event) string {
-	switch ev.(type) {
-	case call.BlockStart:
-		return "block_start"
-	case call.BlockDelta:
-		return "block_delta"
-	case call.BlockStop:
-		return "block_stop"
-	case call.Search:
-		return "search"
-	case call.Usage:
-		return "usage"
-	}
-	return ""
-}
-
 // errorLine returns the line of an error: with the API's own message and code if it sent them, else
 // with problem and the kind of the error.
 func (a *app) errorLine(err error, problem, hint string) json.RawMessage {

@@ -45,7 +45,9 @@ func usedStore(t *testing.T) string {
 		return taken
 	}
 	use := func(id, name string, tokens int64) {
-		take(id, name).Settle(&call.Call{Used: call.Used{Usage: call.Usage{Input: tokens}}}, budget.End{})
+		c := &call.Call{}
+		c.Usage.Input = tokens
+		take(id, name).Settle(c, budget.End{})
 	}
 
 	use("token:alice", "alice", 190_000)

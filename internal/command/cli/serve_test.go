@@ -274,6 +274,11 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 			if row == nil {
 				t.Fatal("effects.table has no value of it that changes what the server does")
 			}
+			typ := f.Value.Type()
+			isWords := slices.Contains([]string{"string", "func", "boolfunc"}, typ)
+			if takes[typ] == "" && !isWords {
+				t.Errorf("the values of the type %s are not checked", typ)
+			}
 			if _, number := f.Value.(checkedValue); number && f.NoOptDefVal == "" {
 				checkStart(t, nil, "serve --"+f.Name+"=-1", `"-1" for --`+f.Name+": must be ")
 			}

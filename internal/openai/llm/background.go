@@ -158,8 +158,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 
 	acc.call.APIRequestID = c.APIRequestID
 	if c.Usage != (call.Usage{}) {
-		acc.call.Usage.AddTokens(c.Usage)
-		acc.call.Searches += c.Searches
+		acc.call.Reported.Add(c.Reported)
 	}
 }
 
@@ -181,8 +180,7 @@ func (cl *Client) readUsage(
 	if err != nil || r.ID == "" || of.isOther(r.ID) || r.Running() || r.Usage == (call.Usage{}) {
 		return false
 	}
-	c.Usage = r.Usage
-	c.Searches = countSearches(&r)
+	c.Reported = reported(&r)
 	return true
 }
 

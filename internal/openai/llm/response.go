@@ -43,6 +43,14 @@ func isAnswer(i call.Item) bool {
 	return i.Phase != "commentary" && textOf(i) != ""
 }
 
+// reported returns what the API reports that a response has used.
+func reported(r *call.Response) call.Reported {
+	return call.Reported{
+		Usage:    r.Usage,
+		Searches: countSearches(r),
+	}
+}
+
 // maxSearches bounds the number of searches that a response reports: a faulty server may send any.
 const maxSearches = 1e6
 

@@ -87,8 +87,7 @@ func readResponse(
 
 	r, err := readBody(ctx, resp, acc)
 	if acc.final != nil {
-		acc.call.Usage.AddTokens(acc.final.Usage)
-		acc.call.Searches += countSearches(acc.final)
+		acc.call.Reported.Add(reported(acc.final))
 	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)

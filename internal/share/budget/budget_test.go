@@ -92,9 +92,9 @@ func TestSettle(t *testing.T) {
 				taken, err := takeCall(b, &call.Call{Tool: quota.tool, Person: alice})
 				compare.Equal(t, tt.What, err, tt.Want)
 				if err == "" {
+					usage := call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output}
 					c := &call.Call{Used: call.Used{
-						Usage:           call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output},
-						Searches:        tt.Searches,
+						Reported:        call.Reported{Usage: usage, Searches: tt.Searches},
 						Unreported:      tt.Unreported,
 						UnreportedBegun: tt.Begun,
 					}}

@@ -31,11 +31,9 @@ var ofResponses = Options{
 
 // reading is a call that reads the end of a response.
 func reading(n int64) *call.Call {
-	return &call.Call{
-		Tool:   "answer_detailed",
-		Person: alice,
-		Used:   call.Used{Usage: call.Usage{Input: n}},
-	}
+	c := &call.Call{Tool: "answer_detailed", Person: alice}
+	c.Usage.Input = n
+	return c
 }
 
 // stored returns how many thousand units of a quota a person has used in the store, with those

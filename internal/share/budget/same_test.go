@@ -15,31 +15,45 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// random returns changes of up to five buckets of few people, at so many minutes since 1970.
-func random(r *rand.Rand, minutes int64) (list []bucketChange) {
-	b := New(Options{Limits: Limits{
+// Limits of all quotas, and what a call has of each unit.
+var (
+	someLimits = Limits{
 		CallsPerHour:      7,
 		TokensPerDay:      500_000,
 		TokensPerDayOfAll: 900_000,
 		USDPerDay:         0.5,
 		USDPerDayOfAll:    0.9,
-	}})
+	}
+	typical = amount{
+		unitCalls:  2,
+		unitTokens: 100_000,
+		unitUSD:    100_000,
+	}
+)
+
+// random returns changes of up to five buckets of few people, at so many minutes since 1970.
+func random(r *rand.Rand, minutes int64) (list []bucketChange) {
+	upTo := func(most amount) (a amount) {
+		for u, n := range most {
+			a[u] = r.Int64N(n + 1)
+		}
+		return a
+	}
+	b := New(Options{Limits: someLimits})
 	c := change{
-		use:         amount{unitCalls: r.Int64N(3), unitTokens: r.Int64N(100_000), unitUSD: r.Int64N(100_000)},
-		reserve:     amount{unitTokens: r.Int64N(300_000), unitUSD: r.Int64N(300_000)},
+		use:         upTo(typical),
+		reserve:     upTo(typical.times(3)),
 		untilMinute: -r.Int64N(100) - 1,
 		force:       r.IntN(3) == 0,
 	}
+	c.reserve[unitCalls] = 0
 	if c.force {
-		c.use[unitCalls] -= r.Int64N(4)
-		c.use[unitTokens] += r.Int64N(2_000_000) - 500_000
-		c.use[unitUSD] += r.Int64N(2_000_000) - 500_000
+		c.use = upTo(typical.times(15)).plus(typical.times(-5))
 		c.reserve = c.reserve.times(-1)
 		c.untilMinute = minutes + r.Int64N(10)
 	}
 	if r.IntN(3) == 0 { // so that others can use less than nothing
-		c.use[unitTokens] = -r.Int64N(4_000_000)
-		c.use[unitUSD] = c.use[unitTokens]
+		c.use = upTo(typical.times(40)).times(-1)
 		c.reserve = amount{}
 	}
 	if r.IntN(4) == 0 {
@@ -53,6 +67,11 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 // The script and the local buckets agree in random steps at random times, also about what is left.
 func TestSame(t *testing.T) {
 	const steps = 20_000
+	for _, q := range someLimits.Quotas() {
+		if q.Limit == 0 || typical[q.unit] == 0 {
+			t.Errorf("%s is not compared", q.Setting)
+		}
+	}
 	server := redistest.New(t)
 	conn, err := redis.Dial("tcp", server.Address)
 	if err != nil {

@@ -117,7 +117,8 @@ for i, key in ipairs(KEYS) do -- change the buckets (state.after)
 	if b.name ~= '' then
 		value = value .. ' =' .. b.name
 	end
-	local left = math.ceil(last + math.min(units, maxUsed * b.limit) * b.period / b.limit)
+	local refill = math.min(math.max(units, 0), maxUsed * b.limit) * b.period / b.limit
+	local left = math.ceil(last + refill)
 	if left > 0 then
 		redis.call('SET', key, value, 'PX', math.ceil(left / 1000))
 	else
