@@ -187,16 +187,19 @@ func (s *Server) runInSlot(
 }
 
 // settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
-// for the call with what the call has used, as far as the API has reported it, and observes the
-// end. A call that has sent nothing, or that ends with ErrWaiting, is given back. A response in the
-// background has two more ends:
-//   - This process ends, and the response goes on at the API (ErrLeaveAtAPI). A guess as large as
-//     the reservation replaces it, because llm has counted the request in UnreportedBegun. With a
-//     store and a limit, the process that reads the end of the response corrects that, and observes
-//     the end (settleRemoteCall). Otherwise nobody observes it.
-//   - Another process has already read the end of the response, and has observed it. In the store
-//     nothing changes: what is reserved stays, and counts as used at its minute. That process has
-//     noted the difference, below 0 if need be.
+// for the call, and observes the end:
+//
+//	Its end                               Replaces what is reserved         Observed by
+//	the call has sent nothing,            nothing: the call is given back   this process
+//	or ends with ErrWaiting
+//	the process ends, and the response    a guess as large, because llm     the process that reads
+//	goes on at the API (ErrLeaveAtAPI)    has counted UnreportedBegun       the end, see below
+//	another process has read the end      in the store nothing: that        that process
+//	of the response before                process has noted the difference
+//	any other                             what the API has reported         this process
+//
+// With a store and a limit, the process that reads the end of a response which was left corrects
+// the guess, and observes the end (settleRemoteCall). Without them no process does.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {

@@ -246,12 +246,13 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	return true
 }
 
-// awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can: a polled
-// task once the API has named its response, any other after DetachAfter.
+// awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can. A GET asks
+// once whether the API has the response:
 //
-// A GET asks whether the API has the response, after half of DetachAfter, so that the GET may take
-// the other half. If the response has no name by then, the GET follows as soon as there is one, at
-// DetachAfter at the earliest.
+//	a polled task                          GET once the API has named the response
+//	another one, named after half of       GET at once, as it may take the other half; then
+//	DetachAfter                            DetachAfter, or during a retry up to nameTimeout more
+//	another one, not named by then         GET after DetachAfter, once the response is named
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)

@@ -428,16 +428,17 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	if blank && doc.lines[below+1].entry().isDate {
 		below++
 	}
-	found.add(doc.datesBeside(below, below), today) // the line of the dates is the lower one
+	found.add(doc.datesBeside(below, below), today)
 	if found.pageDate() == "" {
-		found.add(doc.datesBeside(i-1, i), today) // the line of the link is the lower one
+		above := i - 1
+		found.add(doc.datesBeside(above, i), today)
 	}
 	return found
 }
 
 // datesBeside returns the dates of line i, which is above or below the line of a link. lower is the
-// lower one of the two lines. There are no dates if line i has a link itself, or if line lower
-// starts another entry.
+// lower one of these two lines: if it starts another entry, or if line i has a link itself, the
+// dates are not of the page of that link, and there are none.
 func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
 	sameEntry := inside && !doc.startsEntry(lower)
