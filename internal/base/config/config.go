@@ -35,6 +35,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -68,6 +69,8 @@ func (c *Config) Offline(url string) *Config {
 	derived.APIKeyServer = ""
 	derived.SentHeaders = nil
 	offline.OpenAI.BaseURL = url
+	derived.origins = maps.Clone(c.origins)
+	derived.origins[baseURL] = "--offline"
 
 	offline.ModelProfiles = ModelProfiles{}
 	for tool, profile := range c.ModelProfiles {

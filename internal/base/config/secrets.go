@@ -123,7 +123,7 @@ func (l *loader) resolveKey() {
 	l.APIKey = value
 	switch {
 	case err != nil:
-		l.report(err.Error(), "use one of them")
+		l.report(err.Error())
 	case path != "":
 		l.CredentialVariable += "_FILE"
 		l.APIKeyFile = l.Expand(path)
@@ -160,7 +160,7 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 	value = lookup(name)
 	path = lookup(name + "_FILE")
 	if value != "" && path != "" {
-		err = fmt.Errorf("%s and %[1]s_FILE are both set", name)
+		err = fmt.Errorf("%s and %[1]s_FILE are both set: use one of them", name)
 	}
 	return value, path, err
 }
