@@ -72,7 +72,7 @@ func (s *Service) FollowPersonLimits(
 		unknown := people.Unknown(isKnown)
 		if len(unknown) > 0 {
 			s.Log.Warn("limits of people who are not known", "names", unknown,
-				"hint", "write the name of a token, or an issuer as in --oauth-issuer and a subject")
+				"hint", "name a token, or an issuer as in --oauth-issuer and a subject")
 		}
 		return nil
 	}

@@ -74,8 +74,8 @@ type Reconnecting struct{}
 // Waiting says that the call waits for the API's rate limit, and how many calls are ahead of it.
 type Waiting struct{ Ahead int }
 
-// Asking announces a request after Waiting, and a requery. What was streamed before it is not a part
-// of its response.
+// Asking announces a request after Waiting, and a requery. What was streamed before it is not a
+// part of its response.
 type Asking struct{}
 
 // Done ends a call that got its response. The event before it is a Usage.

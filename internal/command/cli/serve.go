@@ -304,8 +304,8 @@ func (f *serveFlags) personLimits(
 	return nil
 }
 
-// isKnown returns a function that reports whether an ID can be that of a person: it is of a token, or
-// of an issuer at which people sign in.
+// isKnown returns a function that reports whether an ID can be that of a person: it is of a token,
+// or of an issuer at which people sign in.
 func (f *serveFlags) isKnown(tokens *httpd.Tokens) func(id string) bool {
 	return func(id string) bool {
 		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)

@@ -247,7 +247,8 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)
 	shell := cfg
 	if err != nil {
-		cfg, _, _ = config.Load(config.Flags{Config: new("")}, f.app.only(keyVariables)) // without a file
+		noFile := config.Flags{Config: new("")}
+		cfg, _, _ = config.Load(noFile, f.app.only(keyVariables))
 		shell = f.app.shellConfig()
 		warnings = append(strings.Split(err.Error(), "\n"),
 			"setup goes on without the configuration, with the key in "+cfg.CredentialVariable)

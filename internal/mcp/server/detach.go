@@ -62,12 +62,13 @@ func (s *Server) ask(
 	q answer.Question,
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
+	calls := s.options.LongCalls
 	t := s.tasks.Prepare(c, tasks.Terms{
 		Polled:      s.isPolled(req.Params),
-		Background:  s.options.LongCalls.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
+		Background:  calls.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
 		Watched:     isWatched(req),
 		DetachAfter: s.clientSettings.Load().detachAfter,
-		OnlyAtAPI:   s.options.LongCalls.OnlyAtAPI,
+		OnlyAtAPI:   calls.OnlyAtAPI,
 		Excluded:    q.ExcludeDomains,
 	})
 	delay := time.Duration(0)

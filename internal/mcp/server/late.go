@@ -89,8 +89,8 @@ func (s *Server) await(
 }
 
 // CancelUndelivered cancels the task whose id is in a result that its client does not get, because
-// it has cancelled the call (stdio.Transport.Undelivered). An id that the client has from an earlier
-// result has a number behind it, or comes with tasks/get: its task goes on.
+// it has cancelled the call (stdio.Transport.Undelivered). An id that the client has from an
+// earlier result has a number behind it, or comes with tasks/get: its task goes on.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str

@@ -403,8 +403,8 @@ func TestLateOrder(t *testing.T) {
 	}
 }
 
-// A result that its client does not get, because it has cancelled the request, ends the call whose id
-// is in it, unless the client has the id from an earlier result.
+// A result that its client does not get, because it has cancelled the request, ends the call whose
+// id is in it, unless the client has the id from an earlier result.
 func TestUndelivered(t *testing.T) {
 	for name, want := range map[string]string{
 		"late answer":   OutcomeCancelled,

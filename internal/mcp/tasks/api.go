@@ -110,7 +110,8 @@ func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, cancelFirs
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_ = ts.options.BackgroundAPI.Cancel(ctx, c, origin.ResponseID) // the next GET tells whether it worked
+	// The next GET tells whether it worked.
+	_ = ts.options.BackgroundAPI.Cancel(ctx, c, origin.ResponseID)
 }
 
 // fetchAnswer asks the API for the answer of a response.

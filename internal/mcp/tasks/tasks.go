@@ -273,10 +273,11 @@ func (ts *Tasks) Find(id, personID string) *Task {
 // open opens a sealed id, and returns the task in it, whose call another process runs, or ran. From
 // then on this process knows the task. open returns nil if the id was not sealed for the person.
 func (ts *Tasks) open(id, personID string) *Task {
-	if ts.options.BackgroundAPI == nil {
+	api := ts.options.BackgroundAPI
+	if api == nil {
 		return nil
 	}
-	origin, ok := unseal(id, ts.options.BackgroundAPI.Secrets(), ownerOf(personID, ts.options.BackgroundAPI.BaseURL))
+	origin, ok := unseal(id, api.Secrets(), ownerOf(personID, api.BaseURL))
 	if !ok {
 		return nil
 	}
@@ -289,7 +290,7 @@ func (ts *Tasks) open(id, personID string) *Task {
 	if known := ts.known[id]; known != nil { // another request was faster
 		return known
 	}
-	ts.addLocked(t, id, ts.options.BackgroundAPI.Keep, pollAPI)
+	ts.addLocked(t, id, api.Keep, pollAPI)
 	return t
 }
 

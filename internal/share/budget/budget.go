@@ -329,7 +329,8 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 		b.noteNear(c.Person, storeChanges, r)
 	}
 
-	correction.use = use // here nothing was reserved, and the call counts in the process that began it
+	// Here nothing was reserved, and the call counts in the process that began it.
+	correction.use = use
 	correction.responseID = ""
 	b.local.apply(b.perBucket(c.Person, correction))
 	return true

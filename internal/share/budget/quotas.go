@@ -94,8 +94,8 @@ func (u unit) format(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64)
 }
 
-// MaxLimit is the highest limit in calls or tokens. A float64, a number in the script and one in JSON
-// hold it exactly.
+// MaxLimit is the highest limit in calls or tokens. A float64, a number in the script and one in
+// JSON hold it exactly.
 const MaxLimit = 1e15 - 1
 
 // MaxUSD is the highest limit in USD.
@@ -234,8 +234,8 @@ func startMark(name string) bucketChange {
 	return start
 }
 
-// settledMark returns a change of the bucket of startMark that succeeds once: an end without a reply
-// can be applied again, for at least five hours. It also succeeds if the bucket is gone.
+// settledMark returns a change of the bucket of startMark that succeeds once: an end without a
+// reply can be applied again, for at least five hours. It also succeeds if the bucket is gone.
 func settledMark(name string) bucketChange {
 	settled := startMark(name)
 	settled.need -= usedByCall

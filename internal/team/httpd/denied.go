@@ -79,6 +79,6 @@ func (d *Denied) has(p call.Person) bool {
 // folded returns a name in the form in which names are compared: in lower case, without blanks
 // around it, in Unicode form NFC.
 func folded(name string) string {
-	name = norm.NFC.String(strings.TrimSpace(name)) // first: İ of two characters has another lower case
+	name = norm.NFC.String(strings.TrimSpace(name)) // İ as two characters has another lower case
 	return norm.NFC.String(strings.ToLower(name))
 }
