@@ -20,7 +20,7 @@ const (
 )
 
 // DecideLongCalls returns which calls go on without their requests; server.LongCalls has a table.
-// ofTransport has OnlyAtAPI and EOF; DecideLongCalls sets the other fields. The error is about
+// ofTransport has OtherProcesses and EOF; DecideLongCalls sets the other fields. The error is about
 // MCP_TASK_SECRETS.
 func (s *Service) DecideLongCalls(
 	ofTransport server.LongCalls,
@@ -44,7 +44,7 @@ func (s *Service) DecideLongCalls(
 	var api *tasks.BackgroundAPI
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background
-		if calls.OnlyAtAPI && within > 0 {
+		if calls.OtherProcesses && within > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealing()) > 0:
@@ -58,10 +58,10 @@ func (s *Service) DecideLongCalls(
 	calls.BackgroundAPI = api
 	calls.OffersTasks = settings.Tasks
 	calls.DetachAfter = within
-	if calls.OnlyAtAPI {
+	if calls.OtherProcesses {
 		calls.OffersTasks = tasksAtAPI && api != nil
 	}
-	if calls.OnlyAtAPI && api == nil {
+	if calls.OtherProcesses && api == nil {
 		calls.DetachAfter = 0
 	}
 	return calls, warning, nil

@@ -4,6 +4,7 @@
 //
 //	tool.go      Tools: their names and texts
 //	call.go      Call, Person and Used: who asks, and what a call used
+//	cause.go     with which causes its context ends
 //	request.go   Request, and what models take
 //	response.go  Response and its items
 //	event.go     what a call's sink gets while a response is written
@@ -13,9 +14,7 @@
 package call
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"time"
 )
 
@@ -107,33 +106,6 @@ func (c *Call) Emit(ev Event) {
 	if c.Sink != nil {
 		c.Sink(ev)
 	}
-}
-
-// The context of a call ends with one of these causes, among others. docs/architecture.md has what
-// follows from each (How a call ends).
-//
-//	context.Canceled      its client has left, or cancels it
-//	server.ErrCancelled   its client cancels it over HTTP, also before a late answer has an id
-//	answer.TimeoutError   the time limit of calls
-//	answer.ErrShutdown    the process ends
-//	ErrLeaveAtAPI         the process ends, and the call was detached
-
-// ErrWaiting is the error of a call that ends at its WaitUntil, because it still waits for a slot
-// or for the rate limit.
-var ErrWaiting = KindTimeout.Errorf("the call still waits")
-
-// ErrLeaveAtAPI is the cause of the context of a call that ends without cancelling its response:
-// one in the background goes on at the API. In an error of package llm it is joined with
-// context.Canceled. A call that still waits for a slot ends with it alone.
-var ErrLeaveAtAPI = errors.New("the response goes on at the API")
-
-// WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with
-// the cause ErrWaiting.
-func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.WaitUntil.IsZero() {
-		return ctx, func() {}
-	}
-	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
 }
 
 // CountRequest counts a request that was sent at the time sent and ends now.

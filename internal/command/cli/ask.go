@@ -209,7 +209,7 @@ func (f *askFlags) askOnce(
 		screen.StartRefreshing()
 	}
 
-	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
+	limited, cancel := call.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
 	c := &call.Call{Tool: f.common.config.Tool, Sink: watch}
 	ans, err := s.Answerer.Ask(limited, c, f.question)

@@ -82,8 +82,8 @@ type serveFlags struct {
 
 // Values of --without-store.
 const (
-	allow  = "allow"
-	refuse = "refuse"
+	allowWithoutStore  = "allow"
+	refuseWithoutStore = "refuse"
 )
 
 // serveCommand returns the command serve, which runs the MCP server over HTTP.
@@ -98,7 +98,7 @@ func (a *app) serveCommand() *cobra.Command {
 		},
 		logFormat: logging.Text,
 
-		withoutStore: allow,
+		withoutStore: allowWithoutStore,
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -121,7 +121,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.addLimits(flags)
 	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
 		"store fails: allow, by the limits of this replica, or refuse (default allow)",
-		allow, refuse)
+		allowWithoutStore, refuseWithoutStore)
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -191,7 +191,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	longCalls, err := f.app.decideLongCalls(s, server.LongCalls{OnlyAtAPI: true})
+	longCalls, err := f.app.decideLongCalls(s, server.LongCalls{OtherProcesses: true})
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (f *serveFlags) budget(
 		Limits:    s.Limits(),
 		DefaultID: call.Anonymous,
 
-		RefuseWithoutStore: f.withoutStore == refuse,
+		RefuseWithoutStore: f.withoutStore == refuseWithoutStore,
 	}, files)
 	if err != nil {
 		return nil, usageError("", "%v", err)
@@ -428,7 +428,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		}
 	}
 	if o.Budget.RefuseWithoutStore {
-		log = log.With("without_store", refuse)
+		log = log.With("without_store", refuseWithoutStore)
 	}
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())

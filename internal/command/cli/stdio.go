@@ -18,7 +18,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
@@ -132,7 +131,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.NewBudget(budget.Options{Limits: s.Limits(), DefaultID: a.user()}, files)
+	quotas, err := s.NewBudget(budget.Options{Limits: s.Limits(), DefaultID: a.quotaID()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
@@ -154,7 +153,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	// A signal ends ctx, which ends the connection. Then the SDK cancels the calls of requests with
-	// answer.ErrShutdown as the cause. They have half a second to cancel their responses at the
+	// call.ErrShutdown as the cause. They have half a second to cancel their responses at the
 	// API, and write no answers. When serveStdio returns, sessionCtx ends, and then srv.Close ends
 	// the detached calls.
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -169,7 +168,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 
 	giveUp := func() { ended <- nil }
 	stop := context.AfterFunc(ctx, func() {
-		disconnect(answer.ErrShutdown)
+		disconnect(call.ErrShutdown)
 		time.AfterFunc(time.Second/2, giveUp) // a write can block forever
 	})
 	defer stop()
@@ -197,9 +196,9 @@ var errNoClient = &failure{
 	"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
 }
 
-// user returns the ID of the person on stdio: the name of the user or, if there is none, as in a
-// container, that of the machine.
-func (a *app) user() string {
+// quotaID returns the ID under which the quotas of stdio are counted, where people have no ID: the
+// name of the user or, if there is none, as in a container, that of the machine.
+func (a *app) quotaID() string {
 	host, _ := os.Hostname()
 	return "user:" + cmp.Or(a.variable("USER"), a.variable("USERNAME"), host)
 }

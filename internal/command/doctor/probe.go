@@ -92,7 +92,7 @@ func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	ctx, cancel := answer.WithTimeout(ctx, min(p.service.Config.Timeout(), 2*time.Minute))
+	ctx, cancel := call.WithTimeout(ctx, min(p.service.Config.Timeout(), 2*time.Minute))
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Create:       p.client.Create,

@@ -106,7 +106,7 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 // question.
 func wordsName(err error) string {
 	kind := call.KindOf(err)
-	_, timedOut := errors.AsType[answer.TimeoutError](err)
+	_, timedOut := errors.AsType[call.TimeoutError](err)
 	_, queued := errors.AsType[call.QueuedError](err)
 	_, rootsUnread := errors.AsType[call.RootsError](err)
 	e, ofRequest := errors.AsType[*call.APIError](err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
 // tellOperator is the hint for callers if words.yaml has none.
@@ -28,7 +27,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	}
 
 	e = cmp.Or(e, &call.APIError{})
-	timeout, timedOut := errors.AsType[answer.TimeoutError](err)
+	timeout, timedOut := errors.AsType[call.TimeoutError](err)
 	problem := kind.String() + attemptsSuffix(e)
 	switch {
 	case timedOut:

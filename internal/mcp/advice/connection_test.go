@@ -20,9 +20,9 @@ import (
 // causes are what the tables name as the causes of errors.
 var causes = map[string]error{
 	"gone":       answer.ErrGone,
-	"restart":    answer.ErrShutdown,
+	"restart":    call.ErrShutdown,
 	"deadline":   context.DeadlineExceeded,
-	"time limit": answer.TimeoutError(1500 * time.Millisecond),
+	"time limit": call.TimeoutError(1500 * time.Millisecond),
 	"queued":     call.QueuedError(12),
 	"roots":      call.RootsError("ca.pem"),
 	"page":       call.ErrWebPage,

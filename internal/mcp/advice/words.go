@@ -17,7 +17,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
 // words are the texts for an error, an entry of words.yaml. Names with $ in Problem and Hint are
@@ -103,7 +102,7 @@ var partOfKey = text.LazyRegexp(`\*\*|[\w-](\.{3}|…)[\w-]|sk-(\.{3}|…)|[\w-]
 // values returns the values of the names with $ in words.yaml. e is the *call.APIError in err, or
 // an empty one.
 func (a Advisor) values(tool string, err error, e *call.APIError) map[string]string {
-	limit, _ := errors.AsType[answer.TimeoutError](err)
+	limit, _ := errors.AsType[call.TimeoutError](err)
 	queued, _ := errors.AsType[call.QueuedError](err)
 	rootsUnread, _ := errors.AsType[call.RootsError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)

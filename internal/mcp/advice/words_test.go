@@ -13,7 +13,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -23,7 +22,7 @@ import (
 func TestEveryKind(t *testing.T) {
 	v := advisorFor("https://api.openai.com/v1")
 	ofAnswer := map[call.Kind]error{
-		call.KindShutdown: answer.ErrShutdown,
+		call.KindShutdown: call.ErrShutdown,
 		call.KindNoText:   call.KindNoText.Errorf("no output"),
 	}
 	withoutHint := []call.Kind{

@@ -129,7 +129,7 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.LongCalls.OnlyAtAPI = true
+	o.LongCalls.OtherProcesses = true
 }
 
 // profiles has answer_detailed, in the background or not.

@@ -139,7 +139,7 @@ func (s *Server) call(
 		return s.result(req, name, a, err)
 	}
 
-	if s.options.LongCalls.OnlyAtAPI { // over HTTP, where the session ends with the request
+	if s.options.LongCalls.OtherProcesses { // over HTTP, where the session ends with the request
 		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task, c) })
 	}
 	if task.Polled {
@@ -152,7 +152,7 @@ func (s *Server) call(
 // cancelled the call before it got the id of the task. Any other end of a session leaves the task
 // alone.
 func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task, c *call.Call) {
-	if errors.Is(context.Cause(sessionCtx), ErrCancelled) {
+	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, c)
 	}
 }
@@ -175,7 +175,7 @@ func (s *Server) runInSlot(
 	defer s.recoverCall(c.Tool, &err) // from settleCall
 	defer func() { s.settleCall(t, taken, c, a, err) }()
 	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
-	ctx, cancel := answer.WithTimeout(ctx, s.options.Settings.Timeout)
+	ctx, cancel := call.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
 
 	release, err := s.options.People.Acquire(ctx, c)

@@ -25,10 +25,10 @@ import (
 //	                response, unless a GET says that       for the response after half of that
 //	                the response is gone                   time, or later
 //
-// A call can go on at the API only once the API has named its response. So with OnlyAtAPI, a call
-// that still waits for a slot or for the rate limit after DetachAfter ends with the status waiting
-// (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose response has
-// no name yet, is not detached before it has one: otherwise its answer would be lost.
+// A call can go on at the API only once the API has named its response. So with OtherProcesses, a
+// call that still waits for a slot or for the rate limit after DetachAfter ends with the status
+// waiting (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose
+// response has no name yet, is not detached before it has one: otherwise its answer would be lost.
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
 // ids. Where the table says "no call", service.Service.DecideLongCalls sets OffersTasks to false
@@ -40,11 +40,11 @@ type LongCalls struct {
 	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTimeout).
 	DetachAfter time.Duration
 
-	BackgroundAPI *tasks.BackgroundAPI // runs responses in the background; nil: none
-	OnlyAtAPI     bool                 // later requests may reach other processes
+	BackgroundAPI  *tasks.BackgroundAPI // runs responses in the background; nil: none
+	OtherProcesses bool                 // later requests may reach other processes
 
-	// EOF is closed when no request can follow. Late answers and answer_result then wait for the
-	// end of the call.
+	// EOF is closed when no request can follow. A request that still waits then, of a call or of
+	// answer_result, waits for the end of the call. Other detached calls end with the process.
 	EOF <-chan struct{}
 }
 
@@ -64,12 +64,12 @@ func (s *Server) ask(
 ) (*tasks.Task, *answer.Answer, error) {
 	calls := s.options.LongCalls
 	t := s.tasks.Prepare(c, tasks.Terms{
-		Polled:      s.isPolled(req.Params),
-		Background:  calls.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
-		Watched:     isWatched(req),
-		DetachAfter: s.clientSettings.Load().detachAfter,
-		OnlyAtAPI:   calls.OnlyAtAPI,
-		Excluded:    q.ExcludeDomains,
+		Polled:         s.isPolled(req.Params),
+		Background:     calls.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
+		Watched:        isWatched(req),
+		DetachAfter:    s.clientSettings.Load().detachAfter,
+		OtherProcesses: calls.OtherProcesses,
+		Excluded:       q.ExcludeDomains,
 	})
 	delay := time.Duration(0)
 	if t.Polled { // once the client has its id, tasks/get shows the progress

@@ -158,7 +158,7 @@ func TestLateOverHTTP(t *testing.T) {
 // but not if its client has cancelled the call before it got the id.
 func TestLateCancelled(t *testing.T) {
 	for _, polled := range []bool{false, true} {
-		for want, cause := range map[string]error{OutcomeOK: nil, OutcomeCancelled: ErrCancelled} {
+		for want, cause := range map[string]error{OutcomeOK: nil, OutcomeCancelled: call.ErrCancelled} {
 			t.Run(fmt.Sprintf("polled %v, %s", polled, want), func(t *testing.T) {
 				a := &api{tool: "answer"}
 				inSession(t, func(p *peer) {

@@ -165,10 +165,6 @@ func (s *Server) Close() {
 	s.tasks.Close()
 }
 
-// ErrCancelled is the cause with which package httpd ends the session of a call that its client has
-// cancelled. Such a call does not go on as a late answer either.
-var ErrCancelled = call.KindCanceled.Errorf("the client has cancelled the call")
-
 // MCP returns a server of the SDK with the tools. When sessionCtx is done, the calls of the server
 // that are not detached end with the cause of sessionCtx:
 //   - over HTTP sessionCtx ends with the request, or after the drain;

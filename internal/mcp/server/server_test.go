@@ -129,7 +129,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.Query+" "+tt.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				session, cancel := context.WithCancelCause(t.Context())
-				causes := map[string]error{"shutdown": answer.ErrShutdown}
+				causes := map[string]error{"shutdown": call.ErrShutdown}
 				time.AfterFunc(2*time.Second, func() { cancel(causes[tt.Cause]) })
 				s, calls := newServer()
 				_, err := s.call(t.Context(), session, request(tt.Query))

@@ -97,7 +97,7 @@ func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, cancelFirs
 		a, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
 		responseEnded := !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
-			err = answer.TimeoutError(ts.options.Timeout)
+			err = call.TimeoutError(ts.options.Timeout)
 		}
 		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
 		if responseEnded {

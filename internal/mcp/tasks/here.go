@@ -26,9 +26,9 @@ type Terms struct {
 	Background  bool          // the API soon names the response, and awaitDetachHere waits for that
 	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
 
-	// OnlyAtAPI says that only a call whose response the API runs in the background can go on,
-	// because later requests may reach other processes.
-	OnlyAtAPI bool
+	// OtherProcesses says that later requests may reach other processes. So only a call whose
+	// response the API runs in the background can go on.
+	OtherProcesses bool
 
 	// Excluded are the domains that the answer does not cite. A sealed id has them for another
 	// process, which may make the answer.
@@ -53,7 +53,7 @@ type localCall struct {
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
-//   - WaitUntil: with OnlyAtAPI, a call that still waits for a slot or for the rate limit after
+//   - WaitUntil: with OtherProcesses, a call that still waits for a slot or for the rate limit after
 //     DetachAfter ends then, in the foreground, too: it cannot go on elsewhere, and its client would
 //     soon give up.
 //   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
@@ -61,7 +61,7 @@ type localCall struct {
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = terms.Polled
-	if terms.OnlyAtAPI && terms.DetachAfter > 0 {
+	if terms.OtherProcesses && terms.DetachAfter > 0 {
 		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
 	origin := answer.Origin{
@@ -201,7 +201,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	poll := pollHere
 	var canGoOn bool
-	if t.local.OnlyAtAPI {
+	if t.local.OtherProcesses {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
@@ -216,7 +216,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	// Where a call can go on only at the API, one that has just ended needs no id: Result has its
 	// answer. Elsewhere it gets one all the same: the client of a polled task expects it, and
 	// answer_result returns at once.
-	if t.local.OnlyAtAPI && t.idFrozen {
+	if t.local.OtherProcesses && t.idFrozen {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
@@ -249,10 +249,11 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 // awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can. A GET asks
 // once whether the API has the response:
 //
-//	a polled task                          GET once the API has named the response
-//	another one, named after half of       GET at once, as it may take the other half; then
-//	DetachAfter                            DetachAfter, or during a retry up to nameTimeout more
-//	another one, not named by then         GET after DetachAfter, once the response is named
+//	a polled task                          once the API has named the response
+//	another one, whose response has a      at that time, as the GET may take the other half; the
+//	name when half of DetachAfter is over  task goes on at DetachAfter, or during a retry up to
+//	                                       nameTimeout later
+//	another one, whose response has none   after DetachAfter, once the API has named the response
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)

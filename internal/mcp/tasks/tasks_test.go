@@ -96,7 +96,7 @@ func TestAskEnds(t *testing.T) {
 		})
 		began := time.Now()
 		c := &call.Call{}
-		task := s.Prepare(c, Terms{Polled: true, OnlyAtAPI: true})
+		task := s.Prepare(c, Terms{Polled: true, OtherProcesses: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.Named{ID: "resp_1"})
 			time.Sleep(time.Second)

@@ -104,26 +104,8 @@ type Meta struct {
 	Elapsed       time.Duration // from the question to the answer
 }
 
-// TimeoutError is the error of a question that has exceeded this time limit.
-type TimeoutError time.Duration
-
-func (e TimeoutError) Error() string {
-	return fmt.Sprintf("timed out after %v s", time.Duration(e).Seconds())
-}
-
-// ErrorKind returns the kind, for call.KindOf.
-func (e TimeoutError) ErrorKind() call.Kind { return call.KindTimeout }
-
-// ErrShutdown is the cause of a context that ends because the process does.
-var ErrShutdown = call.KindShutdown.Errorf("the server restarts")
-
-// WithTimeout returns a context for a question that ends with a TimeoutError after d.
-func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
-}
-
-// Ask answers q with the profile of the call's tool, until ctx ends (see WithTimeout). Its error is
-// a *call.APIError, or is of call.KindNoText and says why there is no text: "incomplete:
+// Ask answers q with the profile of the call's tool, until ctx ends (see call.WithTimeout). Its
+// error is a *call.APIError, or is of call.KindNoText and says why there is no text: "incomplete:
 // max_output_tokens". Unless the error is an APIError, the last events of the call are a Usage of
 // all requests and a Done.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {

@@ -50,7 +50,7 @@ type Options struct {
 	Prices    map[string]*call.Price // prices of models, by tool; limits in USD need all of them
 	Timeout   time.Duration          // time limit of a call
 	Location  *time.Location         // time zone of the times in errors; nil is UTC
-	DefaultID string                 // in place of the ID of a person without one, as over stdio
+	DefaultID string                 // whose quotas a call without the ID of a person has
 	NoNames   bool                   // names of people are not sent to the store
 	Log       *slog.Logger           // may be nil
 	Store     *Store                 // nil: only calls of this process count

@@ -196,9 +196,14 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 // most, are less than a thousandth, so that no reply names this bucket as the most used.
 const onceLimit = 10_000
 
-// Who has used the bucket of startMark first: with 2 units the call, with 1 unit a claim of
-// giveBack. One unit refills in an hour, and replies round up, so the number can be read for that
-// hour. The end of the call uses 7 more.
+// What has used the bucket of startMark. One unit refills in an hour, and replies round up, so that
+// the number can be read for that hour:
+//
+//	first           then it has   a start needs 0     a claim of giveBack    an end needs 2
+//	                              used units          needs 0, and reads     or fewer
+//	the call        2             refused             2: it was taken        applied
+//	a claim         1             refused             1: an earlier claim    (there is none)
+//	call and end    9             refused             (there is none)        refused for seven hours
 const (
 	usedByCall     = 2
 	usedByGiveBack = 1
@@ -225,17 +230,17 @@ func endMark(response string) bucketChange {
 	return onceMark(48*time.Hour, "end", response)
 }
 
-// startMark returns the bucket that remembers that the store has taken a call: for an hour it tells
-// so (usedByCall), after two it is gone, or after nine if the call has ended. name is a random name
-// of the call.
+// startMark returns the bucket that remembers that the store has taken a call, for two hours, or
+// for nine once the call has ended. name is a random name of the call.
 func startMark(name string) bucketChange {
 	start := onceMark(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
 }
 
-// settledMark returns a change of the bucket of startMark that succeeds once: an end without a
-// reply can be applied again, for at least five hours. It also succeeds if the bucket is gone.
+// settledMark returns the change of the bucket of startMark by the end of the call, which succeeds
+// once: an end without a reply can be applied again. It also succeeds if the bucket is gone, and
+// then for five hours.
 func settledMark(name string) bucketChange {
 	settled := startMark(name)
 	settled.need -= usedByCall

@@ -58,11 +58,11 @@ func (a Access) PeopleSignIn() bool { return a.Resource != nil }
 //   - else a quarter of maxCalls, the bound of all people together.
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 	return func() int {
-		names := len(a.Tokens.Names())
+		people := len(a.Tokens.Names())
 		if a.Tokens.Has(MetricsName) {
-			names--
+			people--
 		}
-		if perPerson == 0 && !a.PeopleSignIn() && names <= 1 {
+		if perPerson == 0 && !a.PeopleSignIn() && people <= 1 {
 			return 0
 		}
 		return cmp.Or(perPerson, max(1, maxCalls/4))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
@@ -152,5 +153,5 @@ func (s *instance) cancelBeyondBounds(res *response, r *http.Request, read []byt
 // response.end completes the response.
 func (r *response) abandonCall() {
 	r.cancelled.Store(true)
-	r.cancelCall(server.ErrCancelled)
+	r.cancelCall(call.ErrCancelled)
 }

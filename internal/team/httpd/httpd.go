@@ -35,7 +35,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
@@ -150,7 +149,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 
 	s.drain()
-	cancel(answer.ErrShutdown)
+	cancel(call.ErrShutdown)
 
 	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()

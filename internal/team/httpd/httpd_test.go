@@ -434,7 +434,7 @@ func TestShutdownConnections(t *testing.T) {
 			res, _ := s.receive(busy, 200)
 			streamed <- res
 		}()
-		time.Sleep(silence + time.Second) // the stream has begun
+		time.Sleep(commentInterval + time.Second) // the stream has begun
 
 		last := func(c net.Conn, status int) *http.Response {
 			t.Helper()

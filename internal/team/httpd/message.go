@@ -18,8 +18,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
-// maxID bounds ids and progress tokens that are integers: larger integers lose digits in many JSON
-// decoders, that of the SDK included.
+// maxID bounds ids that are integers: larger ones lose digits in many JSON decoders, that of the
+// SDK included. Numbers as progress tokens are below it, because a decoded 2^53 may have been
+// larger.
 const maxID = 1 << 53
 
 // readMessage reads the message in a body, and reports whether the SDK can answer it. If so,

@@ -184,7 +184,7 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 	if r.keepAlive != nil {
 		err = r.control.Flush()
 		if err == nil {
-			r.keepAlive.Reset(silence)
+			r.keepAlive.Reset(commentInterval)
 		}
 	}
 	return written, err

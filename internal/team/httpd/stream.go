@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// silence is the time without a write after which an event stream gets a comment. Proxies close
-// idle streams, many after 60 s.
-const silence = 15 * time.Second
+// commentInterval is the time without a write after which an event stream gets a comment. Proxies
+// close idle streams, many after 60 s.
+const commentInterval = 15 * time.Second
 
 // keepOpen makes r a response that may become an event stream. From then on each write is sent at
 // once, and a comment follows after each silence
@@ -16,7 +16,7 @@ const silence = 15 * time.Second
 func (r *response) keepOpen() {
 	r.mu.Lock() // sendComment uses the timer
 	defer r.mu.Unlock()
-	r.keepAlive = time.AfterFunc(silence, r.sendComment)
+	r.keepAlive = time.AfterFunc(commentInterval, r.sendComment)
 }
 
 // streamHeader returns the header of an event stream.

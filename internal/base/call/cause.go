@@ -1,0 +1,52 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The causes with which the context of a call ends, beside context.Canceled: its client has left,
+// or cancels it. docs/architecture.md has what follows from each (How a call ends).
+var (
+	// ErrCancelled: its client cancels it over HTTP, also before a late answer has an id. Such a
+	// call does not go on as a late answer either.
+	ErrCancelled = KindCanceled.Errorf("the client has cancelled the call")
+
+	// ErrShutdown: the process ends.
+	ErrShutdown = KindShutdown.Errorf("the server restarts")
+
+	// ErrLeaveAtAPI: the process ends, and the call was detached. The call ends without cancelling
+	// its response: one in the background goes on at the API. In an error of package llm it is
+	// joined with context.Canceled. A call that still waits for a slot ends with it alone.
+	ErrLeaveAtAPI = errors.New("the response goes on at the API")
+)
+
+// TimeoutError is the cause with which a call ends that has exceeded this time limit.
+type TimeoutError time.Duration
+
+func (e TimeoutError) Error() string {
+	return fmt.Sprintf("timed out after %v s", time.Duration(e).Seconds())
+}
+
+// ErrorKind returns the kind, for KindOf.
+func (e TimeoutError) ErrorKind() Kind { return KindTimeout }
+
+// WithTimeout returns a context for a call that ends with a TimeoutError after d.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
+}
+
+// ErrWaiting is the error of a call that ends at its WaitUntil, because it still waits for a slot
+// or for the rate limit. It is no cause of the context of the call.
+var ErrWaiting = KindTimeout.Errorf("the call still waits")
+
+// WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with
+// the cause ErrWaiting.
+func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.WaitUntil.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
+}
