@@ -13,6 +13,10 @@ import (
 // lineBreak matches the HTML of a line break.
 var lineBreak = text.LazyRegexp(`(?i)^<br\s*/?>$`)
 
+// otherNumber matches the text of a link that is only the number of its page in a list of the model
+// or the server ("[[2]](https://a.example)"). The number of the page here is another.
+var otherNumber = text.LazyRegexp(`^\[\d{1,3}\]$`)
+
 // inlineBuilder makes a styled text from inlines of Markdown, and adds the pages of its links to
 // sources.
 type inlineBuilder struct {
@@ -22,12 +26,20 @@ type inlineBuilder struct {
 
 // inlines appends inlines of Markdown. Their own styles are added to st.
 func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
+	words := "" // so far: a URL may have escaped characters
 	for _, x := range list {
 		switch x := x.(type) {
 		case *markdown.Plain:
-			b.text(x.Text, st)
+			words += x.Text
+			continue
 		case *markdown.Escaped:
-			b.text(x.Text, st)
+			words += x.Text
+			continue
+		}
+		b.text(words, st)
+		words = ""
+
+		switch x := x.(type) {
 		case *markdown.AutoLink:
 			b.text(x.Text, st)
 		case *markdown.HTMLTag: // tables have <br>
@@ -41,6 +53,12 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 		case *markdown.Emph:
 			b.inlines(x.Inner, st.with(italic))
 		case *markdown.Del:
+			if x.Marker == "~" { // models write 3~5 and 10~20 for ranges
+				b.add("~", st)
+				b.inlines(x.Inner, st)
+				b.add("~", st)
+				continue
+			}
 			b.inlines(x.Inner, st.with(struck))
 		case *markdown.Link:
 			b.link(x.Inner, x.URL, st)
@@ -48,6 +66,7 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 			b.link(x.Inner, x.URL, st)
 		}
 	}
+	b.text(words, st)
 }
 
 // link appends a link. If its URL is not that of a page for the list of sources, the Markdown of
@@ -61,12 +80,17 @@ func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 		return
 	}
 
-	b.inlines(inner, st.linkTo(page))
+	words := inlineBuilder{sources: b.sources}
+	words.inlines(inner, st.linkTo(page))
+	if !otherNumber().MatchString(words.String()) {
+		b.styled = append(b.styled, words.styled...)
+	}
 	b.number(page)
 }
 
 // text appends a text. URLs in it become links, unless the text is a part of a link.
 func (b *inlineBuilder) text(words string, st style) {
+	words = strings.ReplaceAll(words, glue, "")
 	begin := 0
 	for _, at := range cite.FindLinks(words, -1) {
 		u := words[at.Start:at.End]

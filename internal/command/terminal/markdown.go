@@ -6,6 +6,7 @@ import (
 	"rsc.io/markdown"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
 const (
@@ -81,6 +82,8 @@ func parse(block string) (doc *markdown.Document) {
 	// In CommonMark the second ** of **「強調」** does not end bold text before a letter.
 	block = strong().ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 
+	block = keepURLs(block)
+
 	parser := markdown.Parser{
 		Table:         true,
 		Strikethrough: true,
@@ -90,4 +93,24 @@ func parse(block string) (doc *markdown.Document) {
 		return nil
 	}
 	return doc
+}
+
+// inURL keeps the underscores and asterisks of a URL from beginning or ending emphasis.
+var inURL = strings.NewReplacer(`\_`, `\_`, `\*`, `\*`, "_", glue+"_"+glue, "*", glue+"*"+glue)
+
+// keepURLs protects the URLs in a text, such as https://a.example/__init__.py. Those in the syntax
+// of a link need no protection.
+func keepURLs(s string) string {
+	var b strings.Builder
+	written := 0
+	for _, at := range cite.FindLinks(s, -1) {
+		before := s[:at.Start]
+		isTarget := strings.HasSuffix(before, "](") || strings.HasSuffix(before, "<") ||
+			strings.HasSuffix(before, "]: ")
+		if !isTarget {
+			b.WriteString(s[written:at.Start] + inURL.Replace(s[at.Start:at.End]))
+			written = at.End
+		}
+	}
+	return b.String() + s[written:]
 }

@@ -244,13 +244,14 @@ func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 	}
 	for _, c := range cite.NewDocument(ownList).DatedListPages() {
 		if pages.page(c.URL) != "" {
-			pages.add(c)
+			listed := &pages.list[pages.add(c)-1]
+			listed.Title = cmp.Or(listed.Title, c.Title)
 		}
 	}
 	for _, c := range ans.Sources {
 		n := pages.numbers[cite.PageKey(c.URL)]
 		if n > 0 {
-			pages.list[n-1].Title = c.Title
+			pages.list[n-1].Title = cmp.Or(c.Title, pages.list[n-1].Title)
 		}
 	}
 	if len(pages.list) == 0 {

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -25,10 +24,7 @@ func (a *Answerer) compose(
 	citations := doc.Citations(sources, limit, a.date(began))
 
 	if r.incompleteNote != "" {
-		inCode := strings.Count(text, "```")%2 == 1
-		if inCode { // close the block of code
-			text += "\n```"
-		}
+		text += cite.FenceEnd(text)
 		text += "\n\n[" + r.incompleteNote + "]"
 	}
 	if len(citations) > 0 && !doc.EndsWithList {

@@ -104,6 +104,9 @@ var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
 // Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
 // in links. It does not change code.
 func Clean(s string) string {
+	if strings.Contains(s, "entity") {
+		s = unwrapNames(s)
+	}
 	if mayHaveMarkers(s) {
 		s = removeMarkers(s)
 	}
@@ -111,6 +114,25 @@ func Clean(s string) string {
 		s = removeTrackers(s)
 	}
 	return s
+}
+
+// nameMarker matches a marker of ChatGPT around a name of the text, which is its submatch:
+// entity["city","Paris","capital of France"].
+var nameMarker = text.LazyRegexp(
+	`\x{E200}?\bentity\x{E202}?\["[^"\n]*", ?"([^"\n]*)"[^\]\n]*\]\x{E201}?`)
+
+// unwrapNames replaces the markers around names by the names. It does not change code.
+func unwrapNames(s string) string {
+	codeParts := codeIn(s)
+	var b strings.Builder
+	written := 0
+	for _, m := range nameMarker().FindAllStringSubmatchIndex(s, -1) {
+		if codeParts.endAt(m[0]) < 0 {
+			b.WriteString(s[written:m[0]] + s[m[2]:m[3]])
+			written = m[1]
+		}
+	}
+	return b.String() + s[written:]
 }
 
 // removeMarkers removes the markers that are not in code, paragraph by paragraph.

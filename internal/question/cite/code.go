@@ -97,6 +97,31 @@ func codeIn(s string) (found code) {
 	return found
 }
 
+// notQuote matches the markers of a list before a fence. The line that closes the block of code has
+// spaces in their place.
+var notQuote = text.LazyRegexp(`[^>\s]`)
+
+// FenceEnd returns the line that closes the block of code at the end of a text that was cut short,
+// in its list or quotation, after a line break. It is "" if the text does not end in a block.
+func FenceEnd(s string) string {
+	openFence, before := "", "" // of the current block, and what is before it in its line
+	for line := range strings.Lines(s) {
+		marks := fenceOf(line)
+		switch {
+		case openFence == "" && marks != "":
+			openFence = marks
+			before = line[:strings.Index(line, marks)]
+		case openFence != "" && strings.HasPrefix(marks, openFence) &&
+			strings.HasSuffix(strings.TrimSpace(line), marks):
+			openFence = ""
+		}
+	}
+	if openFence == "" {
+		return ""
+	}
+	return "\n" + notQuote().ReplaceAllString(before, " ") + openFence
+}
+
 // fenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
 func fenceOf(line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {

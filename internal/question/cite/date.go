@@ -206,7 +206,10 @@ func isSeparate(s string, p part, path bool) bool {
 	if path {
 		joins = joinsInPath
 	}
-	return !joins().MatchString(s[max(0, p.start-4):p.start]) && !joinsAfter().MatchString(s[p.end:])
+	last := s[p.end-1]
+	endsWithDigit := last >= '0' && last <= '9' // 2026年11月28日21時 has a time behind the date
+	return !joins().MatchString(s[max(0, p.start-4):p.start]) &&
+		!(endsWithDigit && joinsAfter().MatchString(s[p.end:]))
 }
 
 // withKinds sets the kinds of the dates of a text, and returns them without those that may be
@@ -270,13 +273,18 @@ func kindBefore(s string) (kind string, size int) {
 // both the start of a title.
 var wordEnd = text.LazyRegexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 
+// joinedWord matches a word that has no space before it, as "まで" in 3月31日までに.
+var joinedWord = text.LazyRegexp(`^[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
+
 // kindAfter returns the kind of the word at the start of s, the text after a date.
 func kindAfter(s string) string {
+	isJoined := joinedWord().MatchString(s)
 	s = betweenDateAndWord().ReplaceAllString(s, "")
 	word := wordAfter(s)
 	kind := dateWords()[word]
 	phrase := strings.Contains(word, " ") // no title begins with a phrase
-	if kind != "published" && !phrase && !wordEnd().MatchString(s[len(word):]) {
+	isSure := kind == "published" || phrase || kind == "other" && isJoined
+	if !isSure && !wordEnd().MatchString(s[len(word):]) {
 		return ""
 	}
 	return kind

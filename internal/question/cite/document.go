@@ -22,14 +22,16 @@ const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 // heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
 // or a Markdown heading.
 var heading = text.LazyRegexp(
-	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：]*(?:` +
+	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：【]*(?:` +
 		`sources?|references?|citations|bibliography|` +
 		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
 		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
 		`出典|情報[源元]|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
 		`参考(?:资料|来源|链接)|參考(?:文獻|資料|來源|連結)|` +
-		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)` +
-		`)[\p{So}\pM\pZ\x{200D}\s*_:：]*$`)
+		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)|` +
+		`källor|kilder|lähteet|źródł[ao]|zdroje?|források?|surse|kaynak(?:lar|ça)?|` +
+		`джерел[ао]|πηγές|sumber|nguồn|المصادر|المراجع|स्रोत` +
+		`)[\p{So}\pM\pZ\x{200D}\s*_:：】]*$`)
 
 const (
 	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
@@ -61,13 +63,17 @@ var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\
 var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // Punctuation are the characters that a URL in a text may contain, but does not end with.
-const Punctuation = ".,;:!?*_'`|"
+const Punctuation = ".,;:!?*_'`|：！？…’"
 
 // urlInText matches a URL without the punctuation that follows it. Parentheses belong to the URL
 // only in pairs.
 var urlInText = text.LazyRegexp(
 	"https?://(?:[" + Punctuation + "]*" +
-		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\((?:[^()\s]|\([^()\s]*\))*\)))+`)
+		"(?:[^" + Punctuation + urlEnd + `()]|\((?:[^()\s]|\([^()\s]*\))*\)))+`)
+
+// urlEnd are the characters at which a URL in a text ends, for an expression. The space before a
+// French "»" is a no-break space, and Chinese has none before "；".
+const urlEnd = `\s\pZ<>\[\]"“”„«»（）「」『』【】《》〈〉、。，；،؛`
 
 // dateAtEnd matches a date in parentheses at the end of a match of urlInText.
 var dateAtEnd = text.LazyRegexp(`\(\d{4}-\d{2}-\d{2}\)$`)
@@ -211,7 +217,7 @@ func (doc *Document) ListPages() []Citation {
 	return list
 }
 
-// DatedListPages returns the pages of the list, with the dates that it gives.
+// DatedListPages returns the pages of the list, with the titles and dates that it gives.
 func (doc *Document) DatedListPages() []Citation {
 	list := doc.ListPages()
 	next := 0 // index in list
@@ -221,6 +227,7 @@ func (doc *Document) DatedListPages() []Citation {
 				found := doc.listDates(i, k, farFuture)
 				list[next].PublishedAt = cmp.Or(found.pageDate(), found.accessed)
 				list[next].IsAccessDate = found.pageDate() == "" && found.accessed != ""
+				list[next].Title = doc.lines[i].titleOf(k)
 				next++
 			}
 		}
@@ -232,7 +239,7 @@ func (doc *Document) DatedListPages() []Citation {
 var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)`)
 
 // lastURL matches the URL at the end of a text.
-var lastURL = text.LazyRegexp(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
+var lastURL = text.LazyRegexp(`https?://[^)` + urlEnd + `]*$`)
 
 // LinkedPages returns the pages with a public host name that a text links to, those in its list
 // first. Links in code do not count. If the text is cut short, neither does a URL at its end, which
@@ -291,6 +298,27 @@ func (l line) entry() (e entry) {
 		undatedEntry().MatchString(withoutDates)
 	e.isDate = onlyDate().MatchString(withDates)
 	return e
+}
+
+var (
+	// entryStart matches the bullet of an entry, and linkText the text of a link before its URL.
+	entryStart = text.LazyRegexp(`^` + bullet)
+	linkText   = text.LazyRegexp(`\[([^\[\]]*)\]\(<?$`)
+)
+
+// titleOf returns the title of link k in a line of a list: the text of the link, or else what is
+// between the bullet and the URL.
+func (l line) titleOf(k int) string {
+	before, _ := l.around(k)
+	m := linkText().FindStringSubmatch(before)
+	switch {
+	case m != nil:
+		return Page("", m[1]).Title
+	case k == 0:
+		words := entryStart().ReplaceAllString(before, "")
+		return Page("", strings.Trim(words, Marks+",;—–-(（<、，")).Title
+	}
+	return ""
 }
 
 // around returns the texts between link k and the previous and the next link of the line.
