@@ -28,8 +28,8 @@ var (
 
 	// credentialHeader matches names of headers with a credential. It does not match
 	// x-portkey-provider, where key is only a part of a word.
-	credentialHeader = text.LazyRegexp(`(?i)^((proxy-)?authorization|cookie)$|` +
-		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
+	credentialHeader = text.LazyRegexp(`(?i)^cookie$|` +
+		`(^|[^a-z0-9])(auth|authorization|token|secret|key|apikey|password)($|[^a-z0-9])`)
 
 	// apiKeyForm matches a key: it has no white space and only ASCII characters.
 	apiKeyForm = text.LazyRegexp(`^[!-~]+$`)

@@ -71,6 +71,10 @@ func TestLiteralHeaders(t *testing.T) {
 		"client_secret":      false,
 		"Key":                false,
 		"Cookie":             false,
+
+		"cf-aig-authorization": false, // Cloudflare AI Gateway
+		"Helicone-Auth":        false,
+		"x-author":             true,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Load(write(t, "openai: {headers: {"+name+": openai}}"), nil)

@@ -69,7 +69,8 @@ func (r *Redactor) Add(secrets ...string) {
 	r.replacer.Store(strings.NewReplacer(pairs...))
 }
 
-// forms returns how a secret may be written: as it is, and escaped for URLs and for JSON.
+// forms returns how a secret may be written: as it is, and escaped for URLs and for JSON. PHP also
+// escapes slashes.
 func forms(secret string) []string {
 	htmlSafe, _ := json.Marshal(secret) // a string cannot fail
 	plain, _ := jsonx.Marshal(secret)
@@ -79,6 +80,7 @@ func forms(secret string) []string {
 		url.PathEscape(secret),
 		string(htmlSafe[1 : len(htmlSafe)-1]), // with < as \u003c
 		string(plain[1 : len(plain)-1]),
+		strings.ReplaceAll(string(plain[1:len(plain)-1]), "/", `\/`),
 	}
 }
 

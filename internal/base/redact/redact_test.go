@@ -7,7 +7,7 @@ import (
 )
 
 func TestRedact(t *testing.T) {
-	r := New("abcd", "abcdefgh", "xyz", `q"uo<te`)
+	r := New("abcd", "abcdefgh", "xyz", `q"uo<te`, "sla/shed")
 
 	escaped := []string{"key after an escaped line break", `"a\nsk-0123456789"`, `"a\n[redacted]"`}
 	for _, row := range append(compare.Table(t, "redact", 3), escaped) {

@@ -148,7 +148,20 @@ func (s *Store) connect(ctx context.Context, to *url.URL, f replyForm) (redis.Co
 		}
 		return &replyConn{Conn: conn, form: f}, err
 	}
-	return redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
+	conn, err := redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
+	return conn, withoutArguments(err)
+}
+
+// withoutArguments returns an error of the store without the arguments that it repeats of a command
+// that it does not know. Those of AUTH have the password, cut off after 128 bytes: the redactor
+// knows only the whole password.
+func withoutArguments(err error) error {
+	e, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return err
+	}
+	words, _, _ := strings.Cut(string(e), ", with args beginning with")
+	return redis.Error(words)
 }
 
 // handshake does the TLS handshake on a connection. After an error the connection is closed.

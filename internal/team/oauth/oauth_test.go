@@ -142,6 +142,7 @@ func TestNames(t *testing.T) {
 		"\x1b[31m\u202e":          "_[31m_",
 		"🦊👩‍💻":                    "🦊👩_💻",
 		"Jose\u0301":              "José",
+		"bob\u3164\u034f\u2800":   "bob___",
 		strings.Repeat("語", 3000): strings.Repeat("語", 63) + "…",
 	} {
 		inBubble(t, want, func(t *testing.T) {
