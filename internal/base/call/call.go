@@ -87,6 +87,18 @@ func (r *Reported) Add(other Reported) {
 	r.Searches += other.Searches
 }
 
+// Minus returns what r has and other does not.
+func (r Reported) Minus(other Reported) Reported {
+	r.Usage.Input -= other.Usage.Input
+	r.Usage.Cached -= other.Usage.Cached
+	r.Usage.CacheWrite -= other.Usage.CacheWrite
+	r.Usage.Output -= other.Usage.Output
+	r.Usage.Reasoning -= other.Usage.Reasoning
+	r.Usage.Total -= other.Usage.Total
+	r.Searches -= other.Searches
+	return r
+}
+
 // Anonymous is the Name of callers without a token, also over stdio.
 const Anonymous = "anonymous"
 

@@ -204,7 +204,8 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	}
 
 	// The answer usually contains the last message, perhaps after other messages.
-	_, after, found := strings.Cut(ans.Text, s.written())
+	before, after, found := strings.Cut(ans.Text, s.written())
+	found = found && (before == "" || strings.HasSuffix(before, "\n\n")) // not words inside a text
 	rest := strings.TrimPrefix(s.written()+after, s.shown)
 	if !found {
 		s.divide("the answer")

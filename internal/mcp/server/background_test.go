@@ -87,6 +87,7 @@ var fetchErrors = map[string]error{
 	"endless": answer.ErrRunning,
 	"busy":    answer.ErrStateUnknown,
 	"gone":    answer.ErrGone,
+	"stopped": context.Canceled, // by the process that runs the call
 }
 
 func (a *api) fetch(

@@ -41,7 +41,7 @@ type Transport struct {
 	EOF      chan struct{} // closed when In has ended; may be nil
 
 	// Undelivered gets each result that is not written, because its request was cancelled as it
-	// came; may be nil.
+	// came; nil for an error. Write waits for it. It may be nil.
 	Undelivered func(result []byte)
 
 	Log *slog.Logger // gets the steps of each message at debug level (transports.md)

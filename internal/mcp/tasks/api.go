@@ -35,11 +35,16 @@ func (ts *Tasks) fetchMessage(ctx context.Context, t *Task, c *call.Call) string
 // cancelAtAPI cancels the response of a task even if the client leaves, and then asks as
 // fetchMessage.
 func (ts *Tasks) cancelAtAPI(ctx context.Context, t *Task, c *call.Call) {
-	ts.fetch(context.WithoutCancel(ctx), t, c, true)
+	ctx = context.WithoutCancel(ctx)
+	if !t.hasEnded() { // at once, even while another request asks
+		ts.cancelResponse(ctx, c, *t.origin.get())
+	}
+	ts.fetch(ctx, t, c, true)
 }
 
-// fetch is fetchMessage; with cancelFirst it first cancels the response.
-func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
+// fetch is fetchMessage; wasCancelled says that the response was, so that an earlier reply of the
+// API is too old.
+func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, wasCancelled bool) string {
 	select {
 	case t.remote.fetching <- struct{}{}:
 	case <-ctx.Done():
@@ -56,7 +61,7 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 		}()
 		var err error // for Recover; after a panic of RemoteEnded the task has ended
 		defer ts.options.Recover(callCopy.Tool, &err)
-		message = ts.fetchNow(context.WithoutCancel(ctx), t, &callCopy, cancelFirst)
+		message = ts.fetchNow(context.WithoutCancel(ctx), t, &callCopy, wasCancelled)
 	}()
 	select {
 	case message := <-replies:
@@ -70,22 +75,22 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, cancelFirst b
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.
-func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, cancelFirst bool) string {
+func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, wasCancelled bool) string {
 	r := t.remote
-	isFresh := time.Since(r.fetchedAt) < maxReplyAge && !cancelFirst
+	isFresh := time.Since(r.fetchedAt) < maxReplyAge && !wasCancelled
 	if isFresh || t.hasEnded() {
 		return r.message
 	}
 
 	origin := *t.origin.get()
-	if cancelFirst {
-		ts.cancelResponse(ctx, c, origin)
-	}
 	a, err := ts.fetchAnswer(ctx, c, origin)
 	r.fetchedAt = time.Now()
 	r.message = ""
 
 	overdue := time.Since(t.Created) >= ts.options.Timeout
+	if overdue && call.KindOf(err) == call.KindCanceled { // by the process that runs the call
+		err = call.TimeoutError(ts.options.Timeout)
+	}
 	switch {
 	case !errors.Is(err, answer.ErrRunning): // it has ended; ErrStateUnknown wraps ErrRunning
 		defer ts.end(t, a, err) // also after a panic

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,11 +45,21 @@ type localCall struct {
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
+	// responses are those that the API has named, in their order. Only the goroutine of the call
+	// uses the field.
+	responses []namedResponse
+
 	// These are set if the call can be detached.
 	ctx   context.Context         // of the call; done at its end, or when it is to end
 	stop  context.CancelCauseFunc // ends the call
 	leave func() bool             // separates the call from its request; false: the request has ended
-	over  chan struct{}           // closed when the call has returned, and has cancelled its response
+	over  chan struct{}           // closed when the call has returned
+}
+
+// namedResponse is a response that the API has named, or "" for a request after it.
+type namedResponse struct {
+	id     string
+	before call.Reported // what the API had reported of the call before
 }
 
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
@@ -80,6 +91,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	}
 
 	c.Sink = func(ev call.Event) {
+		t.noteResponse(ev, c.Reported)
 		t.setOrigin(ev, origin)
 		t.Progress.Add(ev)
 	}
@@ -181,14 +193,45 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
+// noteResponse notes an event that begins a response, and what the API has reported of the call
+// before.
+func (t *Task) noteResponse(ev call.Event, reported call.Reported) {
+	switch ev := ev.(type) {
+	case call.Retrying, call.Asking:
+		t.local.responses = append(t.local.responses, namedResponse{"", reported})
+	case call.Named:
+		t.local.responses = append(t.local.responses, namedResponse{ev.ID, reported})
+	}
+}
+
+// reportedOf returns what the API has reported of a response, of all that it has reported of the
+// call.
+func (t *Task) reportedOf(response string, all call.Reported) call.Reported {
+	i := slices.IndexFunc(t.local.responses, func(r namedResponse) bool { return r.id == response })
+	if i < 0 {
+		return call.Reported{}
+	}
+	until := all
+	if i+1 < len(t.local.responses) {
+		until = t.local.responses[i+1].before
+	}
+	return until.Minus(t.local.responses[i].before)
+}
+
 // FreezeID keeps a task from getting a sealed id from now on. If the task already has one,
-// FreezeID returns the response in it, whose end other processes may read; else "".
+// FreezeID returns the response in it, whose end other processes may read, and what the API has
+// reported of that response, of all that it has reported of the call. Else response is "".
 // Server.settleCall calls it when the call has ended, before it settles what the call has used.
-func (ts *Tasks) FreezeID(t *Task) (response string) {
+func (ts *Tasks) FreezeID(
+	t *Task, all call.Reported,
+) (response string, reported call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.idFrozen = true
-	return t.sealedResponseID
+	if t.sealedResponseID != "" {
+		reported = t.reportedOf(t.sealedResponseID, all)
+	}
+	return t.sealedResponseID, reported
 }
 
 // DetachWhenDue separates a task from its request, if its Terms allow that. It waits until this is

@@ -82,6 +82,45 @@ func TestDetach(t *testing.T) {
 	}
 }
 
+// Of a call that goes on after the response in its id, only what that one has used is of the
+// response.
+func TestOtherResponses(t *testing.T) {
+	for name, next := range map[string][]call.Event{
+		"none":                    nil,
+		"requery":                 {call.Asking{}, call.Named{ID: "resp_2"}},
+		"retry in the foreground": {call.Retrying{Err: &call.APIError{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{Timeout: time.Hour, BackgroundAPI: &BackgroundAPI{
+					Secrets: func() []string { return []string{newSecret} },
+				}})
+				c := &call.Call{}
+				c.Usage.Input = 1 // of a response before
+				task := s.Prepare(c, Terms{Polled: true, Background: true})
+				s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
+					c.Sink(call.Named{ID: "resp_1"})
+					time.Sleep(time.Second)
+					c.Usage.Input += 10
+					for _, ev := range next {
+						c.Sink(ev)
+					}
+					if next != nil {
+						c.Usage.Input += 100
+					}
+					return &answer.Answer{}, nil
+				})
+				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
+				_, err := task.Result()
+				compare.Equal(t, "error", err, nil)
+				response, reported := s.FreezeID(task, c.Reported)
+				compare.Equal(t, "response", response, "resp_1")
+				compare.Equal(t, "tokens of it", reported.Usage.Input, int64(10))
+			})
+		})
+	}
+}
+
 // A request to the API about a call ends with the call, whose answer then goes with its request.
 func TestAskEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

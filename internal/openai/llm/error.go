@@ -235,11 +235,15 @@ func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 // (https://github.com/OpenHands/software-agent-sdk/issues/755).
 var wrapper = text.LazyRegexp(`^litellm\.[\w.: ]*Exception - \s*\{`)
 
+// namingClass matches the classes of LiteLLM that name the kind of an error (kindTable) even where
+// the error of the provider does not.
+var namingClass = text.LazyRegexp(`ContextWindowExceededError|ContentPolicyViolationError`)
+
 // unwrapped returns the JSON of a provider's error in a message of LiteLLM, without the words
 // before and after it, or any other message unchanged.
 func unwrapped(message string) string {
 	at := wrapper().FindStringIndex(message[:min(len(message), maxErrorText)])
-	if at == nil {
+	if at == nil || namingClass().MatchString(message[:at[1]]) {
 		return message
 	}
 	var inner json.RawMessage

@@ -209,6 +209,10 @@ type End struct {
 	// processes may read its end, too: the first one settles it.
 	EndedResponse string
 
+	// ReportedOfIt is what the API has reported of EndedResponse. The rest of what it has reported
+	// of the call is of other responses, of a retry or a requery, which only this process knows.
+	ReportedOfIt call.Reported
+
 	// LeftResponse is the id of the call's response if that goes on at the API when this process
 	// ends, or "". Another process settles it when it reads its end (SettleResponse).
 	LeftResponse string
@@ -216,8 +220,8 @@ type End struct {
 
 // Settle notes at the end of a call what it has used, and frees what it had reserved. Settle sets
 // GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
-// and in the store what the call had reserved counts as used. While the store fails, isFirst is
-// true.
+// and in the store what the call had reserved counts as used, and what its other responses have
+// used. While the store fails, isFirst is true.
 func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	b := t.budget
 	correction := change{
@@ -246,7 +250,24 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
-	return storeReply.refusedBucket == 0 // else another process has settled the response
+	isFirst = storeReply.refusedBucket == 0 // else another process has settled the response
+	if !isFirst {
+		t.settleRest(c.Reported.Minus(end.ReportedOfIt))
+	}
+	return isFirst
+}
+
+// settleRest notes in the store what other responses of the call have used than the one that
+// another process has settled.
+func (t *Taken) settleRest(rest call.Reported) {
+	list := t.budget.perBucket(t.person, change{
+		use:         t.budget.used(t.tool, &call.Call{Used: call.Used{Reported: rest}}),
+		untilMinute: fromNow(0),
+		force:       true,
+	})
+	if len(list) > 0 {
+		t.budget.storeOf(t.person).applyOrKeep(append([]bucketChange{settledMark(t.name)}, list...))
+	}
 }
 
 // corrections returns what a correction does to each bucket. That of a limit which its person got

@@ -116,8 +116,13 @@ func TestSettleResponse(t *testing.T) {
 				case "alone": // a process without a store has taken it
 					_, err := takeCall(New(ofResponses), c)
 					compare.Equal(t, "error", err, "")
-				case "ends":
-					count(taken.Settle(reading(n), End{EndedResponse: response}))
+				case "ends", "ends-thrice": // after two more responses, of which other processes know nothing
+					end := reading(n)
+					of := end.Reported
+					if word == "ends-thrice" {
+						end.Usage.Input *= 3
+					}
+					count(taken.Settle(end, End{EndedResponse: response, ReportedOfIt: of}))
 				case "settles": // other processes do not know its response
 					taken.Settle(reading(n), End{})
 				case "drains":
