@@ -53,9 +53,19 @@ function installed() {
 // of its cache, and adds nothing to it later.
 function reinstall() {
   const [folder] = fileURLToPath(import.meta.url).match(/^.*[/\\]_npx[/\\][^/\\]+/) ?? [];
-  return folder
-    ? `delete ${folder}, then start it with: npx --include=optional -y ${NAME}`
-    : `delete node_modules and package-lock.json, then: npm install --include=optional ${NAME}`;
+  if (folder) return `delete ${folder}, then start it with: npx --include=optional -y ${specifier(folder)}`;
+  return `in a project delete node_modules and package-lock.json, then: npm install --include=optional ${NAME}; `
+    + `installed with -g: npm uninstall -g ${NAME}, then: npm install -g --include=optional ${NAME}`;
+}
+
+// specifier is what npx was asked for, such as openai-responses-mcp@1.3.0: each has a folder of its own, where
+// npm 11 writes it.
+function specifier(folder) {
+  try {
+    return require(resolve(folder, 'package.json'))._npx.packages[0] ?? NAME;
+  } catch {
+    return NAME;
+  }
 }
 
 // spawn runs the binary as a child and ends as it ends.

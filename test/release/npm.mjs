@@ -153,7 +153,7 @@ async function using(node) {
     const command = join(cwd, 'node_modules/.bin', NAME);
     const r = await run(command, ['--stdio']);
     assert.deepEqual([r.code, r.stdout, r.stderr.match(/^hint: /gm)?.length], [1, '', 3], r.stderr);
-    const [, hint] = r.stderr.match(/^hint: delete node_modules and package-lock\.json, then: npm (.*)$/m);
+    const [, hint] = r.stderr.match(/^hint: in a project delete node_modules and package-lock\.json, then: npm (.*?);/m);
     for (const name of ['node_modules', 'package-lock.json']) rmSync(join(cwd, name), { recursive: true });
     await run('npm', hint.split(' '), { cwd });
     answers(await run(command, offline, { input }));

@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 
 	conditions := []string{
 		"", "stdio", "secret", "key", "sets", "download", "login", "token", "oauth", "loopback", "plain",
-		"keyfile",
+		"keyfile", "config",
 	}
 	known := append(conditions, Vias()...)
 	hints := file.Server

@@ -157,6 +157,8 @@ func (s Server) has(condition string) bool {
 		return s.Via == ViaNPX || s.Via == ViaDocker
 	case "login": // the server would also find a stored key
 		return s.has("key") && s.Via != ViaDocker
+	case "config": // a container sees the configuration
+		return s.Via == ViaDocker && s.Config != ""
 	case "keyfile": // a container does not see the file that the variable of the key names
 		isFile := func(name string) bool { return strings.HasSuffix(name, "_FILE") }
 		return s.Via == ViaDocker && slices.ContainsFunc(s.Keys, isFile)
