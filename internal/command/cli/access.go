@@ -35,7 +35,7 @@ func (f *serveFlags) access(
 	denied, err := newDenied(s, files, f.oauth.Issuers)
 	if err != nil {
 		return access, usageError(
-			"names or subjects, one a line, without characters that cannot be seen", "%v", err)
+			"names, subjects, or an issuer as in --oauth-issuer and a subject, one a line", "%v", err)
 	}
 
 	access = httpd.Access{

@@ -137,7 +137,7 @@ func (v checkedValue) Set(s string) error {
 	case "int":
 		n, err := strconv.Atoi(s)
 		s = strconv.Itoa(n)
-		if err != nil || n > budget.MaxLimit {
+		if err != nil || float64(n) > budget.MaxLimit { // an int may have 32 bits
 			s = ""
 		}
 	case "float64":

@@ -241,24 +241,42 @@ func (a *app) listClients() error {
 	return err
 }
 
-// describe returns the server that the entry of a client starts or reaches. If the configuration is
-// wrong or missing, describe warns and goes on with the defaults: it may be corrected later.
-func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
+// loaded is the configuration as setup loads it.
+type loaded struct {
+	*config.Config
+	shell   *config.Config // for shellVariables
+	isWrong bool           // the configuration is wrong or missing; Config has the defaults
+}
+
+// load loads the configuration. If it is wrong or missing, load warns and returns the defaults: it
+// may be corrected later.
+func (f *setupFlags) load() loaded {
 	cfg, warnings, err := config.Load(f.common.config, f.app.env)
-	shell := cfg
-	if err != nil {
-		noFile := config.Flags{Config: new("")}
-		cfg, _, _ = config.Load(noFile, f.app.only(keyVariables))
-		shell = f.app.shellConfig()
-		warnings = append(strings.Split(err.Error(), "\n"),
-			"setup goes on without the configuration, with the key in "+cfg.CredentialVariable)
+	if err == nil {
+		f.app.warn(warnings...)
+		return loaded{cfg, cfg, false}
 	}
-	f.app.warn(warnings...)
+
+	wrong := cfg.OpenAI
+	noFile := config.Flags{Config: new("")}
+	cfg, _, _ = config.Load(noFile, f.app.only(keyVariables))
+	if wrong.APIKeyEnv != cfg.OpenAI.APIKeyEnv || wrong.Server() != cfg.OpenAI.Server() {
+		cfg.StoredKeyFile = "" // the server reads another one, once the configuration is right
+	}
+	f.app.warn(strings.Split(err.Error(), "\n")...)
+	f.app.warn("setup goes on without the configuration, with the key in " + cfg.CredentialVariable)
+	return loaded{cfg, f.app.shellConfig(), true}
+}
+
+// describe returns the server that the entry of a client starts or reaches.
+func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
+	cfg := f.load()
 	keys := append([]string{cfg.CredentialVariable}, cfg.OtherHeaderVariables...)
 	stored, err := cfg.ReadKey(cfg.StoredKeyFile)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	switch {
 	case !seesKey || cfg.StoredKeyFile == "":
+	case err != nil && cfg.isWrong: // the key may be for the server of the right configuration
 	case err != nil:
 		f.app.warn(err.Error())
 	case len(stored) > 0:
@@ -295,7 +313,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}
 
 	return clients.Server{
-		ShellVariables: f.app.shellVariables(via, shell),
+		ShellVariables: f.app.shellVariables(via, cfg.shell),
 		Via:            via,
 		OS:             runtime.GOOS,
 		Binary:         binary,
@@ -308,7 +326,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 }
 
 // shellConfig returns a configuration of only the variables that shellVariables needs. It is for
-// describe, if the file or other variables are wrong.
+// load, if the file or other variables are wrong.
 func (a *app) shellConfig() *config.Config {
 	models := call.MapTools(func(t call.Tool) string { return t.Variable })
 	cfg, _, err := config.Load(config.Flags{}, a.only(append(models, "OPENAI_BASE_URL")))

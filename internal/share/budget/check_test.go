@@ -72,7 +72,7 @@ func TestRights(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			server.Do("ACL", "SETUSER", "mcp", "reset", "on", ">secret", "~{openai-responses-mcp}:*", "-@all",
 				"+eval", "+evalsha", "+get", "+set", "+del", "+time", "-"+command)
-			r := newReplica(t, "redis://mcp:secret@"+server.Address, Options{})
+			r := idleReplica(t, "redis://mcp:secret@"+server.Address, Options{})
 			found := r.Store.Check(t.Context())
 			compare.Contains(t, "error", fmt.Sprint(found.Err), "run this command")
 		})

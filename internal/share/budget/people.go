@@ -68,7 +68,7 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 		switch {
 		case !ok:
 			return "", nil, "has something else than " + strings.Join(personSettings(), ", ") +
-				", each with = and a number, and no blank around that"
+				", each with = and a number (of at most 15 digits, or 1000000 USD), and no blank around that"
 		case twice:
 			return "", nil, "has a limit twice"
 		}

@@ -252,13 +252,11 @@ func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 }
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
-// now, when the store works again. An end that the store may have got (storeUnsure) is kept only if
+// now, when the store works again. An end that the store may have got (storeUnsure) is kept, too:
 // it begins with an endMark or a settledMark, which refuses it if the store has it already.
 func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	hasMark := len(end) > 0 && end[0].isMark()
-	isKept := result == storeNotRun || result == storeUnsure && hasMark
-	if isKept && len(end) > 0 && s != nil {
+	if result != storeRan && len(end) > 0 && s != nil {
 		s.keep(pendingChange{changes: end})
 	}
 	return r, result

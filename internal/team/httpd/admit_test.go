@@ -257,6 +257,12 @@ func TestIdleOfOne(t *testing.T) {
 			}
 		}
 		compare.Equal(t, "connections that stay open", kept, 2*1+maxUnauthenticated)
+
+		time.Sleep(idleTimeout + time.Second) // now they are closed
+		c := s.dial()
+		go io.WriteString(c, post(ping, ""))
+		res, _ := s.receive(c, 200)
+		compare.Equal(t, "a later one closes", res.Close, false)
 	})
 }
 
