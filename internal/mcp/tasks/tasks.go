@@ -242,9 +242,9 @@ func (ts *Tasks) Wait(
 	}
 }
 
-// Cancel cancels a task, unless it has ended, and waits for the end of its call, because the process
-// may end after this request. The call first cancels its response at the API, in 3 s at most. c is
-// the call of the request that cancels, for a task whose call another process runs.
+// Cancel cancels a task, unless it has ended, and waits for the end of its call, because the
+// process may end after this request. The call first cancels its response at the API, in 3 s at
+// most. c is the call of the request that cancels, for a task whose call another process runs.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.runsHere() {
 		ts.cancelAtAPI(ctx, t, c)
