@@ -71,7 +71,8 @@ type Named struct{ ID string }
 // Reconnecting announces that the response goes on although its connection broke.
 type Reconnecting struct{}
 
-// Waiting says that the call waits for the API's rate limit, and how many calls are ahead of it.
+// Waiting says that the call waits for the API's rate limit, and how many calls are certainly ahead
+// of it. As people take turns, that is 0 for the first call of each (queue.Queue.Ahead).
 type Waiting struct{ Ahead int }
 
 // Asking announces a request after Waiting, and a requery. What was streamed before it is not a

@@ -206,13 +206,13 @@ func (s *Server) settleCall(
 	unsent := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	end := budget.End{NotCounted: unsent || isWaiting}
-	response, reported := s.tasks.FreezeID(t, c.Reported) // of the one in the id of the task
+	response := s.tasks.FreezeID(t) // the one in the id of the task, or ""
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
 	if processEnds {
 		end.LeftResponse = response
 	} else {
 		end.EndedResponse = response
-		end.ReportedOfIt = reported
+		end.ReportedOfIt = t.ReportedOf(response, c.Reported)
 	}
 	isFirst := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {

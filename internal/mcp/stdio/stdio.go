@@ -40,8 +40,8 @@ type Transport struct {
 	Methods  rpc.Methods   // the requests that the server answers
 	EOF      chan struct{} // closed when In has ended; may be nil
 
-	// Undelivered gets each result that is not written, because its request was cancelled as it
-	// came; nil for an error. Write waits for it. It may be nil.
+	// Undelivered gets each result that is not written, because its client has cancelled the
+	// request; nil in place of an error. Write waits for it. It may be nil.
 	Undelivered func(result []byte)
 
 	Log *slog.Logger // gets the steps of each message at debug level (transports.md)

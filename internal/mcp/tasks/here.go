@@ -65,8 +65,8 @@ type namedResponse struct {
 // Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
 //
 //   - WaitUntil: with OtherProcesses, a call that still waits for a slot or for the rate limit after
-//     DetachAfter ends then, in the foreground, too: it cannot go on elsewhere, and its client would
-//     soon give up.
+//     DetachAfter ends then, because it cannot go on elsewhere. One without Background could not go
+//     on later either, but its client would soon give up.
 //   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
 //     are made of its deltas.
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
@@ -204,9 +204,9 @@ func (t *Task) noteResponse(ev call.Event, reported call.Reported) {
 	}
 }
 
-// reportedOf returns what the API has reported of a response, of all that it has reported of the
-// call.
-func (t *Task) reportedOf(response string, all call.Reported) call.Reported {
+// ReportedOf returns what the API has reported of a response, of all that it has reported of the
+// call, which has ended.
+func (t *Task) ReportedOf(response string, all call.Reported) call.Reported {
 	i := slices.IndexFunc(t.local.responses, func(r namedResponse) bool { return r.id == response })
 	if i < 0 {
 		return call.Reported{}
@@ -219,19 +219,13 @@ func (t *Task) reportedOf(response string, all call.Reported) call.Reported {
 }
 
 // FreezeID keeps a task from getting a sealed id from now on. If the task already has one,
-// FreezeID returns the response in it, whose end other processes may read, and what the API has
-// reported of that response, of all that it has reported of the call. Else response is "".
+// FreezeID returns the response in it, whose end other processes may read; else "".
 // Server.settleCall calls it when the call has ended, before it settles what the call has used.
-func (ts *Tasks) FreezeID(
-	t *Task, all call.Reported,
-) (response string, reported call.Reported) {
+func (ts *Tasks) FreezeID(t *Task) (response string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.idFrozen = true
-	if t.sealedResponseID != "" {
-		reported = t.reportedOf(t.sealedResponseID, all)
-	}
-	return t.sealedResponseID, reported
+	return t.sealedResponseID
 }
 
 // DetachWhenDue separates a task from its request, if its Terms allow that. It waits until this is
@@ -266,7 +260,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	keep := keepHere
 	origin := t.origin.get()
 	if api := ts.options.BackgroundAPI; api != nil && origin != nil && !t.idFrozen {
-		id = seal(*origin, api.Secrets()[0], ownerOf(t.person, api.BaseURL))
+		id = seal(*origin, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
 		keep = api.Keep
 		t.sealedResponseID = origin.ResponseID
 	}

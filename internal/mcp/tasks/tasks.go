@@ -121,8 +121,8 @@ type Task struct {
 	// reach another process, or another process runs the call; else pollHere.
 	PollInterval time.Duration
 
-	person string // the ID of the person who made the call
-	origin latestOrigin
+	personID string // of the person who made the call
+	origin   latestOrigin
 
 	// One of the two is set.
 	local  *localCall  // the call runs in this process, or ran
@@ -162,7 +162,7 @@ func newTask(tool, personID string, created time.Time) *Task {
 		Tool:     tool,
 		Created:  created,
 		Progress: NewProgress(),
-		person:   personID,
+		personID: personID,
 		origin:   latestOrigin{namedNow: make(chan struct{})},
 		done:     make(chan struct{}),
 	}
@@ -264,7 +264,7 @@ func (ts *Tasks) Find(id, personID string) *Task {
 	if t == nil {
 		t = ts.open(id, personID)
 	}
-	if t == nil || t.person != personID || t.isExpired() {
+	if t == nil || t.personID != personID || t.isExpired() {
 		return nil
 	}
 	return t

@@ -100,7 +100,7 @@ func (x *exchange) try(
 	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
 	err := x.waitForTurn(waitCtx)
-	if err != nil { // waitCtx may have ended with ErrWaiting
+	if err != nil { // attemptError adds the cause of waitCtx, which may be ErrWaiting
 		return nil, x.client.attemptError(waitCtx, err, x.attempt-1), 0
 	}
 	if ctx.Err() != nil { // ctx ended as the turn came
@@ -288,7 +288,7 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 		p.value = anyValue
 	}
 	if unknown || unsupported || failure.ResponseLost {
-		p.person = everyone
+		p.personID = everyone
 	}
 	// A gateway may repeat the question in its message. So if the question contains the name, an
 	// error that only mentions the name, or that may be of this call alone, is not remembered.
@@ -297,7 +297,7 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 		x.toRemember = append(x.toRemember, p)
 	}
 
-	p.person = everyone // one log line for all people
+	p.personID = everyone // one log line for all people
 	log := x.client.options.Logger.With("model", x.model, "param", name,
 		"status", failure.Status, "code", failure.Code)
 	x.client.warnings.Log(p, func(n int) {

@@ -128,7 +128,7 @@ func (m *memory) admit(personID string) *call.APIError {
 // that the API refuses. value is the refused value, because the API may take another one. person is
 // the person whose request was refused, because the question may be the reason, or everyone if the
 // error shows that it is not.
-type refusedParam struct{ model, name, value, person string }
+type refusedParam struct{ model, name, value, personID string }
 
 // anyValue stands for all values: of a parameter that the API does not know, and of
 // safety_identifier, which differs for each person.
@@ -173,7 +173,7 @@ func (m *memory) stripRefused(request params, model, personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p, e := range m.parameters.Live() {
-		counts := p.person == everyone || p.person == personID && e.count > 1
+		counts := p.personID == everyone || p.personID == personID && e.count > 1
 		if counts && p.model == model && request.has(p) {
 			request.remove(p.name)
 		}

@@ -46,15 +46,15 @@ type memory struct {
 
 // pastAnswer is a question of a person with its answer.
 type pastAnswer struct {
-	person   string // the ID; "": the one person over stdio
+	personID string // "": the one person over stdio
 	question string // without blanks at its ends
 	answer   string
 	pages    []string // URLs of all sources of the answer
 	ended    time.Time
 }
 
-func (p pastAnswer) matches(person, question string) bool {
-	return p.person == person && p.question == question
+func (p pastAnswer) matches(personID, question string) bool {
+	return p.personID == personID && p.question == question
 }
 
 func (p pastAnswer) isExpired() bool {
@@ -63,7 +63,7 @@ func (p pastAnswer) isExpired() bool {
 
 // size returns how many bytes an answer takes.
 func (p pastAnswer) size() int {
-	n := len(p.person) + len(p.question) + len(p.answer)
+	n := len(p.personID) + len(p.question) + len(p.answer)
 	for _, page := range p.pages {
 		n += len(page)
 	}
@@ -83,7 +83,7 @@ func (m *memory) add(p pastAnswer) {
 
 	m.sweepLocked()
 	m.answers = slices.DeleteFunc(m.answers, func(old pastAnswer) bool {
-		return old.matches(p.person, p.question)
+		return old.matches(p.personID, p.question)
 	})
 	p.ended = time.Now()
 	m.answers = append(m.answers, p)
@@ -100,7 +100,7 @@ func (m *memory) evictLocked() {
 		shares := map[string]int{} // by person
 		for _, p := range m.answers {
 			used += p.size()
-			shares[p.person] += p.size() + answerWeight
+			shares[p.personID] += p.size() + answerWeight
 		}
 		if len(m.answers) <= maxAnswers && used <= maxMemory {
 			return
@@ -108,7 +108,7 @@ func (m *memory) evictLocked() {
 
 		first := 0 // index of the first answer of the person with the largest share
 		for i, p := range m.answers {
-			if shares[p.person] > shares[m.answers[first].person] {
+			if shares[p.personID] > shares[m.answers[first].personID] {
 				first = i
 			}
 		}
@@ -143,7 +143,7 @@ func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
 	}
 
 	p := pastAnswer{
-		person:   c.Person.ID,
+		personID: c.Person.ID,
 		question: strings.Clone(strings.TrimSpace(q.Query)),
 		answer:   strings.Clone(ans.Text),
 	}

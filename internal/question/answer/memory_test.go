@@ -139,7 +139,7 @@ func TestMemoryBounds(t *testing.T) {
 	fill := func(m *memory, person string, n, bytes int) {
 		for i := range n {
 			m.add(pastAnswer{
-				person:   person,
+				personID: person,
 				question: fmt.Sprint(i),
 				answer:   strings.Repeat("x", bytes-100),
 				pages:    []string{strings.Repeat("p", 100-len(fmt.Sprint(person, i)))},
@@ -196,7 +196,7 @@ func TestMemoryAtOnce(t *testing.T) {
 	for i := range maxAnswers {
 		calls.Go(func() {
 			person := fmt.Sprint("token:", i)
-			m.add(pastAnswer{person: person, question: "Q", answer: person})
+			m.add(pastAnswer{personID: person, question: "Q", answer: person})
 			got := m.find(person, "Q").answer
 			if got != person {
 				t.Errorf("%s gets %q", person, got)

@@ -199,8 +199,8 @@ const onceLimit = 10_000
 // What has used the bucket of startMark. One unit refills in an hour, and replies round up, so that
 // the number can be read for that hour:
 //
-//	first           then it has   a start needs 0     a claim of giveBack    an end needs 2
-//	                              used units          needs 0, and reads     or fewer
+//	first           then it has   a start passes      a claim of giveBack    an end passes
+//	                              at 0 used units     passes at 0, reads     at 2 or fewer
 //	the call        2             refused             2: it was taken        applied
 //	a claim         1             refused             1: an earlier claim    (there is none)
 //	call and end    9             refused             (there is none)        refused for seven hours

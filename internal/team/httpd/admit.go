@@ -29,15 +29,15 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		}
 		_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body
 		b := &body{
-			Reader: http.MaxBytesReader(w, r.Body, maxBody),
-			people: s.People,
-			person: res.person.ID,
+			Reader:   http.MaxBytesReader(w, r.Body, maxBody),
+			people:   s.People,
+			personID: res.person.ID,
 		}
 
 		var data []byte
-		err := s.People.TakeRequest(b.person)
+		err := s.People.TakeRequest(b.personID)
 		if err == nil {
-			defer func() { s.People.ReturnRequest(b.person, b.taken) }()
+			defer func() { s.People.ReturnRequest(b.personID, b.taken) }()
 			data, err = io.ReadAll(b)
 		}
 
@@ -65,9 +65,9 @@ func (s *instance) admit(next http.Handler) http.Handler {
 // body is the body of a request. Its bytes count for the person as soon as they are read.
 type body struct {
 	io.Reader
-	people *people.Registry
-	person string // ID of the person
-	taken  int    // bytes that people counts, which admit returns
+	people   *people.Registry
+	personID string
+	taken    int // bytes that people counts, which admit returns
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -77,7 +77,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // take counts n bytes for the person. The error is a *people.BusyError.
 func (b *body) take(n int) error {
-	err := b.people.TakeBytes(b.person, n)
+	err := b.people.TakeBytes(b.personID, n)
 	if err == nil {
 		b.taken += n
 	}

@@ -36,18 +36,18 @@ type runningCalls struct {
 
 // callKey identifies a call for its cancellation.
 type callKey struct {
-	person  string // ID of the person; "" if anonymous
-	session string // Mcp-Session-Id of the client; "" if it sends none
-	id      string // id of the request, in the form of rpc.Key
+	personID string // "" if anonymous
+	session  string // Mcp-Session-Id of the client; "" if it sends none
+	id       string // id of the request, in the form of rpc.Key
 }
 
 // keyOf returns the key of a call with an id. r responds to the call, or to its cancellation: both
 // come from the same person and session.
 func keyOf(r *response, id gjson.Result) callKey {
 	return callKey{
-		person:  r.person.ID,
-		session: r.request.Header.Get(sessionHeader),
-		id:      rpc.Key(id),
+		personID: r.person.ID,
+		session:  r.request.Header.Get(sessionHeader),
+		id:       rpc.Key(id),
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *runningCalls) find(key callKey) []*response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	calls := c.byKey[key]
-	if key.session == "" && (key.person == "" || len(calls) > 1) {
+	if key.session == "" && (key.personID == "" || len(calls) > 1) {
 		return nil
 	}
 	return slices.Clone(calls)
