@@ -62,7 +62,8 @@ function reinstall() {
 // npm 11 writes it.
 function specifier(folder) {
   try {
-    return require(resolve(folder, 'package.json'))._npx.packages[0] ?? NAME;
+    const { packages } = require(resolve(folder, 'package.json'))._npx;
+    return packages.find((name) => name.startsWith(NAME)) ?? NAME;
   } catch {
     return NAME;
   }

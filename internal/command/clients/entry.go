@@ -124,6 +124,7 @@ func (c Client) values(s Server) map[string]string {
 		"TOKEN":        c.refer(tokenEnv),
 		"CLIENT":       c.Name,
 		"VARS":         strings.Join(secrets, ", "),
+		"KEYFILE":      s.keyFile(),
 		"MILLISECONDS": fmt.Sprint(s.waitSeconds() * 1000),
 		"SECONDS":      fmt.Sprint(s.waitSeconds()),
 	}

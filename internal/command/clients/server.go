@@ -140,6 +140,15 @@ type note struct {
 	Text string // template
 }
 
+// keyFile returns the variable of a key that names a file, or "".
+func (s Server) keyFile() string {
+	i := slices.IndexFunc(s.Keys, func(name string) bool { return strings.HasSuffix(name, "_FILE") })
+	if i < 0 {
+		return ""
+	}
+	return s.Keys[i]
+}
+
 // has reports whether a condition holds for s. Each value of --via is a condition, too.
 func (s Server) has(condition string) bool {
 	switch condition {
@@ -160,8 +169,7 @@ func (s Server) has(condition string) bool {
 	case "config": // a container sees the configuration
 		return s.Via == ViaDocker && s.Config != ""
 	case "keyfile": // a container does not see the file that the variable of the key names
-		isFile := func(name string) bool { return strings.HasSuffix(name, "_FILE") }
-		return s.Via == ViaDocker && slices.ContainsFunc(s.Keys, isFile)
+		return s.Via == ViaDocker && s.keyFile() != ""
 	case "token": // the entry has a bearer token
 		return s.sendsToken()
 	case "oauth": // the user signs in

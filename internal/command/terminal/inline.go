@@ -26,18 +26,18 @@ type inlineBuilder struct {
 
 // inlines appends inlines of Markdown. Their own styles are added to st.
 func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
-	words := "" // so far: a URL may have escaped characters
+	var words strings.Builder // so far: a URL may have escaped characters
 	for _, x := range list {
 		switch x := x.(type) {
 		case *markdown.Plain:
-			words += x.Text
+			words.WriteString(x.Text)
 			continue
 		case *markdown.Escaped:
-			words += x.Text
+			words.WriteString(x.Text)
 			continue
 		}
-		b.text(words, st)
-		words = ""
+		b.text(words.String(), st)
+		words.Reset()
 
 		switch x := x.(type) {
 		case *markdown.AutoLink:
@@ -66,7 +66,7 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 			b.link(x.Inner, x.URL, st)
 		}
 	}
-	b.text(words, st)
+	b.text(words.String(), st)
 }
 
 // link appends a link. If its URL is not that of a page for the list of sources, the Markdown of

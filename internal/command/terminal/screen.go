@@ -67,6 +67,7 @@ type Screen struct {
 	drawn    string          // the status line that is on the terminal
 	message  strings.Builder // the last message of the model
 	shown    string          // the part of message that is on the terminal
+	previous string          // the message before, or a part of the same one
 	layout   renderer        // lays out the answer of this attempt
 	hasText  bool            // there is text on the terminal
 }
@@ -174,6 +175,7 @@ func (s *Screen) Add(ev call.Event) {
 	case call.BlockStart:
 		if e.Kind == call.BlockText {
 			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
+			s.previous = s.written()
 			s.message.Reset()
 			s.shown = ""
 		}
@@ -205,7 +207,9 @@ func (s *Screen) Finish(ans *answer.Answer) {
 
 	// The answer usually contains the last message, perhaps after other messages.
 	before, after, found := strings.Cut(ans.Text, s.written())
-	found = found && (before == "" || strings.HasSuffix(before, "\n\n")) // not words inside a text
+	isMessage := before == "" || strings.HasSuffix(before, "\n\n")
+	isPart := s.previous != "" && strings.HasSuffix(strings.TrimSpace(before), s.previous)
+	found = found && (isMessage || isPart) // else these are words inside a text
 	rest := strings.TrimPrefix(s.written()+after, s.shown)
 	if !found {
 		s.divide("the answer")
@@ -313,6 +317,7 @@ func (s *Screen) divide(words string) {
 func (s *Screen) startAgain() {
 	s.message.Reset()
 	s.shown = ""
+	s.previous = ""
 	s.layout.sources = sources{blocked: s.layout.sources.blocked}
 }
 

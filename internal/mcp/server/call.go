@@ -196,6 +196,8 @@ func (s *Server) runInSlot(
 //	goes on at the API (ErrLeaveAtAPI)    has counted UnreportedBegun       the end, see below
 //	another process has read the end      in the store nothing: that        that process
 //	of the response before                process has noted the difference
+//	                                      (what other responses of the call
+//	                                      have used is noted in any case)
 //	any other                             what the API has reported         this process
 //
 // With a store and a limit, the process that reads the end of a response which was left corrects

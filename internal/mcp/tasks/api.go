@@ -113,9 +113,10 @@ func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, wasCancell
 }
 
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
+	var err error // for Recover: the next GET tells whether it worked
+	defer ts.options.Recover(c.Tool, &err)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// The next GET tells whether it worked.
 	_ = ts.options.BackgroundAPI.Cancel(ctx, c, origin.ResponseID)
 }
 

@@ -104,7 +104,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 //
 // A retry or a requery does not change an id that is sealed. If it has resp_1, and the last
 // response is resp_2, this process answers with resp_2, and any other process with the end of
-// resp_1. The call is settled once, as resp_1.
+// resp_1. The call is settled once, as resp_1; what resp_2 has used is noted apart.
 func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
 	switch ev := ev.(type) {
 	case call.Retrying:

@@ -56,7 +56,7 @@ type Options struct {
 	// end, with what the response has used. a and err are the results of Fetch.
 	RemoteEnded func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
 
-	// Recover is deferred around Fetch and RemoteEnded, and turns a panic into an error.
+	// Recover is deferred around Fetch, Cancel and RemoteEnded, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
 	// EOF, if set, is closed when no more requests can come. Wait then waits for the end of a task,

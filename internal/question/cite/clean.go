@@ -119,7 +119,11 @@ func Clean(s string) string {
 // nameMarker matches a marker of ChatGPT around a name of the text, which is its submatch:
 // entity["city","Paris","capital of France"].
 var nameMarker = text.LazyRegexp(
-	`\x{E200}?\bentity\x{E202}?\["[^"\n]*", ?"([^"\n]*)"[^\]\n]*\]\x{E201}?`)
+	`\x{E200}?\bentity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
+		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?`)
+
+// jsonText matches a text in JSON, for nameMarker.
+const jsonText = `"(?:[^"\\\n]|\\.)*"`
 
 // unwrapNames replaces the markers around names by the names. It does not change code.
 func unwrapNames(s string) string {
@@ -128,7 +132,7 @@ func unwrapNames(s string) string {
 	written := 0
 	for _, m := range nameMarker().FindAllStringSubmatchIndex(s, -1) {
 		if codeParts.endAt(m[0]) < 0 {
-			b.WriteString(s[written:m[0]] + s[m[2]:m[3]])
+			b.WriteString(s[written:m[0]] + strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
 			written = m[1]
 		}
 	}

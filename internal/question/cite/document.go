@@ -303,8 +303,11 @@ func (l line) entry() (e entry) {
 var (
 	// entryStart matches the bullet of an entry, and linkText the text of a link before its URL.
 	entryStart = text.LazyRegexp(`^` + bullet)
-	linkText   = text.LazyRegexp(`\[([^\[\]]*)\]\(<?$`)
+	linkText   = text.LazyRegexp(`\[((?:[^\[\]\\]|\\.)*)\]\(<?$`)
 )
+
+// titleUnescaper undoes the escapes of titles in Markdown.
+var titleUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]")
 
 // titleOf returns the title of link k in a line of a list: the text of the link, or else what is
 // between the bullet and the URL.
@@ -313,10 +316,13 @@ func (l line) titleOf(k int) string {
 	m := linkText().FindStringSubmatch(before)
 	switch {
 	case m != nil:
-		return Page("", m[1]).Title
+		return Page("", strings.Trim(titleUnescaper.Replace(m[1]), Marks)).Title
 	case k == 0:
 		words := entryStart().ReplaceAllString(before, "")
-		return Page("", strings.Trim(words, Marks+",;—–-(（<、，")).Title
+		words = strings.Trim(words, Marks+",;—–-(（<、，[]|")
+		if len(datesIn(window(words))) == 0 { // else the date would be shown twice
+			return Page("", titleUnescaper.Replace(words)).Title
+		}
 	}
 	return ""
 }

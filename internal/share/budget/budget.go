@@ -220,8 +220,8 @@ type End struct {
 
 // Settle notes at the end of a call what it has used, and frees what it had reserved. Settle sets
 // GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
-// and in the store what the call had reserved counts as used, and what its other responses have
-// used. While the store fails, isFirst is true.
+// and that process has noted in the store what the response has used; Settle adds what the other
+// responses of the call have used. While the store fails, isFirst is true.
 func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	b := t.budget
 	correction := change{
@@ -244,24 +244,28 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	if t.storeUntilMinute != 0 || end.EndedResponse != "" {
 		send = store.applyOrKeep
 	}
+	rest := amount{} // of responses of which no other process knows
+	if end.EndedResponse != "" {
+		rest = b.used(t.tool, &call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}})
+		correction.use = correction.use.plus(rest.times(-1))
+	}
 	storeChanges := t.correctionsInStore(correction, end)
 	storeReply, result := send(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
-	isFirst = storeReply.refusedBucket == 0 // else another process has settled the response
-	if !isFirst {
-		t.settleRest(c.Reported.Minus(end.ReportedOfIt))
+	if rest != (amount{}) {
+		t.settleRest(rest)
 	}
-	return isFirst
+	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
 
-// settleRest notes in the store what other responses of the call have used than the one that
-// another process has settled.
-func (t *Taken) settleRest(rest call.Reported) {
+// settleRest notes in the store what other responses of the call have used than EndedResponse. It is
+// apart from the end of that one, which another process may have settled.
+func (t *Taken) settleRest(rest amount) {
 	list := t.budget.perBucket(t.person, change{
-		use:         t.budget.used(t.tool, &call.Call{Used: call.Used{Reported: rest}}),
+		use:         rest,
 		untilMinute: fromNow(0),
 		force:       true,
 	})
