@@ -1,5 +1,11 @@
 package jsonx
 
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+)
+
 // Bounds of JSON that clients send. Decoded, a small text with many elements takes hundreds of
 // times the memory of the text.
 const (
@@ -35,4 +41,14 @@ func CountElements(data []byte) int {
 		}
 	}
 	return elements
+}
+
+// InText returns the value that the text of a string is the JSON of, within the bounds of
+// CountElements. Otherwise the value does not exist.
+func InText(v gjson.Result) gjson.Result {
+	data := []byte(v.Str)
+	if !json.Valid(data) || CountElements(data) > MaxElements {
+		return gjson.Result{}
+	}
+	return gjson.ParseBytes(data)
 }

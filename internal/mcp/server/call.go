@@ -20,6 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
@@ -112,6 +113,9 @@ func (s *Server) call(
 
 	c := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
+	if object := jsonx.InText(args); object.IsObject() { // some clients and models encode them twice
+		args = object
+	}
 	if name == answerResultTool {
 		s.logArguments(name, args, "")
 		return s.await(ctx, req, c, args.Get("id").Str)

@@ -251,7 +251,6 @@ var Methods = rpc.Methods{
 // receive returns the handler of all requests and notifications. It passes to next, the SDK's own
 // handler, what it does not answer itself.
 func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp.MethodHandler {
-	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		s.adaptTo(req)
 		switch {
@@ -262,8 +261,7 @@ func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp
 		}
 
 		res, err := next(ctx, method, req)
-		isFirst := method == "initialize" && !initialized.Swap(true)
-		if err != nil && isFirst { // the SDK refuses a first one only after server/discover
+		if err != nil && method == "initialize" {
 			return s.initializeResult(), nil
 		}
 		if err == nil {
@@ -290,10 +288,12 @@ func (s *Server) addMembers(res mcp.Result) {
 	}
 }
 
-// initializeResult returns the result of the first initialize of a session if the SDK refuses it
-// because the client has sent server/discover before. Such a client has given up waiting for the
-// answer to server/discover, and falls back to initialize
-// (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
+// initializeResult returns the result of an initialize that the SDK refuses because the session has
+// begun:
+//   - after server/discover, from a client that has given up waiting for the answer, and falls back
+//     (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio);
+//   - after another initialize, from a bridge that several clients share, or that connects again
+//     (https://github.com/stacklok/toolhive/pull/6153).
 func (s *Server) initializeResult() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
 		ProtocolVersion: s.ProtocolVersion(),

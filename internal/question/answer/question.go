@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"reflect"
 	"slices"
@@ -160,10 +159,7 @@ func hostNames(v gjson.Result, fromFlag bool) (names []string, err error) {
 	if fromFlag {
 		example = "example.com"
 	}
-	sent := []byte(v.Str)
-	array := gjson.ParseBytes(sent)
-	small := jsonx.CountElements(sent) <= jsonx.MaxElements
-	if array.IsArray() && small && json.Valid(sent) {
+	if array := jsonx.InText(v); array.IsArray() {
 		v = array
 	}
 

@@ -213,6 +213,10 @@ func (s *instance) wireMetrics() {
 func (s *instance) handler() http.Handler {
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
+	sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reason := "web pages, and apps that send Origin or Sec-Fetch-Site as they do, are refused"
+		http.Error(w, reason, http.StatusForbidden)
+	}))
 	endpoint := s.mcp()
 	endpoint = s.withCancellation(endpoint)
 	endpoint = s.admit(endpoint)
