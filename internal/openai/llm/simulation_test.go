@@ -41,6 +41,8 @@ type crowd struct {
 	Every   time.Duration // from one call to the next; 0: all at once
 	Loops   time.Duration // each of the calls is followed by others until then; 0: none
 	Refused time.Duration // all requests of the person are refused until then
+	Named   string        // the Retry-After of these refusals; "": as of all others
+	Stream  bool          // these refusals come in streams
 
 	Since    time.Duration // only calls that start from then on are checked
 	Most     time.Duration // that a call waits; 0: not checked
@@ -103,7 +105,7 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := s.take(req.Header.Get("Traceparent"))
 	if wait > 0 {
 		time.Sleep(s.Latency / 2)
-		return s.refusal(wait)(req)
+		return s.refusalOf(req.Header.Get("Traceparent"), wait)(req)
 	}
 
 	select {
@@ -112,6 +114,22 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 
 	return succeed(req)
+}
+
+// refusalOf returns the refusal of a request of a call.
+func (s *simulation) refusalOf(call string, wait time.Duration) step {
+	person, _, _ := strings.Cut(call, "#")
+	l := s.limits
+	for _, w := range s.crowds {
+		ofPerson := w.Person == person && time.Since(s.begin) < w.Refused
+		if ofPerson && w.Stream {
+			return answer(200, `{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slow."}}`)
+		}
+		if ofPerson {
+			l.Header = cmp.Or(w.Named, l.Header)
+		}
+	}
+	return l.refusal(wait)
 }
 
 // take returns how long it takes until a request of a call is accepted, 0 when it is.

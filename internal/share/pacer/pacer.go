@@ -89,6 +89,16 @@ type Ticket struct {
 
 	sent         time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
+
+	beforeAccepted pauses // in case the last request is refused after it was accepted
+}
+
+// pauses are what an accepted request ends.
+type pauses struct {
+	refusals    int           // of the person
+	personPause time.Duration // of the person
+	queuePause  time.Duration // of the Pacer
+	shortened   bool          // the accepted request has shortened the gap of the Pacer
 }
 
 // New returns a Pacer without a limit.
@@ -253,6 +263,7 @@ func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
 	t.sent = sent
+	t.beforeAccepted = pauses{}
 	t.verdictTimer = time.AfterFunc(limit, func() { t.accept(sent) })
 }
 
@@ -275,9 +286,13 @@ func (t *Ticket) accept(sent time.Duration) {
 	if owner == nil {
 		return // the person is not limited: the request says nothing about the queue
 	}
+	t.beforeAccepted.refusals = owner.refusals
+	t.beforeAccepted.personPause = owner.personPause
 	owner.refusals = 0
 	owner.personPause = 0
 	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
+		t.beforeAccepted.shortened = true
+		t.beforeAccepted.queuePause = p.queuePause
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
@@ -315,6 +330,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 		owner = &person{latest: t}
 		p.people[t.place.PersonID] = owner
 	}
+	t.undoAcceptedLocked(owner)
 	if t.isQueued {
 		owner.refusals++
 	}
@@ -323,6 +339,9 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	isLater := owner.personPause == 0 || t.sent > owner.refusedAt
 	if owner.refusals > 1 && isLater {
 		owner.personPause = nextPause(owner.personPause)
+	}
+	if owner.mayHaveOwnLimit() {
+		owner.personPause = max(owner.personPause, min(retryAfter, maxPause))
 	}
 	owner.refusedAt = now
 	p.refusedAt = now
@@ -351,17 +370,36 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	default:
 		// The gap becomes longer if calls wait, but not at the third refusal in a row of a person,
 		// who may have a limit of their own.
-		if owner.refusals <= 2 && p.queue.Len() > 0 { // this refusal included
+		if !owner.mayHaveOwnLimit() && p.queue.Len() > 0 { // this refusal included
 			p.gap = min(p.gap*5/4, maxGap)
 		}
 		p.queuePause = p.gap * 3 / 2
 	}
 
+	if owner.mayHaveOwnLimit() {
+		retryAfter = 0 // others do not wait for it
+	}
 	if retryAfter%time.Second == 0 {
 		retryAfter -= time.Second // whole seconds may be rounded up; 0 becomes -1 s: no wait
 	}
 	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
+
+// undoAcceptedLocked undoes what accepting the request has ended, if it is refused after that: a
+// stream brings its refusal after the header.
+func (t *Ticket) undoAcceptedLocked(owner *person) {
+	p := t.pacer
+	owner.refusals = max(owner.refusals, t.beforeAccepted.refusals)
+	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
+	if t.beforeAccepted.shortened && t.sent > p.refusedAt {
+		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
+		p.gap = min(p.gap*20/19, maxGap)
+	}
+}
+
+// mayHaveOwnLimit reports whether a person may have a limit of their own: three refusals in a row
+// with no accepted request of the person between.
+func (o *person) mayHaveOwnLimit() bool { return o.refusals > 2 }
 
 // nextPause returns the pause after a further refusal: firstPause, then twice the last pause.
 func nextPause(pause time.Duration) time.Duration {
