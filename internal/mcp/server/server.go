@@ -104,10 +104,12 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// clientSettings has the configured settings. Over stdio, the first request that names its
-	// client replaces them with what that client needs: see adaptTo.
+	// clientSettings has the configured settings. Over stdio, the first client that needs others
+	// replaces them: see adaptTo.
 	clientSettings atomic.Pointer[clientSettings]
-	adaptOnce      sync.Once
+
+	adaptMu   sync.Mutex // guards isAdapted
+	isAdapted bool       // clientSettings has what a client needs
 }
 
 // clientSettings are the settings that depend on the client, and what follows from them.
@@ -147,15 +149,22 @@ func (s *Server) setNeeds(n Needs) {
 	})
 }
 
-// adaptTo sets what the client of a request needs, if the request is the first one that names its
-// client. It does nothing if Options.Needs is nil.
+// adaptTo sets what the client of a request needs, if the request is the first one of a client that
+// needs something. It does nothing if Options.Needs is nil.
 func (s *Server) adaptTo(req mcp.Request) {
 	if s.options.Needs == nil {
 		return
 	}
+	s.adaptMu.Lock()
+	defer s.adaptMu.Unlock()
 	name := clientInfo(req).Name
-	if name != "" {
-		s.adaptOnce.Do(func() { s.setNeeds(s.options.Needs(name)) })
+	if name == "" || s.isAdapted {
+		return
+	}
+	needs := s.options.Needs(name)
+	if needs != (Needs{}) {
+		s.setNeeds(needs)
+		s.isAdapted = true
 	}
 }
 

@@ -359,8 +359,8 @@ func clientError(method string, err error) *jsonrpc.Error {
 		return e // without the text that the SDK has wrapped around it
 	}
 
-	// The SDK refuses a request before initialize, or a second initialize. Methods of tasks belong
-	// to the stateless protocol only: for a request of another version they do not exist.
+	// The SDK refuses a request before initialize. Methods of tasks belong to the stateless
+	// protocol only: for a request of another version they do not exist.
 	if strings.HasPrefix(method, "tasks/") {
 		return rpc.MethodNotFound()
 	}

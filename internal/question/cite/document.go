@@ -316,11 +316,12 @@ func (l line) titleOf(k int) string {
 	m := linkText().FindStringSubmatch(before)
 	switch {
 	case m != nil:
-		return Page("", strings.Trim(titleUnescaper.Replace(m[1]), Marks)).Title
+		return Page("", titleUnescaper.Replace(strings.Trim(m[1], "*_ "))).Title
 	case k == 0:
 		words := entryStart().ReplaceAllString(before, "")
-		words = strings.Trim(words, Marks+",;—–-(（<、，[]|")
-		if len(datesIn(window(words))) == 0 { // else the date would be shown twice
+		words = strings.Trim(words, Marks+",;—–-(（<、，|")
+		words = strings.TrimRight(words, "[ ") // of the URL
+		if len(datesIn(window(words))) == 0 {  // else the date would be shown twice
 			return Page("", titleUnescaper.Replace(words)).Title
 		}
 	}

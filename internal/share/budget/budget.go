@@ -261,8 +261,8 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
 
-// settleRest notes in the store what other responses of the call have used than EndedResponse. It is
-// apart from the end of that one, which another process may have settled.
+// settleRest notes in the store what other responses of the call have used than EndedResponse. It
+// is apart from the end of that one, which another process may have settled.
 func (t *Taken) settleRest(rest amount) {
 	list := t.budget.perBucket(t.person, change{
 		use:         rest,

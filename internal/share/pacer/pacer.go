@@ -65,6 +65,7 @@ type Pacer struct {
 	nextSend       time.Duration // when the queue may let its next request out
 	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
 	refusedAt      time.Duration // when the last refusal came
+	acceptedAt     time.Duration // when a request was last accepted that shortened the gap
 	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
@@ -74,6 +75,7 @@ type person struct {
 	refusedAt   time.Duration // when the last refusal came
 	gaveUpAt    time.Duration // when a call last gave up waiting
 	refusals    int           // of requests from the queue, since the last accepted request
+	rowBegan    time.Duration // when the first of these refusals came
 	personPause time.Duration // from the last refusal to the next request; 0 until the second one
 }
 
@@ -293,6 +295,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
 		t.beforeAccepted.shortened = true
 		t.beforeAccepted.queuePause = p.queuePause
+		p.acceptedAt = p.now()
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
@@ -329,10 +332,14 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	if owner == nil {
 		owner = &person{latest: t}
 		p.people[t.place.PersonID] = owner
+	} else {
+		t.undoAcceptedLocked(owner)
 	}
-	t.undoAcceptedLocked(owner)
 	if t.isQueued {
 		owner.refusals++
+		if owner.refusals == 1 {
+			owner.rowBegan = now
+		}
 	}
 	t.slowDownLocked(owner, retryAfter)
 	// A request that was sent before the last refusal does not lengthen the pause.
@@ -349,7 +356,8 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 }
 
 // slowDownLocked makes the queue slower after a refusal. The queue then also waits as long as the
-// API asks for, up to maxPause.
+// API asks for, up to maxPause, unless the wait may be of the person alone: others are accepted
+// while the person is refused again and again.
 func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
@@ -376,8 +384,8 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		p.queuePause = p.gap * 3 / 2
 	}
 
-	if owner.mayHaveOwnLimit() {
-		retryAfter = 0 // others do not wait for it
+	if owner.mayHaveOwnLimit() && p.acceptedAt > owner.rowBegan {
+		retryAfter = 0
 	}
 	if retryAfter%time.Second == 0 {
 		retryAfter -= time.Second // whole seconds may be rounded up; 0 becomes -1 s: no wait
