@@ -110,7 +110,7 @@ func FenceEnd(s string) string {
 		switch {
 		case openFence == "" && marks != "":
 			openFence = marks
-			before = line[:strings.Index(line, marks)]
+			before, _, _ = strings.Cut(line, marks)
 		case openFence != "" && strings.HasPrefix(marks, openFence) &&
 			strings.HasSuffix(strings.TrimSpace(line), marks):
 			openFence = ""

@@ -213,7 +213,7 @@ func (s *instance) wireMetrics() {
 func (s *instance) handler() http.Handler {
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
-	sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reason := "web pages, and apps that send Origin or Sec-Fetch-Site as they do, are refused"
 		http.Error(w, reason, http.StatusForbidden)
 	}))
