@@ -244,8 +244,8 @@ func TestTaskCancelledAtEnd(t *testing.T) {
 	}
 }
 
-// A call that is cancelled before its client has read the id of the task ends: nobody could ask for
-// its answer.
+// A call that is cancelled before its client has read the id of the task ends: its answer could not
+// be asked for.
 func TestCancelUnreadTask(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "hang")

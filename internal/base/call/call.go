@@ -89,12 +89,7 @@ func (r *Reported) Add(other Reported) {
 
 // Minus returns what r has and other does not.
 func (r Reported) Minus(other Reported) Reported {
-	r.Usage.Input -= other.Usage.Input
-	r.Usage.Cached -= other.Usage.Cached
-	r.Usage.CacheWrite -= other.Usage.CacheWrite
-	r.Usage.Output -= other.Usage.Output
-	r.Usage.Reasoning -= other.Usage.Reasoning
-	r.Usage.Total -= other.Usage.Total
+	r.Usage.subtractTokens(other.Usage)
 	r.Searches -= other.Searches
 	return r
 }

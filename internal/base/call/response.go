@@ -175,6 +175,16 @@ func (u *Usage) AddTokens(v Usage) {
 	u.Total += v.Total
 }
 
+// subtractTokens undoes AddTokens.
+func (u *Usage) subtractTokens(v Usage) {
+	u.Input -= v.Input
+	u.Cached -= v.Cached
+	u.CacheWrite -= v.CacheWrite
+	u.Output -= v.Output
+	u.Reasoning -= v.Reasoning
+	u.Total -= v.Total
+}
+
 // UnmarshalJSON reads the usage of a response. It accepts what some servers write: numbers such as
 // 3.0, the names of the Chat Completions API, and the searches of OpenRouter
 // (https://openrouter.ai/docs/guides/features/server-tools/web-search). Values that are no number,

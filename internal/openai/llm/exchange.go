@@ -129,10 +129,10 @@ func (x *exchange) try(
 // ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
-	reported := false
+	hasWaited := false
 	if x.call.Sink != nil {
 		report = func(ahead int) {
-			reported = true
+			hasWaited = true
 			x.call.Emit(call.Waiting{Ahead: ahead})
 		}
 	}
@@ -145,7 +145,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	if ahead, ok := errors.AsType[call.QueuedError](err); ok {
 		x.call.Ahead = int(ahead)
 	}
-	if reported && err == nil {
+	if hasWaited && err == nil {
 		x.call.Emit(call.Asking{})
 	}
 	return err

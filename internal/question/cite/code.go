@@ -66,8 +66,7 @@ func codeIn(s string) (found code) {
 		isCode := true
 		switch {
 		case openFence != "":
-			closes := strings.HasPrefix(marks, openFence) && strings.HasSuffix(words, marks)
-			if closes {
+			if closesFence(words, marks, openFence) {
 				openFence = ""
 			}
 		case marks != "":
@@ -111,8 +110,7 @@ func FenceEnd(s string) string {
 		case openFence == "" && marks != "":
 			openFence = marks
 			before, _, _ = strings.Cut(line, marks)
-		case openFence != "" && strings.HasPrefix(marks, openFence) &&
-			strings.HasSuffix(strings.TrimSpace(line), marks):
+		case openFence != "" && closesFence(strings.TrimSpace(line), marks, openFence):
 			openFence = ""
 		}
 	}
@@ -120,6 +118,12 @@ func FenceEnd(s string) string {
 		return ""
 	}
 	return "\n" + notQuote().ReplaceAllString(before, " ") + openFence
+}
+
+// closesFence reports whether a line without blanks around it closes the block of openFence. marks
+// are those of fenceOf.
+func closesFence(line, marks, openFence string) bool {
+	return strings.HasPrefix(marks, openFence) && strings.HasSuffix(line, marks)
 }
 
 // fenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
