@@ -138,9 +138,7 @@ func (p *modelLookup) keyMayNotRead() bool {
 
 // keyIsRefused reports whether the fault is that the API does not accept the key.
 func (p *modelLookup) keyIsRefused() bool {
-	return p.fault != nil &&
-		p.fault.Kind == call.KindAuth &&
-		!p.keyMayNotRead()
+	return p.fault != nil && p.fault.Kind == call.KindAuth
 }
 
 // CheckKey asks the API for the models with a key. refused is whether the API refuses the key. The

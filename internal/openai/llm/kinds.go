@@ -114,6 +114,16 @@ var kindTable = []kindRow{
 
 	// Errors about the key.
 	{
+		kind:     &call.KindPermission,
+		statuses: []int{0, 4},
+		codes: []string{
+			`missing_scope`, // https://github.com/Wei-Shaw/sub2api/issues/1566
+		},
+		words: []string{
+			`missing scope`, // with 401: https://github.com/anomalyco/opencode/issues/21928
+		},
+	},
+	{
 		kind:     &call.KindAuth,
 		statuses: []int{0, 4},
 		codes: []string{
