@@ -203,10 +203,11 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	return true
 }
 
-// setString sets dst to the value at a path of doc, unless that is empty.
+// setString sets dst to the value at a path of doc, unless that is empty, or "None", which LiteLLM
+// writes for null (https://github.com/BerriAI/litellm/pull/39521).
 func setString(dst *string, doc gjson.Result, path string) {
 	value := doc.Get(path).String()
-	if value != "" {
+	if value != "" && value != "None" {
 		*dst = value
 	}
 }
