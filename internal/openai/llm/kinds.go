@@ -248,7 +248,8 @@ var kindTable = []kindRow{
 		kind:     &call.KindModel,
 		statuses: []int{4},
 		words: []string{
-			`is not a valid model`, // OpenRouter: https://github.com/continuedev/continue/issues/10758
+			`is not a valid model`,      // OpenRouter: https://github.com/continuedev/continue/issues/10758
+			`invalid model name passed`, // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
 		},
 	},
 	{
@@ -260,6 +261,7 @@ var kindTable = []kindRow{
 			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
 			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
 			`invalid_prompt|moderation_blocked`,   // https://platform.openai.com/docs/guides/error-codes
+			`violated guardrail policy`,           // LiteLLM: https://github.com/BerriAI/litellm/pull/39521
 		},
 	},
 	{
