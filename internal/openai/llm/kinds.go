@@ -33,7 +33,8 @@ var kindTable = []kindRow{
 		kind:     &call.KindBadRequest,
 		statuses: []int{0, 4},
 		words: []string{
-			`^request too large`, // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
+			`^request too large`,             // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
+			`^invalid responses api request`, // OpenRouter, with the code invalid_prompt: https://github.com/openai/codex/issues/18307
 		},
 	},
 	{
@@ -160,7 +161,8 @@ var kindTable = []kindRow{
 			`moderation_blocked`,                           // https://platform.openai.com/docs/guides/image-generation
 		},
 		words: []string{
-			`prompt was flagged`, // https://github.com/alan-turing-institute/t0-1/issues/69
+			`prompt was flagged`,    // https://github.com/alan-turing-institute/t0-1/issues/69
+			`input was flagged for`, // OpenRouter, with 403: https://openrouter.ai/docs/errors
 		},
 	},
 	{
