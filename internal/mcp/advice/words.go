@@ -75,13 +75,16 @@ func (a Advisor) detail(e *call.APIError) string {
 }
 
 // parameterDetail returns the parameter that an error names. For a parameter of the search tool,
-// the only tool of a request, it returns "tools", "tools filters" or "tools member".
+// the only tool of a request, it returns "tools", "tools effort", "tools filters" or
+// "tools member".
 func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	onlyInMessage := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
 	switch {
 	case !onlyInMessage && !strings.HasPrefix(tool, "tools"):
 		return e.Param
+	case strings.Contains(e.Message, "reasoning.effort"):
+		return "tools effort"
 	case strings.HasPrefix(member, "filters"):
 		return "tools filters"
 	case member != "" && member != "type":
