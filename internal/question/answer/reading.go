@@ -162,7 +162,8 @@ func (r *reading) addSteps(search call.Item) {
 }
 
 // document returns the text of the answer, whole and as a document. In the document, the names of
-// at most maxNames sources without a URL count as links.
+// at most maxNames sources without a URL count as links. A text that was cut short does not end
+// with its list.
 func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range r.found {
@@ -171,7 +172,9 @@ func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 		}
 	}
 	whole = strings.Join(r.content.texts, "\n\n")
-	return whole, cite.NewDocument(whole, names...)
+	doc = cite.NewDocument(whole, names...)
+	doc.EndsWithList = doc.EndsWithList && r.incompleteNote == ""
+	return whole, doc
 }
 
 // sources returns the sources that the answer can cite, each of them once, in this order:
@@ -204,13 +207,12 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 		return listed
 	}
 
-	isIncomplete := r.incompleteNote != ""
-	if r.searched && doc.EndsWithList && !isIncomplete {
+	if r.searched && doc.EndsWithList {
 		add(cite.PublicPages(doc.ListPages()))
 	}
 	cited := add(r.content.citations) || add(r.citedAny)
 	if r.searched && !cited {
-		add(cite.LinkedPages(whole, isIncomplete))
+		add(cite.LinkedPages(whole, r.incompleteNote != ""))
 	}
 	if len(list) == 0 {
 		add(r.found)
