@@ -250,8 +250,9 @@ var kindTable = []kindRow{
 		kind:     &call.KindModel,
 		statuses: []int{4},
 		words: []string{
-			`is not a valid model`,      // OpenRouter: https://github.com/continuedev/continue/issues/10758
-			`invalid model name passed`, // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
+			`is not a valid model`,                   // OpenRouter: https://github.com/continuedev/continue/issues/10758
+			`invalid model name passed`,              // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
+			`does not work with the specified model`, // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
 		},
 	},
 	{
