@@ -58,6 +58,8 @@ func (a Advisor) detail(e *call.APIError) string {
 		return parameterDetail(e)
 	case e.Kind == call.KindAPIQuota && e.MaybeThisCall:
 		return "maybe_this_call"
+	case e.Kind == call.KindAuth && strings.HasPrefix(e.Code, "mismatched_"):
+		return e.Code
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
 	case errors.Is(e, call.ErrEncoding):
