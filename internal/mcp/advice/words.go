@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func (a Advisor) detail(e *call.APIError) string {
 		return parameterDetail(e)
 	case e.Kind == call.KindAPIQuota && e.MaybeThisCall:
 		return "maybe_this_call"
-	case e.Kind == call.KindAuth && strings.HasPrefix(e.Code, "mismatched_"):
+	case e.Kind == call.KindAuth && slices.Contains(mismatches, e.Code):
 		return e.Code
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
@@ -75,6 +76,10 @@ func (a Advisor) detail(e *call.APIError) string {
 	}
 	return ""
 }
+
+// mismatches are the codes for a key of another organization or project.
+// https://github.com/openai/codex/issues/1000
+var mismatches = []string{"mismatched_organization", "mismatched_project"}
 
 // parameterDetail returns the parameter that an error names. For a parameter of the search tool,
 // the only tool of a request, it returns "tools", "tools effort", "tools filters" or
