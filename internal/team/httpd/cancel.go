@@ -87,19 +87,33 @@ func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.StatelessVersion
 }
 
-// withCancellation lets clients cancel calls with a notification. The response to initialize gets a
-// session id (Mcp-Session-Id), which tells the client's calls from those of other clients. A call
-// is in s.running while it runs, and a cancellation ends it.
+// isNotification reports whether m is a notification, not a request that lacks its id. All
+// notifications are accepted, as over stdio: the SDK would refuse one that it does not know, or
+// without the headers that requests have. Clients send both
+// (https://github.com/modelcontextprotocol/python-sdk/issues/3324), and some give up the connection
+// when one is refused (https://github.com/modelcontextprotocol/go-sdk/issues/1212).
+func isNotification(m *rpc.Message) bool {
+	return !m.ID.Exists() && server.Methods[m.Method] == nil
+}
+
+// withCancellation answers notifications, and lets clients cancel calls with one. The response to
+// initialize gets a session id (Mcp-Session-Id), which tells the client's calls from those of other
+// clients. A call is in s.running while it runs, and a cancellation ends it.
 func (s *instance) withCancellation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)
 		m := res.message
 		switch {
-		case m == nil || !isLegacy(r):
+		case m == nil:
+		case isNotification(m):
+			if m.Method == cancelMethod && isLegacy(r) {
+				s.cancelCalls(res, m)
+			}
+			res.WriteHeader(http.StatusAccepted)
+			return
+		case !isLegacy(r):
 		case m.Method == "initialize":
 			res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
-		case m.Method == cancelMethod:
-			s.cancelCalls(res, m)
 		case m.Method == "tools/call":
 			ctx, cancel := context.WithCancelCause(r.Context())
 			defer cancel(nil)
