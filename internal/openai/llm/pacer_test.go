@@ -137,6 +137,27 @@ func TestPacerPeople(t *testing.T) {
 	}
 }
 
+// If all people are refused, refusals in streams cost as many requests as those with a 429.
+func TestPacerStreams(t *testing.T) {
+	outage := func(t *testing.T, stream bool) (requests int) {
+		all := crowd{Calls: 10, Refused: 3 * time.Minute, Named: "7.5", Stream: stream}
+		crowds := slices.Repeat([]crowd{all}, 4)
+		for i := range crowds {
+			crowds[i].Person = fmt.Sprint("person ", i)
+		}
+
+		for _, n := range simulate(t, limits{Answers: 2 * time.Second}, crowds...).requests {
+			requests += n
+		}
+		return requests
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		want := outage(t, false)
+		wantEqual(t, "requests", outage(t, true), want)
+	})
+}
+
 // randomRow is an API that refuses a share of the requests at random, and people who call it.
 type randomRow struct {
 	API      limits

@@ -123,7 +123,8 @@ func (s *simulation) refusalOf(call string, wait time.Duration) step {
 	for _, w := range s.crowds {
 		ofPerson := w.Person == person && time.Since(s.begin) < w.Refused
 		if ofPerson && w.Stream {
-			return answer(200, `{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slow."}}`)
+			return answer(200, `{"status":"failed","error":{"code":"rate_limit_exceeded",`+
+				`"message":"Please try again in `+cmp.Or(w.Named, "0")+`s."}}`)
 		}
 		if ofPerson {
 			l.Header = cmp.Or(w.Named, l.Header)

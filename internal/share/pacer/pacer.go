@@ -100,6 +100,7 @@ type pauses struct {
 	refusals    int           // of the person
 	personPause time.Duration // of the person
 	queuePause  time.Duration // of the Pacer
+	acceptedAt  time.Duration // of the Pacer
 	shortened   bool          // the accepted request has shortened the gap of the Pacer
 }
 
@@ -295,6 +296,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
 		t.beforeAccepted.shortened = true
 		t.beforeAccepted.queuePause = p.queuePause
+		t.beforeAccepted.acceptedAt = p.acceptedAt
 		p.acceptedAt = p.now()
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
@@ -401,6 +403,7 @@ func (t *Ticket) undoAcceptedLocked(owner *person) {
 	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
 	if t.beforeAccepted.shortened && t.sent > p.refusedAt {
 		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
+		p.acceptedAt = t.beforeAccepted.acceptedAt
 		p.gap = min(p.gap*20/19, maxGap)
 	}
 }
