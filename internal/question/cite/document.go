@@ -2,6 +2,7 @@ package cite
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,7 +70,10 @@ const Punctuation = ".,;:!?*_'`|：！？…’"
 // only in pairs.
 var urlInText = text.LazyRegexp(
 	"https?://(?:[" + Punctuation + "]*" +
-		"(?:[^" + Punctuation + urlEnd + `()]|\((?:[^()\s]|\([^()\s]*\))*\)))+`)
+		"(?:[^" + Punctuation + urlEnd + `()]|` + pairsInURL + "))+")
+
+// pairsInURL matches parentheses in a URL, for an expression.
+const pairsInURL = `\((?:[^()\s]|\([^()\s]*\))*\)`
 
 // urlEnd are the characters at which a URL in a text ends, for an expression. The space before a
 // French "»" is a no-break space, and Chinese has none before "；".
@@ -347,12 +351,17 @@ func (l line) around(k int) (before, after string) {
 // first limit ones, or all if limit is negative.
 func FindLinks(s string, limit int) []Link {
 	var list []Link
+	end := 0
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {
+		if at[0] < end { // in the last URL
+			continue
+		}
 		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")
-		end := at[0] + len(u)
+		end = at[0] + len(u)
 		if endsWithUnderscore(s, at[0], end) {
 			end++
 		}
+		end += len(restOfURL(s[:at[0]], s[end:]))
 		page := PageURL(markdownUnescaper.Replace(s[at[0]:end]))
 		list = append(list, Link{
 			Start: at[0],
@@ -362,6 +371,31 @@ func FindLinks(s string, limit int) []Link {
 		})
 	}
 	return list
+}
+
+// linkForms are the forms in which the end of a URL is certain: links in Markdown, and entries of
+// the lists that this program writes. There a URL also has the punctuation and the brackets of
+// titles such as https://ja.wikipedia.org/wiki/【推しの子】.
+var linkForms = []struct {
+	before string                // the URL
+	rest   func() *regexp.Regexp // its submatch still belongs to the URL
+}{
+	{"](", text.LazyRegexp(`^((?:[^\s<>()\[\]]|` + pairsInURL + `)*)\)`)},
+	{"<", text.LazyRegexp(`^((?:[^\s<>()\[\]]|` + pairsInURL + `)*)>`)},
+	{"- ", text.LazyRegexp(`^((?:[^\s<>()\[\]、。，；]|` + pairsInURL + `)*[^\s[:punct:]、。，；]) \(`)},
+}
+
+// restOfURL returns what still belongs to a URL that urlInText has found between two texts.
+func restOfURL(before, after string) string {
+	for _, form := range linkForms {
+		if strings.HasSuffix(before, form.before) {
+			m := form.rest().FindStringSubmatch(after)
+			if m != nil {
+				return m[1]
+			}
+		}
+	}
+	return ""
 }
 
 // markdownUnescaper undoes the escapes of URLs in Markdown. Of those of HTML it undoes only
