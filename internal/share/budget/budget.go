@@ -246,7 +246,12 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	}
 	rest := amount{} // of responses of which no other process knows
 	if end.EndedResponse != "" {
-		rest = b.used(t.tool, &call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}})
+		others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
+		if end.ReportedOfIt != (call.Reported{}) { // so the unreported ones are others
+			others.Unreported = c.Unreported
+			others.UnreportedBegun = c.UnreportedBegun
+		}
+		rest = b.used(t.tool, &others)
 		correction.use = correction.use.plus(rest.times(-1))
 	}
 	storeChanges := t.correctionsInStore(correction, end)

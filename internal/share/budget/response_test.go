@@ -116,11 +116,15 @@ func TestSettleResponse(t *testing.T) {
 				case "alone": // a process without a store has taken it
 					_, err := takeCall(New(ofResponses), c)
 					compare.Equal(t, "error", err, "")
-				case "ends", "ends-thrice": // after two more responses, of which other processes know nothing
+				case "ends", "ends-thrice", "ends-guessed": // after more responses, which others do not know
 					end := reading(n)
 					of := end.Reported
-					if word == "ends-thrice" {
+					switch word {
+					case "ends-thrice":
 						end.Usage.Input *= 3
+					case "ends-guessed":
+						end.Unreported = 1
+						end.UnreportedBegun = 1
 					}
 					count(taken.Settle(end, End{EndedResponse: response, ReportedOfIt: of}))
 				case "settles": // other processes do not know its response
