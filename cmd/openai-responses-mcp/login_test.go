@@ -29,7 +29,11 @@ const storedKey = key + "\nhttp://127.0.0.1:1\n"
 // What a pipe brings is a key alone, or is refused with the reason.
 func TestLoginInput(t *testing.T) {
 	t.Parallel()
-	values := strings.NewReplacer("CANARY", key, "ESC", "\x1b")
+	values := strings.NewReplacer(
+		"CANARY", key,
+		"ESC", "\x1b",
+		"LONG", strings.Repeat("k", 8001),
+	)
 	for _, row := range compare.Table(t, "login", 3) {
 		t.Run(row[0], func(t *testing.T) {
 			out, _, got := login(t, t.TempDir(), values.Replace(row[1]))

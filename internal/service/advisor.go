@@ -100,6 +100,9 @@ func KeyFlaw(key string) string {
 			return f.flaw
 		}
 	}
+	if len(key) > config.MaxAPIKey {
+		return "it is too long"
+	}
 	return ""
 }
 

@@ -57,8 +57,9 @@ const minHeaderSecret = 8
 // setThere ends a warning about a variable without a value: what to do.
 const setThere = "; set it where the client starts the server"
 
-// maxAPIKey is the length of the longest API key, in bytes, that fits into the header of a request.
-const maxAPIKey = 1000
+// MaxAPIKey is the length of the longest API key, in bytes, that fits into the header of a request:
+// servers read lines of 8 KiB. An access token of Entra ID has some thousand bytes.
+const MaxAPIKey = 8000
 
 // checkHeaders returns what is wrong with openai.headers, a line for each header. A header with an
 // empty value is valid, and is not sent.
@@ -212,7 +213,7 @@ func (c *Config) readKey(path string) (key []byte, server string, err error) {
 		key = bytes.TrimSpace(first)
 		server = string(second)
 	}
-	if len(key) > maxAPIKey || !apiKeyForm().Match(key) {
+	if len(key) > MaxAPIKey || !apiKeyForm().Match(key) {
 		return nil, "", fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
 	}
 
