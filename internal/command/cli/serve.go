@@ -344,7 +344,7 @@ func listen(address string) (net.Listener, error) {
 func listenHint(address string, err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "another program uses " + address + "; choose another port"
+		return "another program or flag uses " + address + "; choose another port"
 	case errors.Is(err, fs.ErrPermission):
 		return "the system refuses this port; choose another, such as 8080"
 	case errors.Is(err, syscall.EMFILE):

@@ -87,13 +87,21 @@ func TestAddressInUse(t *testing.T) {
 	}
 	defer ln.Close()
 	taken := ln.Addr().String()
+	free, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := free.Addr().String()
+	free.Close()
 
-	for address, want := range map[string]string{
-		taken:             "hint: another program uses " + taken + "; choose another port\n",
-		"127.0.0.1:99999": "the port must be 0 to 65535\n",
+	const hint = "hint: another program or flag uses "
+	for flags, want := range map[string]string{
+		taken:                       hint + taken + "; choose another port\n",
+		same + " --metrics " + same: hint + same + "; choose another port\n",
+		"127.0.0.1:99999":           "the port must be 0 to 65535\n",
 	} {
 		t.Run(want, func(t *testing.T) {
-			code, _, stderr := run(ended(t), nil, nil, "serve", "--http", address)
+			code, _, stderr := run(ended(t), nil, nil, strings.Fields("serve --http "+flags)...)
 
 			checkExit(t, code, exitFailed)
 			compare.Contains(t, "stderr", stderr, want)
