@@ -311,8 +311,15 @@ func flagError(c *cobra.Command, err error) error {
 			letters = f.Name
 		}
 	})
-	nearest := text.Nearest(cmp.Or(letters, unknown.GetSpecifiedName()), known)
+	name := cmp.Or(letters, unknown.GetSpecifiedName())
+	nearest := text.Nearest(name, known)
 	hint := suggest("--", nearest, seeHelp(c))
+	for _, command := range c.Commands() {
+		if nearest != name && command.Flags().Lookup(name) != nil {
+			hint = "write " + command.CommandPath() + " --" + name + "; " + seeHelp(command)
+			break
+		}
+	}
 	if letters == "" {
 		return usageError(hint, "unknown flag --%s", unknown.GetSpecifiedName())
 	}
