@@ -221,6 +221,15 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.final == nil
 }
 
+// isRefusal reports whether err says that the API refuses the request, and no item of the response
+// has come. OpenAI reports an exhausted quota in a stream, after a 200.
+func (a *accumulator) isRefusal(err error) bool {
+	kind := call.KindOf(err)
+	refuses := kind == call.KindAPIQuota || kind == call.KindRateLimit
+	hasItems := a.lastItem > 0 || a.final != nil && len(a.final.Output) > 0
+	return refuses && !hasItems && !a.runsAtAPI()
+}
+
 // confirmBackground records the id of the response and emits call.Named, once, if the response runs
 // in the background: the request asked for it, and the API confirms it.
 func (a *accumulator) confirmBackground(r *call.Response) {

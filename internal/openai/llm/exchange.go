@@ -170,7 +170,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	usageBefore := x.call.Usage
 	mayCost := false
 	defer func() { // also after a panic
-		if mayCost && x.call.Usage == usageBefore {
+		if mayCost && x.call.Usage == usageBefore && !acc.isRefusal(err) {
 			x.call.Unreported++
 			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
 			if acc.hasBegun() || leftToAPI {
