@@ -262,6 +262,6 @@ func (f *fleet) latency(server *redistest.Server) error {
 		number[ofCall]++
 	}
 	fmt.Printf("bytes of a person: %d, in %d keys\n", bytes[false], number[false])
-	fmt.Printf("bytes of a call, for two hours: %d\n", bytes[true]/max(1, number[true]))
+	fmt.Printf("bytes of a call: %d\n", bytes[true]/max(1, number[true]))
 	return nil
 }

@@ -159,15 +159,21 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 // takeInStore takes a call in the store, if there is one that works. decided reports whether the
 // store has decided. The reply numbers the buckets of storeChanges: the first, startMark, makes the
-// store remember the call. If the store does not answer, the call goes on without the store, and
-// giveBack later asks that bucket whether the call was taken.
+// store remember the call, and those of forgetMark forget calls that have ended. If the store does
+// not answer, the call goes on without the store, and giveBack later asks the first bucket whether
+// the call was taken.
 func (t *Taken) takeInStore(
 	start change, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, decided bool) {
+	var forgotten []bucketChange
 	if len(changes) > 0 {
-		changes = append([]bucketChange{startMark(t.name)}, changes...)
+		forgotten = t.budget.Store.takeForgotten()
+		changes = slices.Concat([]bucketChange{startMark(t.name)}, forgotten, changes)
 	}
 	r, result := t.budget.Store.apply(changes)
+	if result != storeRan || r.refusedBucket != 0 {
+		t.budget.Store.forget(forgotten...)
+	}
 	if result == storeUnsure {
 		t.budget.Store.giveBack(t.name, t.budget.perBucket(t.person, change{
 			use:         amount{unitCalls: -1},
@@ -260,8 +266,11 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 		changes, r = storeChanges, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
-	if rest != (amount{}) {
+	switch {
+	case rest != (amount{}):
 		t.settleRest(rest)
+	case t.storeUntilMinute != 0 && result == storeRan:
+		store.forget(forgetMark(t.name))
 	}
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }

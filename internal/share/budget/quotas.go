@@ -231,7 +231,8 @@ func endMark(response string) bucketChange {
 }
 
 // startMark returns the bucket that remembers that the store has taken a call, for two hours, or
-// for nine once the call has ended. name is a random name of the call.
+// for nine once the call has ended, unless a later call of the process deletes it (forgetMark).
+// name is a random name of the call.
 func startMark(name string) bucketChange {
 	start := onceMark(time.Hour, "call", name)
 	start.use = usedByCall
@@ -246,6 +247,15 @@ func settledMark(name string) bucketChange {
 	settled.need -= usedByCall
 	settled.use = usedByEnd
 	return settled
+}
+
+// forgetMark returns the change that empties the bucket of startMark, and so deletes its key, when
+// the store has replied to the start and to the end of the call: neither can come again.
+func forgetMark(name string) bucketChange {
+	forgotten := startMark(name)
+	forgotten.need = 0
+	forgotten.use = -usedByCall - usedByEnd
+	return forgotten
 }
 
 // storedName returns the name of a person as the store gets it; "" if it does not.

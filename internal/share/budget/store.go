@@ -27,6 +27,7 @@ const (
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
+	maxForgotten  = 1000                   // changes of forgetMark; beyond it the store keeps the keys
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
@@ -64,8 +65,9 @@ type Store struct {
 
 	whileFailing string // words for the log: which limits hold while it fails
 
-	mu      sync.Mutex      // guards pending
-	pending []pendingChange // at most maxPending
+	mu        sync.Mutex      // guards the fields below
+	pending   []pendingChange // at most maxPending
+	forgotten []bucketChange  // of forgetMark, at most maxForgotten
 }
 
 // pendingChange is what the store gets when it works again: the end of a call, or what a call gives
@@ -286,6 +288,31 @@ func (s *Store) keep(p pendingChange) {
 	if !s.IsFailing() { // it works again since p was made
 		s.applyPending()
 	}
+}
+
+// forget keeps changes of forgetMark for takeForgotten. Without them a client in a loop whose calls
+// use nothing would fill the store, for all people.
+func (s *Store) forget(marks ...bucketChange) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgotten = append(s.forgotten, marks[:min(len(marks), maxForgotten-len(s.forgotten))]...)
+}
+
+// takeForgotten returns at most two of the changes that are kept, for the next call that the store
+// takes: so there are never more of them than calls at a time.
+func (s *Store) takeForgotten() []bucketChange {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(len(s.forgotten), 2)
+	taken := slices.Clone(s.forgotten[:n])
+	s.forgotten = slices.Delete(s.forgotten, 0, n)
+	return taken
 }
 
 // applyPending gives the store the changes that it has missed. The reply to a claim decides:
