@@ -101,7 +101,7 @@ type Taken struct {
 	tool     string
 	name     string // random, under which the store remembers the call (startMark)
 	reserved amount
-	quotas   []string // names of the quotas of which the call has taken something
+	buckets  []bucketChange // what the start of the call has changed, with marks
 
 	// The minutes since 1970 until which the buckets reserve this; 0: they have not taken the call.
 	localUntilMinute int64
@@ -146,9 +146,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.refusedBucket == 0 {
-		for _, bc := range changes {
-			taken.quotas = append(taken.quotas, bc.Name)
-		}
+		taken.buckets = changes
 		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
@@ -243,6 +241,9 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
+	if t.storeUntilMinute != 0 {
+		store = b.Store
+	}
 	send := store.apply
 	// An end is kept for a store that fails if the store has taken the call, whose reservation must
 	// be freed, or if others may read the end, and must not settle it as the first. For other calls
@@ -290,17 +291,28 @@ func (t *Taken) settleRest(rest amount) {
 
 // corrections returns what a correction does to each bucket. That of a limit which its person got
 // while the call ran has not taken the call, which frees and gives back nothing there; but what it
-// has used counts.
+// has used counts. That of a limit which ended while the call ran is corrected, too: the limit may
+// come again.
 func (t *Taken) corrections(c change) []bucketChange {
+	isIn := func(list []bucketChange, bc bucketChange) bool {
+		return slices.ContainsFunc(list, func(b bucketChange) bool { return b.key == bc.key })
+	}
 	list := t.budget.perBucket(t.person, c)
 	for i := range list {
 		bc := &list[i]
-		if bc.isMark() || slices.Contains(t.quotas, bc.Name) {
+		if bc.isMark() || isIn(t.buckets, *bc) {
 			continue
 		}
 		bc.reserve = 0
 		if bc.unit == unitCalls {
 			bc.use = 0
+		}
+	}
+
+	for _, bc := range t.buckets {
+		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
+		if !bc.isMark() && isChanged && !isIn(list, bc) {
+			list = append(list, bc.with(c))
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
 // What a file has, or what is wrong with it. An error has nothing of a line.
@@ -59,6 +60,21 @@ func TestYoungLimit(t *testing.T) {
 				compare.Contains(t, "error", err, tt.want)
 			})
 		})
+	}
+}
+
+// A call that ends after its limit frees what it has reserved: the limit may come again.
+func TestEndedLimit(t *testing.T) {
+	o := Options{Limits: Limits{TokensPerDay: 60_000}}
+	replica := newReplica(t, "redis://"+redistest.New(t).Address, o)
+	for name, b := range map[string]*Budget{"with a store": replica.Budget, "without": New(o)} {
+		running, err := take(b, "token:alice")
+		compare.Equal(t, name+": error", err, "")
+		b.SetPersonLimits(PersonLimits{"token:alice": {"tokens_per_day": 0}})
+		settle(running, 7000)
+		b.SetPersonLimits(nil)
+		_, err = take(b, "token:alice")
+		compare.Equal(t, name+": error of the next call", err, "")
 	}
 }
 

@@ -286,6 +286,18 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 	return names
 }
 
+// with returns what a change does to the bucket of a quota.
+func (b bucketChange) with(c change) bucketChange {
+	b.need = 1
+	if c.force {
+		b.need = -1 << 50 // below the free units of any usual bucket, which may be negative
+	}
+	b.use = c.use[b.unit]
+	b.reserve = c.reserve[b.unit]
+	b.untilMinute = c.untilMinute
+	return b
+}
+
 // perBucket returns what a change does to each bucket that it affects. With a responseID the first
 // one is endMark. Quotas without a limit are left out.
 func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
@@ -300,15 +312,11 @@ func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 			q.Limit = limit
 		}
 		bc := bucketChange{
-			Quota:       q,
-			period:      unitInfo[q.unit].period,
-			key:         q.Name + ":",
-			limitUnits:  int64(min(q.Limit, MaxLimit)),
-			need:        1,
-			use:         c.use[q.unit],
-			reserve:     c.reserve[q.unit],
-			untilMinute: c.untilMinute,
-		}
+			Quota:      q,
+			period:     unitInfo[q.unit].period,
+			key:        q.Name + ":",
+			limitUnits: int64(min(q.Limit, MaxLimit)),
+		}.with(c)
 
 		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {
 			continue
@@ -319,9 +327,6 @@ func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 		if !q.ofAll {
 			bc.key += id
 			bc.personName = b.storedName(person)
-		}
-		if c.force {
-			bc.need = -1 << 50 // below the free units of any usual bucket, which may be negative
 		}
 		list = append(list, bc)
 	}
