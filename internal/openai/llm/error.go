@@ -51,11 +51,7 @@ func classify(e *call.APIError, status int, c *call.Call) call.Kind {
 	if status < 400 {
 		return call.KindBadResponse
 	}
-	kind := namedKind(e, status, c)
-	if kind == nil {
-		return call.StatusKind(status)
-	}
-	return *kind
+	return cmp.Or(namedKind(e, status, c), call.StatusKind(status))
 }
 
 // responseError reads the error of a response or stream that began with a 2xx and then failed.
@@ -70,7 +66,7 @@ func responseError(data []byte, message string, c *call.Call) *call.APIError {
 		e.Kind = classify(e, e.Status, c)
 		return e
 	}
-	e.Kind = *cmp.Or(namedKind(e, 0, c), &call.KindFailed)
+	e.Kind = cmp.Or(namedKind(e, 0, c), call.KindFailed)
 	return e
 }
 

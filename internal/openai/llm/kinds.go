@@ -15,7 +15,7 @@ import (
 // kindRow names a kind of error by codes and types of the API, and by words in a message. param,
 // statuses and except limit the errors that it applies to.
 type kindRow struct {
-	kind  *call.Kind
+	kind  call.Kind
 	codes []string // regular expressions: the whole code, or the whole type, in any case
 	words []string // regular expressions: a part of the message, in any case
 
@@ -30,7 +30,7 @@ type kindRow struct {
 // Each code, type or expression has a line of its own, with the page or report that contains it.
 var kindTable = []kindRow{
 	{
-		kind:     &call.KindBadRequest,
+		kind:     call.KindBadRequest,
 		statuses: []int{0, 4},
 		words: []string{
 			`^request too large`,             // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
@@ -38,7 +38,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind: &call.KindAPIQuota,
+		kind: call.KindAPIQuota,
 		codes: []string{
 			`insufficient_quota`,                // https://platform.openai.com/docs/guides/error-codes
 			`billing_hard_limit_reached`,        // https://github.com/dfinke/PowerShellAI/issues/127
@@ -56,7 +56,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:          &call.KindAPIQuota,
+		kind:          call.KindAPIQuota,
 		maybeThisCall: true, // a budget may be of one person
 		codes: []string{
 			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
@@ -64,7 +64,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindServer,
+		kind:     call.KindServer,
 		statuses: []int{0},
 		codes: []string{
 			`server_error`,              // ResponseErrorCode of openai-go
@@ -78,7 +78,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindRateLimit,
+		kind:     call.KindRateLimit,
 		statuses: []int{0, 429},
 		codes: []string{
 			`rate_limit_exceeded`, // ResponseErrorCode of openai-go
@@ -89,13 +89,13 @@ var kindTable = []kindRow{
 
 	// Errors about the person (https://platform.openai.com/docs/guides/safety-checks).
 	{
-		kind: &call.KindBlocked,
+		kind: call.KindBlocked,
 		codes: []string{
 			`cyber_policy_violation`, // https://platform.openai.com/docs/guides/safety-checks
 		},
 	},
 	{
-		kind:  &call.KindBlocked,
+		kind:  call.KindBlocked,
 		param: `(safety_identifier)?`,
 		codes: []string{
 			`\S*identifier_blocked`, // https://platform.openai.com/docs/guides/safety-checks
@@ -106,7 +106,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:  &call.KindBlocked,
+		kind:  call.KindBlocked,
 		param: `safety_identifier`,
 		words: []string{
 			`\b(user|account|access|identifier)\b.*(blocked|revoked|suspended)`, // https://platform.openai.com/docs/guides/safety-checks
@@ -115,7 +115,7 @@ var kindTable = []kindRow{
 
 	// Errors about the key.
 	{
-		kind:     &call.KindPermission,
+		kind:     call.KindPermission,
 		statuses: []int{0, 4},
 		codes: []string{
 			`missing_scope`, // https://github.com/Wei-Shaw/sub2api/issues/1566
@@ -125,14 +125,14 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindAuth,
+		kind:     call.KindAuth,
 		statuses: []int{0, 4},
 		codes: []string{
 			`invalid_api_key`, // https://platform.openai.com/docs/guides/error-codes
 		},
 	},
 	{
-		kind:     &call.KindUnverified,
+		kind:     call.KindUnverified,
 		statuses: []int{4},
 		words: []string{
 			`organization must be verified`, // https://github.com/danny-avila/LibreChat/issues/6926
@@ -141,7 +141,7 @@ var kindTable = []kindRow{
 
 	// Errors about the model.
 	{
-		kind:     &call.KindModel,
+		kind:     call.KindModel,
 		statuses: []int{0, 4},
 		codes: []string{
 			`model_not_found`,    // https://platform.openai.com/docs/guides/error-codes
@@ -152,7 +152,7 @@ var kindTable = []kindRow{
 	// Errors about the question. If the filter itself fails, the code names the filter, too, but
 	// the status is a 5xx.
 	{
-		kind:  &call.KindFiltered,
+		kind:  call.KindFiltered,
 		param: call.QuestionParams,
 		codes: []string{
 			`invalid_prompt`,                               // ResponseErrorCode of openai-go
@@ -166,7 +166,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindFiltered,
+		kind:     call.KindFiltered,
 		param:    call.QuestionParams,
 		statuses: []int{5},
 		words: []string{
@@ -175,7 +175,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindFiltered,
+		kind:     call.KindFiltered,
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		codes: []string{
@@ -184,7 +184,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindTooLong,
+		kind:     call.KindTooLong,
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		codes: []string{
@@ -195,7 +195,7 @@ var kindTable = []kindRow{
 
 	// Words of servers that have no code for the error.
 	{
-		kind:     &call.KindAPIQuota,
+		kind:     call.KindAPIQuota,
 		statuses: []int{0, 4},
 		except:   []int{402}, // which means a quota by itself
 		words: []string{
@@ -214,7 +214,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindAuth,
+		kind:     call.KindAuth,
 		statuses: []int{400, 403},
 		// If the error names another parameter, the key is one for another server.
 		param: `(api_?key)?`,
@@ -225,21 +225,21 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindNotFound,
+		kind:     call.KindNotFound,
 		statuses: []int{404},
 		words: []string{
 			`invalid url`, // OpenAI, of a wrong path: Invalid URL (POST /v1/model)
 		},
 	},
 	{
-		kind:     &call.KindNotFound,
+		kind:     call.KindNotFound,
 		statuses: []int{0}, // with a 200
 		words: []string{
 			`^unexpected endpoint or method`, // LM Studio: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618
 		},
 	},
 	{
-		kind:     &call.KindModel,
+		kind:     call.KindModel,
 		statuses: []int{404},
 		words: []string{
 			`.*model.*`,                             // Ollama: model 'x' not found
@@ -247,7 +247,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindModel,
+		kind:     call.KindModel,
 		statuses: []int{4},
 		words: []string{
 			`is not a valid model`,                   // OpenRouter: https://github.com/continuedev/continue/issues/10758
@@ -256,7 +256,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindFiltered,
+		kind:     call.KindFiltered,
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		except:   []int{401, 403}, // there the words may be about an account or a gateway
@@ -268,7 +268,7 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     &call.KindTooLong,
+		kind:     call.KindTooLong,
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		words: []string{
@@ -333,11 +333,11 @@ func isKnownCode(text string) bool {
 		slices.ContainsFunc(rules(), func(r *rule) bool { return r.matchesCode(text) })
 }
 
-// namedKind returns the kind that the code, the type or the words of e name, or nil. status is that
-// of the HTTP response, or 0. If only words name a quota, with status 0 or 429, and the error names
-// a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls may not fail with
-// the same error.
-func namedKind(e *call.APIError, status int, c *call.Call) *call.Kind {
+// namedKind returns the kind that the code, the type or the words of e name, or the zero value.
+// status is that of the HTTP response, or 0. If only words name a quota, with status 0 or 429, and
+// the error names a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls
+// may not fail with the same error.
+func namedKind(e *call.APIError, status int, c *call.Call) call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
 
@@ -350,16 +350,16 @@ func namedKind(e *call.APIError, status int, c *call.Call) *call.Kind {
 			return r.kind
 		}
 
-		isQuota := r.kind == &call.KindAPIQuota && (status == 0 || status == http.StatusTooManyRequests)
+		isQuota := r.kind == call.KindAPIQuota && (status == 0 || status == http.StatusTooManyRequests)
 		isRateLimit := isQuota && max(e.RetryAfter, messageWait(e, c)) > 0
 		switch {
 		case !r.matchesMessage(message, question):
 		case isRateLimit:
-			return &call.KindRateLimit
+			return call.KindRateLimit
 		default:
 			e.MaybeThisCall = true
 			return r.kind
 		}
 	}
-	return nil
+	return call.Kind{}
 }

@@ -43,7 +43,7 @@ func examples(t *testing.T) map[string]string {
 		e := apiError([]byte(row[3]), "")
 		kinds[name] = classify(e, status, &call.Call{}).Label()
 		kind := namedKind(e, 0, &call.Call{})
-		if kind != nil {
+		if kind != (call.Kind{}) {
 			kinds[name+", without its status"] = kind.Label()
 		}
 	}
