@@ -143,27 +143,14 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 	}
 }
 
-// registerPerson returns the label of a person who calls. It keeps the name, unless there are
-// maxPeople others.
-func (m *Metrics) registerPerson(name string) string {
+// personLabel returns the name of a person, or "other" for people who have not called, or who called
+// after maxPeople others. If calls is set, the person calls now.
+func (m *Metrics) personLabel(name string, calls bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.people) < maxPeople {
+	if calls && len(m.people) < maxPeople {
 		m.people[name] = true
 	}
-	return m.labelLocked(name)
-}
-
-// personLabel returns the label of a person who may not have called.
-func (m *Metrics) personLabel(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.labelLocked(name)
-}
-
-// labelLocked returns the name of a person, or "other" for people who have not called, or who
-// called after maxPeople others.
-func (m *Metrics) labelLocked(name string) string {
 	if m.people[name] {
 		return name
 	}
@@ -174,7 +161,8 @@ func (m *Metrics) labelLocked(name string) string {
 // increase. The call has no figures yet.
 func (m *Metrics) ObserveStart(c *call.Call) {
 	names := m.quotaNames(c.Person)
-	key := m.registerCaller(c) + strings.Join(names, " ")
+	caller := m.registerCaller(c)
+	key := caller + strings.Join(names, " ")
 	_, begun := m.begun.Load(key)
 	if begun {
 		return
@@ -193,7 +181,7 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 	}
 
 	for _, name := range names {
-		m.limited.add(seriesOnly, "%s,limit=%q", m.registerCaller(c), name)
+		m.limited.add(seriesOnly, "%s,limit=%q", caller, name)
 	}
 	m.zeroRejections(c.Person.Name)
 	m.begun.Store(key, true) // only now: no call of the person goes on before the series have begun
@@ -213,7 +201,7 @@ func (m *Metrics) Observe(c server.CallEnd) {
 // registerCaller keeps the name of the person of a call, and returns the labels of the tool and the
 // person.
 func (m *Metrics) registerCaller(c *call.Call) string {
-	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.registerPerson(c.Person.Name))
+	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name, true))
 }
 
 // count counts a call for its person, or begins the series if n is seriesOnly: then the call has no
@@ -269,7 +257,7 @@ func (m *Metrics) observeStore(took time.Duration, fails bool) {
 func (m *Metrics) countRejections(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
-		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person))
+		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person, false))
 	}
 	m.rejected.add(n, "%s", labels)
 }
