@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,9 +38,9 @@ const (
 // has authTimeout.
 type listener struct {
 	net.Listener
+	open atomic.Int64 // connections, the authenticated ones included; connState counts them
 
-	mu      sync.Mutex // guards the fields below, and authDeadline and isClosed of each connection
-	open    int        // connections, the authenticated ones included
+	mu      sync.Mutex // guards the fields below, and authDeadline of each connection
 	conns   []*conn    // the unauthenticated connections
 	hasRoom *sync.Cond // signaled when a connection leaves conns
 }
@@ -50,7 +51,6 @@ type conn struct {
 	listener     *listener
 	remote       string    // address of the client
 	authDeadline time.Time // zero if it is authenticated, or no other has waited
-	isClosed     bool
 
 	// The goroutine that serves the connection owns these fields.
 	headerLines int // since the last response
@@ -88,21 +88,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		remote:   accepted.RemoteAddr().String(),
 	}
 	l.conns = append(l.conns, c)
-	l.open++
 	return c, nil
-}
-
-// openConns returns how many connections are open.
-func (l *listener) openConns() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.open
 }
 
 // hasManyConns reports whether more connections are open than there can be requests and
 // unauthenticated connections. An idle one takes 29 KiB, and one person could open any number.
 func (s *instance) hasManyConns() bool {
-	return s.listener.openConns() > 2*s.People.Bounds.MaxCalls+maxUnauthenticated
+	return int(s.listener.open.Load()) > 2*s.People.Bounds.MaxCalls+maxUnauthenticated
 }
 
 // markAuthenticated notes that the connection from an address is authenticated.
@@ -130,12 +122,6 @@ func (l *listener) release(matches func(*conn) bool) {
 // Close closes the connection, which makes room for another one.
 func (c *conn) Close() error {
 	c.listener.release(func(other *conn) bool { return other == c })
-	c.listener.mu.Lock()
-	if !c.isClosed {
-		c.isClosed = true
-		c.listener.open--
-	}
-	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }
 

@@ -159,16 +159,22 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
-// connState is the ConnState hook of a server. In the drain it closes a connection whose response
-// has ended: a stream that began before the shutdown has no header that closes its connection.
-func (s *instance) connState(c net.Conn, state http.ConnState) {
-	if state != http.StateIdle {
-		return
+// connState is the ConnState hook of a server. It counts the open connections. In the drain it
+// closes a connection whose response has ended: a stream that began before the shutdown has no
+// header that closes its connection.
+func (s *instance) connState(accepted net.Conn, state http.ConnState) {
+	c := accepted.(*conn)
+	switch state {
+	case http.StateNew:
+		c.listener.open.Add(1)
+	case http.StateClosed:
+		c.listener.open.Add(-1)
+	case http.StateIdle:
+		c.headerLines = 0 // counts for the next request (conn.hasTooManyLines)
+		if s.draining.Load() {
+			_ = c.Close()
+		}
 	}
-	if s.draining.Load() {
-		_ = c.Close()
-	}
-	c.(*conn).headerLines = 0 // counts for the next request (conn.hasTooManyLines)
 }
 
 // drain waits for the notice. Then it accepts no more connections and requests, and waits for the
