@@ -231,7 +231,7 @@ func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	name, _ := m.ID.Raw().(string)
-	req, ok := c.take(name)
+	req, ok := c.find(name, true)
 	if !ok {
 		return false, nil
 	}
@@ -248,7 +248,7 @@ func (c *conn) writeProgress(m *jsonrpc.Request) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	const path = "progressToken"
-	req, ok := c.find(gjson.GetBytes(m.Params, path).Str)
+	req, ok := c.find(gjson.GetBytes(m.Params, path).Str, false)
 	if !ok {
 		return nil
 	}
@@ -259,28 +259,18 @@ func (c *conn) writeProgress(m *jsonrpc.Request) error {
 	})
 }
 
-// take ends the request in flight with a name, and returns it: its id is free from now on.
-func (c *conn) take(name string) (request, bool) {
+// find returns the request in flight with a name. If ends is set, it ends the request: its id is
+// free from now on.
+func (c *conn) find(name string, ends bool) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	req, ok := c.findLocked(name)
-	if ok {
-		delete(c.requests, rpc.Key(req.id))
-	}
-	return req, ok
-}
-
-// find returns the request in flight with a name.
-func (c *conn) find(name string) (request, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.findLocked(name)
-}
-
-func (c *conn) findLocked(name string) (request, bool) {
 	_, key, _ := strings.Cut(name, " ") // the key of the id follows the number
 	req := c.requests[key]
-	return req, req.name == name && name != ""
+	found := req.name == name && name != ""
+	if found && ends {
+		delete(c.requests, key)
+	}
+	return req, found
 }
 
 // refuse answers input with an error whose id is null. It blocks while the client reads nothing, so
