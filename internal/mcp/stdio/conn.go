@@ -20,22 +20,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 )
 
-// conn is one session. It implements [mcp.Connection].
+// conn is one session of a Transport. It implements [mcp.Connection].
 //
 // pending counts what the session waits for: the end of the input, and each request from begin on
 // until its response is written or it is cancelled. countDown counts each of them down, and the
 // last one ends the session.
 type conn struct {
+	*Transport
 	ctx         context.Context // done when the session has ended
 	end         context.CancelCauseFunc
-	in          chan jsonrpc.Message // the messages that Read returns to the SDK
-	eof         chan struct{}        // closed at the end of the input; may be nil
-	out         io.Writer
-	methods     rpc.Methods
-	log         *slog.Logger
-	writesLines atomic.Bool // write messages as lines, not framed
+	messages    chan jsonrpc.Message // that Read returns to the SDK
+	writesLines atomic.Bool          // write messages as lines, not framed
 	pending     atomic.Int32
-	undelivered func(result []byte) // see Transport
 
 	writeMu sync.Mutex // held during a write
 
@@ -62,13 +58,13 @@ type request struct {
 // answered.
 func (c *conn) scan(r *Reader) {
 	defer c.countDown()
-	if c.eof != nil {
-		defer close(c.eof)
+	if c.EOF != nil {
+		defer close(c.EOF)
 	}
 	for {
 		f, err := r.Read()
 		if err != nil && !errors.As(err, new(parseError)) {
-			c.log.Debug("stdin ended", "err", err)
+			c.Log.Debug("stdin ended", "err", err)
 			return
 		}
 
@@ -78,7 +74,7 @@ func (c *conn) scan(r *Reader) {
 		}
 
 		select {
-		case c.in <- m:
+		case c.messages <- m:
 		case <-c.ctx.Done():
 			return
 		}
@@ -97,7 +93,7 @@ func (c *conn) countDown() {
 // with the error of Read as the cause.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	select {
-	case m := <-c.in:
+	case m := <-c.messages:
 		return m, nil
 	case <-c.ctx.Done():
 		return nil, context.Cause(c.ctx)
@@ -117,12 +113,12 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if !f.HasHeader && opensValue(rune(f.Body[0])) {
 		c.writesLines.Store(true)
 	}
-	m, notMessage := c.methods.Parse(f.Body)
+	m, notMessage := c.Methods.Parse(f.Body)
 	if notMessage != nil {
 		c.refuse(notMessage)
 		return nil
 	}
-	c.log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", logged(f.Body))
+	c.Log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", logged(f.Body))
 
 	r := &jsonrpc.Request{
 		Method: m.Method,
@@ -200,7 +196,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	}
 
 	reason := gjson.GetBytes(params, "reason").Str
-	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
+	c.Log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	delete(c.requests, rpc.Key(id))
 	c.countDown()
 	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
@@ -216,8 +212,8 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
-		if !delivered && c.undelivered != nil {
-			c.undelivered(m.Result)
+		if !delivered && c.Undelivered != nil {
+			c.Undelivered(m.Result)
 		}
 		return err
 	case *jsonrpc.Request:
@@ -302,9 +298,9 @@ func (c *conn) writeLocked(m outgoing) error {
 			body = append(body, '\n') // for a client that reads lines, but whose first was not JSON
 		}
 	}
-	c.log.Debug(msg, "bytes", len(body), "json", logged(body))
+	c.Log.Debug(msg, "bytes", len(body), "json", logged(body))
 
-	if err := Write(c.out, body, withHeader); err != nil {
+	if err := Write(retrying{c.Transport}, body, withHeader); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
 		return err

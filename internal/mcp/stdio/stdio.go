@@ -59,15 +59,11 @@ func (t *Transport) ReceivedNothing() bool {
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := &conn{
-		ctx:         ctx,
-		end:         end,
-		in:          make(chan jsonrpc.Message),
-		out:         retrying{t},
-		methods:     t.Methods,
-		eof:         t.EOF,
-		log:         t.Log,
-		undelivered: t.Undelivered,
-		requests:    map[string]request{},
+		Transport: t,
+		ctx:       ctx,
+		end:       end,
+		messages:  make(chan jsonrpc.Message),
+		requests:  map[string]request{},
 	}
 	c.writesLines.Store(t.LineMode)
 	c.pending.Store(1) // for the input
