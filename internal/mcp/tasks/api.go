@@ -24,26 +24,10 @@ type remoteCall struct {
 	message   string    // about the task at fetchedAt; "": the response runs
 }
 
-// fetchMessage asks the API about a task, ends the task if its response has ended, and returns a
-// message about a task that works. It may return what an earlier request got less than maxReplyAge
-// ago. If ctx ends first, fetchMessage returns "" at once. A request to the API that has begun goes
-// on, for requestTimeout at most.
-func (ts *Tasks) fetchMessage(ctx context.Context, t *Task, c *call.Call) string {
-	return ts.fetch(ctx, t, c, false)
-}
-
-// cancelAtAPI cancels the response of a task even if the client leaves, and then asks as
-// fetchMessage.
-func (ts *Tasks) cancelAtAPI(ctx context.Context, t *Task, c *call.Call) {
-	ctx = context.WithoutCancel(ctx)
-	if !t.hasEnded() { // at once, even while another request asks
-		ts.cancelResponse(ctx, c, *t.origin.get())
-	}
-	ts.fetch(ctx, t, c, true)
-}
-
-// fetch is fetchMessage; wasCancelled says that the response was, so that an earlier reply of the
-// API is too old.
+// fetch asks the API about a task, ends the task if its response has ended, and returns a message
+// about a task that works. It may return what an earlier request got less than maxReplyAge ago,
+// unless wasCancelled says that the response was cancelled since. If ctx ends first, fetch returns
+// "" at once. A request to the API that has begun goes on, for requestTimeout at most.
 func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, wasCancelled bool) string {
 	select {
 	case t.remote.fetching <- struct{}{}:

@@ -194,7 +194,7 @@ func (t *Task) isExpired() bool {
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
 	if !t.runsHere() {
-		message = ts.fetchMessage(ctx, t, c) // also ends the task, if its response has ended
+		message = ts.fetch(ctx, t, c, false) // also ends the task, if its response has ended
 	}
 	if t.hasEnded() {
 		return t.final
@@ -244,10 +244,15 @@ func (ts *Tasks) Wait(
 
 // Cancel cancels a task, unless it has ended, and waits for the end of its call, because the
 // process may end after this request. The call first cancels its response at the API, in 3 s at
-// most. c is the call of the request that cancels, for a task whose call another process runs.
+// most. For a task whose call another process runs, Cancel does that itself, even if the client
+// leaves: c is the call of the request that cancels.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.runsHere() {
-		ts.cancelAtAPI(ctx, t, c)
+		ctx = context.WithoutCancel(ctx)
+		if !t.hasEnded() { // at once, even while another request asks
+			ts.cancelResponse(ctx, c, *t.origin.get())
+		}
+		ts.fetch(ctx, t, c, true)
 		return
 	}
 	ts.end(t, nil, context.Canceled)
