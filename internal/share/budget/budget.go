@@ -37,10 +37,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/expire"
 )
 
 // Options configure a Budget.
@@ -62,8 +64,12 @@ type Options struct {
 type Budget struct {
 	Options
 	local        *local
-	near         *near
 	personLimits atomic.Pointer[PersonLimits]
+
+	nearMu sync.Mutex // guards near
+	// near has the buckets that are nearly used up, as far as calls of this process have shown, by
+	// their keys.
+	near expire.Map[string, nearEntry]
 }
 
 // SetPersonLimits sets the limits of single people from now on.
@@ -78,7 +84,7 @@ func New(o Options) *Budget {
 	b := &Budget{
 		Options: o,
 		local:   newLocal(time.Now),
-		near:    newNear(),
+		near:    expire.Map[string, nearEntry]{Expired: nearEntry.isOver},
 	}
 	b.SetPersonLimits(nil)
 	return b

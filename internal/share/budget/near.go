@@ -3,21 +3,13 @@ package budget
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/expire"
 )
 
 // nearShare is when a limit is nearly used up, in thousandths.
 const nearShare = 800
-
-// near holds the buckets that are nearly used up, as far as calls of this process have shown.
-type near struct {
-	mu      sync.Mutex                    // guards entries
-	entries expire.Map[string, nearEntry] // by key of the bucket
-}
 
 // nearEntry is a bucket that was nearly used up.
 type nearEntry struct {
@@ -26,12 +18,9 @@ type nearEntry struct {
 	quietUntil time.Time // until when it is not logged again
 }
 
-func newNear() *near {
-	n := &near{}
-	n.entries.Expired = func(e nearEntry) bool {
-		return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
-	}
-	return n
+// isOver reports whether the entry says nothing any more.
+func (e nearEntry) isOver() bool {
+	return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 }
 
 // noteNear notes which limits are nearly used up after changes, and returns words for these: for
@@ -41,8 +30,8 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	if r.refusedBucket != 0 {
 		return ""
 	}
-	b.near.mu.Lock()
-	defer b.near.mu.Unlock()
+	b.nearMu.Lock()
+	defer b.nearMu.Unlock()
 	// A bucket that was near may have refilled or been reset: it is not near if even the most used
 	// one is not.
 	for _, c := range changes {
@@ -50,10 +39,10 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 		if c.ofAll {
 			used = r.ofAllPeople
 		}
-		e := b.near.entries.Get(c.key)
+		e := b.near.Get(c.key)
 		if e.quota != "" && used.thousandths < nearShare {
 			e.nearUntil = time.Time{}
-			b.near.entries.Set(c.key, e)
+			b.near.Set(c.key, e)
 		}
 	}
 
@@ -73,14 +62,14 @@ func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (word
 	period := time.Duration(c.period) * time.Microsecond
 	now := time.Now()
 
-	e := b.near.entries.Get(c.key)
+	e := b.near.Get(c.key)
 	isNew := !now.Before(e.quietUntil)
 	if isNew {
 		e.quietUntil = now.Add(period)
 	}
 	e.quota = c.Name
 	e.nearUntil = now.Add(time.Duration(used-nearShare+1) * period / 1000)
-	b.near.entries.Set(c.key, e)
+	b.near.Set(c.key, e)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", c.Name, "used", words)
 		if !c.ofAll {
@@ -94,10 +83,10 @@ func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (word
 // NearLimitCounts returns how many people have used four fifths of a limit, by the name of the
 // quota; for a quota of all people it is 1. Only calls of this process are known.
 func (b *Budget) NearLimitCounts() map[string]int {
-	b.near.mu.Lock()
-	defer b.near.mu.Unlock()
+	b.nearMu.Lock()
+	defer b.nearMu.Unlock()
 	count := map[string]int{}
-	for _, e := range b.near.entries.Live() {
+	for _, e := range b.near.Live() {
 		if time.Now().Before(e.nearUntil) {
 			count[e.quota]++
 		}
