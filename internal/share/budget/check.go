@@ -38,7 +38,7 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 	}
 	if err != nil {
 		c.Err = err
-		c.Hint = s.hint(bounded, err)
+		c.Hint = s.Hint(bounded, err)
 		return c
 	}
 	c.EvictionPolicy, c.Drops = s.evictionPolicy(ctx)

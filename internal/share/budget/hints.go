@@ -16,9 +16,9 @@ const sentinelHint = "this is a Sentinel: name the primary that it watches, or b
 //go:embed hints.txt
 var hints string
 
-// hint returns what to do about an error of the store, or "" if hints.txt has no row for it. It may
-// ask the store whether it is a Sentinel, until ctx ends.
-func (s *Store) hint(ctx context.Context, err error) string {
+// Hint returns what to do about an error of the store, or "" if hints.txt has no row for it. It may
+// ask the store whether it is a Sentinel, until ctx ends, for scriptTimeout at most.
+func (s *Store) Hint(ctx context.Context, err error) string {
 	contains := func(word string) bool { return strings.Contains(err.Error(), word) }
 	for line := range strings.Lines(hints) {
 		words, hint, isRow := strings.Cut(strings.TrimSpace(line), " | ")
@@ -38,6 +38,8 @@ func (s *Store) hint(ctx context.Context, err error) string {
 // isSentinel reports whether the store is a Sentinel: only a Sentinel knows the command SENTINEL,
 // and reports its missing argument. Every account gets this answer, also without a password.
 func (s *Store) isSentinel(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
+	defer cancel()
 	u := *s.url.Load()
 	u.User = nil
 	u.Path = ""

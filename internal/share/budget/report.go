@@ -63,13 +63,6 @@ func (s *Store) Report(ctx context.Context, name string) (list []Entry, err erro
 	return list, err
 }
 
-// Hint returns what to do about an error of the store, or "".
-func (s *Store) Hint(ctx context.Context, err error) string {
-	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
-	defer cancel()
-	return s.hint(ctx, err)
-}
-
 // Reset forgets what a person has used. The error is of the store, or says that no person with this
 // name has used anything, or that several people have the name.
 func (s *Store) Reset(ctx context.Context, name string) error {

@@ -375,7 +375,7 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if fails {
 		log := s.log.With("err", err)
-		hint := s.hint(ctx, err)
+		hint := s.Hint(ctx, err)
 		if hint != "" {
 			log = log.With("hint", hint)
 		}
