@@ -395,8 +395,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 
 // storeOf returns the store. It is nil if there is none, or if the person has no limit.
 func (b *Budget) storeOf(p call.Person) *Store {
-	all := change{use: oneOfEach()}
-	if len(b.perBucket(p, all)) == 0 {
+	if b.QuotaNames(p) == nil {
 		return nil
 	}
 	return b.Store

@@ -107,14 +107,6 @@ func millionths(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
 // amount is how much calls take of each unit.
 type amount [nUnits]int64
 
-// oneOfEach returns an amount with one of each unit.
-func oneOfEach() (a amount) {
-	for u := range a {
-		a[u] = 1
-	}
-	return a
-}
-
 func (a amount) plus(more amount) amount {
 	for u := range a {
 		a[u] += more[u]
@@ -275,9 +267,14 @@ func pseudonym(name string) string {
 }
 
 // QuotaNames returns the values that RefusedBy may have for calls of a person: the names of the
-// quotas with a limit, and with RefuseWithoutStore that of a failing store.
+// quotas with a limit, and with RefuseWithoutStore that of a failing store. It returns nil if the
+// person has no limit.
 func (b *Budget) QuotaNames(p call.Person) (names []string) {
-	for _, c := range b.perBucket(p, change{use: oneOfEach()}) {
+	each := change{}
+	for u := range each.use {
+		each.use[u] = 1
+	}
+	for _, c := range b.perBucket(p, each) {
 		names = append(names, c.Name)
 	}
 	if b.RefuseWithoutStore && names != nil {
