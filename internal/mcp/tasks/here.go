@@ -91,30 +91,34 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	}
 
 	c.Sink = func(ev call.Event) {
-		t.noteResponse(ev, c.Reported)
-		t.setOrigin(ev, origin)
+		t.noteResponse(ev, c.Reported, origin)
 		t.Progress.Add(ev)
 	}
 	return t
 }
 
-// setOrigin sets the origin of a task when an event names its response, which then runs in the
-// background (call.Named), unless an id has no room for the excluded domains. During a retry the
+// noteResponse notes an event that begins a response, and what the API has reported of the call
+// before. If the event names a response, which then runs in the background (call.Named), it also
+// sets the origin of the task, unless an id has no room for the excluded domains. During a retry the
 // origin is that of the earlier response.
 //
 // A retry or a requery does not change an id that is sealed. If it has resp_1, and the last
 // response is resp_2, this process answers with resp_2, and any other process with the end of
 // resp_1. The call is settled once, as resp_1; what resp_2 has used is noted apart.
-func (t *Task) setOrigin(ev call.Event, origin answer.Origin) {
+func (t *Task) noteResponse(ev call.Event, reported call.Reported, origin answer.Origin) {
 	switch ev := ev.(type) {
 	case call.Retrying:
 		t.origin.beginAttempt()
+	case call.Asking:
 	case call.Named:
 		origin.ResponseID = ev.ID
 		if ev.ID != "" && len(origin.Excluded) <= maxExcluded {
 			t.origin.set(&origin)
 		}
+	default:
+		return
 	}
+	t.local.responses = append(t.local.responses, namedResponse{origin.ResponseID, reported})
 }
 
 // latestOrigin is the origin of the response that the API has named last. It is safe for concurrent
@@ -191,17 +195,6 @@ func (ts *Tasks) Run(
 func (t *Task) Result() (*answer.Answer, error) {
 	<-t.done
 	return t.final.Answer, t.final.Err
-}
-
-// noteResponse notes an event that begins a response, and what the API has reported of the call
-// before.
-func (t *Task) noteResponse(ev call.Event, reported call.Reported) {
-	switch ev := ev.(type) {
-	case call.Retrying, call.Asking:
-		t.local.responses = append(t.local.responses, namedResponse{"", reported})
-	case call.Named:
-		t.local.responses = append(t.local.responses, namedResponse{ev.ID, reported})
-	}
 }
 
 // ReportedOf returns what the API has reported of a response, of all that it has reported of the
