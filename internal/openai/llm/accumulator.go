@@ -85,11 +85,11 @@ type accumulator struct {
 }
 
 // newAccumulator returns an accumulator for a response of c that has read nothing yet.
-func (cl *Client) newAccumulator(ctx context.Context, c *call.Call) *accumulator {
+func (cl *Client) newAccumulator(c *call.Call) *accumulator {
 	return &accumulator{
 		call: c,
 		log: func(from rawJSON) {
-			cl.logBody(ctx, "openai(client): response", from)
+			cl.logBody("openai(client): response", from)
 		},
 		byIndex:    map[float64]itemNumber{},
 		byID:       map[string]itemNumber{},

@@ -85,7 +85,7 @@ func (cl *Client) Get(
 		return nil, err
 	}
 
-	acc := cl.newAccumulator(ctx, c)
+	acc := cl.newAccumulator(c)
 	acc.background = background{
 		strict404: true,
 		id:        id,
@@ -147,11 +147,11 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	resp, err := cl.cancel(requestCtx, &c, acc.background.id)
-	isReported := err == nil && cl.readUsage(requestCtx, resp, &c, &acc.background)
+	isReported := err == nil && cl.readUsage(resp, &c, &acc.background)
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
 		defer cancel()
-		get := cl.newAccumulator(getCtx, &c)
+		get := cl.newAccumulator(&c)
 		get.background = acc.background
 		_, _ = cl.getOnce(getCtx, get, false) // adds the usage to c; an error is logged
 	}
@@ -165,15 +165,13 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 // readUsage sets in c what a response has used, and reports whether resp contains that. resp is the
 // HTTP response to the cancellation, or nil. It contains no usage if the response goes on for a
 // moment.
-func (cl *Client) readUsage(
-	ctx context.Context, resp *http.Response, c *call.Call, of *background,
-) bool {
+func (cl *Client) readUsage(resp *http.Response, c *call.Call, of *background) bool {
 	if resp == nil {
 		return false
 	}
 	defer resp.Body.Close()
 	data, _ := io.ReadAll(resp.Body) // DecodeLenient refuses half a body
-	cl.logBody(ctx, "openai(client): response", rawJSON{data: data})
+	cl.logBody("openai(client): response", rawJSON{data: data})
 
 	var r call.Response
 	err := call.DecodeLenient(data, &r)

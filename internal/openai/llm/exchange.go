@@ -158,7 +158,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	connCtx, closeConn := context.WithCancel(ctx)
 	defer closeConn()
 
-	acc := x.client.newAccumulator(ctx, x.call)
+	acc := x.client.newAccumulator(x.call)
 	acc.background = background{
 		requested: x.params["background"] == true,
 		model:     x.model,
@@ -194,7 +194,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // know.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
-	x.client.logBody(ctx, "openai(client): request", rawJSON{data: body})
+	x.client.logBody("openai(client): request", rawJSON{data: body})
 	accept := "application/json"
 	if x.params["stream"] == true {
 		accept = eventStream

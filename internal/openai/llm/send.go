@@ -215,8 +215,8 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *cal
 }
 
 // logBody writes the JSON of a request or response to the debug log.
-func (cl *Client) logBody(ctx context.Context, msg string, from rawJSON) {
-	if cl.options.Logger.Enabled(ctx, slog.LevelDebug) {
+func (cl *Client) logBody(msg string, from rawJSON) {
+	if cl.options.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		cl.options.Logger.Debug(msg, "body", cl.options.Redactor.Redact(string(from.json())))
 	}
 }
