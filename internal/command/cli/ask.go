@@ -21,8 +21,7 @@ import (
 
 // askFlags are the flags of ask.
 type askFlags struct {
-	app    *app
-	common commonFlags
+	commonFlags
 	json   bool
 	events bool
 	usage  bool
@@ -37,10 +36,8 @@ const eventsPage = "https://github.com/uchimanajet7/openai-responses-mcp/blob/ma
 // askCommand returns the command ask, which answers one question on the command line, as the tools
 // do.
 func (a *app) askCommand() *cobra.Command {
-	f := &askFlags{
-		app:   a,
-		color: "auto",
-	}
+	f := &askFlags{color: "auto"}
+	f.app = a
 	c := &cobra.Command{
 		Use:         "ask [flags] QUESTION...",
 		Annotations: map[string]string{questionKey: "true"},
@@ -74,7 +71,7 @@ more than 2 s. -- ends the flags.`,
 	flags.BoolVar(&f.events, "events", false,
 		"print what happens as JSON lines, the answer in the last one: "+eventsPage)
 	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
-	f.common.add(c)
+	f.add(c)
 	return c
 }
 
@@ -117,6 +114,7 @@ func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
 func (f *askFlags) run(c *cobra.Command, words []string) error {
 	ctx := c.Context()
 	a := *f.app // a copy, which writes stderr through the screen
+	f.app = &a
 	if f.json && f.events {
 		return usageError(seeHelp(c), "--json and --events exclude each other")
 	}
@@ -124,7 +122,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	f.common.config.Tool = tool.Name
+	f.config.Tool = tool.Name
 	f.question.Query, err = a.query(ctx, words)
 	if err != nil {
 		return err
@@ -133,7 +131,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	screen := a.screen(ctx, f.color, f.json)
 	a.stderr = screen // warnings must not run into the status line
 
-	s, err := a.loadService(&f.common)
+	s, err := f.loadService()
 	if err != nil {
 		return err
 	}
@@ -211,7 +209,7 @@ func (f *askFlags) askOnce(
 
 	limited, cancel := call.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
-	c := &call.Call{Tool: f.common.config.Tool, Sink: watch}
+	c := &call.Call{Tool: f.config.Tool, Sink: watch}
 	ans, err := s.Answerer.Ask(limited, c, f.question)
 	if !f.events {
 		screen.Finish(ans)
@@ -229,7 +227,7 @@ func (f *askFlags) askOnce(
 		return ans, nil
 	}
 
-	problem, hint := s.Advisor.Advise(f.common.config.Tool, err)
+	problem, hint := s.Advisor.Advise(f.config.Tool, err)
 	if f.events {
 		write(f.app.errorLine(err, problem, hint))
 	}

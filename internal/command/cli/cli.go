@@ -172,7 +172,8 @@ func help(c *cobra.Command) string {
 
 // loadService loads the configuration and builds the service. It prints the warnings, unless
 // f.silent is set.
-func (a *app) loadService(f *commonFlags) (*service.Service, error) {
+func (f *commonFlags) loadService() (*service.Service, error) {
+	a := f.app
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
 		a.warn(warnings...)
@@ -187,17 +188,19 @@ func (a *app) loadService(f *commonFlags) (*service.Service, error) {
 		a.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
 		f.service.Offline = true
 	}
-	s, err := a.newService(f, cfg, warnings)
+	s, err := f.newService(cfg, warnings)
 	if err == nil && !f.silent {
 		a.warn(s.Warnings...)
 	}
 	return s, err
 }
 
-// newService builds the service of a configuration. From now on a.redactor redacts its secrets.
-func (a *app) newService(
-	f *commonFlags, cfg *config.Config, warnings []string,
+// newService builds the service of a configuration. From now on the redactor of the app redacts its
+// secrets.
+func (f *commonFlags) newService(
+	cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
+	a := f.app
 	o := f.service
 	o.Config = cfg
 	o.Warnings = warnings

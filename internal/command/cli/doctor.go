@@ -13,16 +13,16 @@ import (
 
 // doctorFlags are the flags of doctor.
 type doctorFlags struct {
-	app    *app
-	common commonFlags
-	live   bool
-	json   bool
+	commonFlags
+	live bool
+	json bool
 }
 
 // doctorCommand returns the command doctor, which checks what a question needs, and says what to do
 // about each problem.
 func (a *app) doctorCommand() *cobra.Command {
-	f := &doctorFlags{app: a}
+	f := &doctorFlags{}
+	f.app = a
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "check everything, and say what to do",
@@ -36,17 +36,17 @@ keeps the layout in a terminal.`,
 	c.Flags().BoolVar(&f.live, "live", false,
 		"also ask the API one short question, and whether it streams; that costs a few tokens")
 	c.Flags().BoolVar(&f.json, "json", false, "print the checks as JSON")
-	f.common.add(c)
+	f.add(c)
 	return c
 }
 
 // run prints the checks. If checks fail, it returns an error with their number.
 func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	ctx := c.Context()
-	cfg, warnings, err := config.Load(f.common.config, f.app.env)
+	cfg, warnings, err := config.Load(f.config, f.app.env)
 	var s *service.Service // nil: the configuration cannot be used
 	if err == nil {
-		s, err = f.app.newService(&f.common, cfg, warnings)
+		s, err = f.newService(cfg, warnings)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 		Warnings: warnings,
 		Err:      err,
 		Live:     f.live,
-		Offline:  f.common.service.Offline,
+		Offline:  f.service.Offline,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

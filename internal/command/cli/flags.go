@@ -19,8 +19,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// commonFlags are the flags that commands share, and what loadService needs to know of a command.
+// commonFlags are the flags that commands share, and what loadService needs to know of a command. The
+// flags of each command embed them.
 type commonFlags struct {
+	app     *app
 	config  config.Flags
 	service service.Options // Offline, RefusalPause and OnePerson; newService sets the other fields
 

@@ -18,15 +18,15 @@ import (
 
 // loginFlags are the flags of login.
 type loginFlags struct {
-	app    *app
-	common commonFlags
+	commonFlags
 	remove bool
 }
 
 // loginCommand returns the command login, which stores the API key beside the default
 // configuration, or removes it. Desktop programs need a stored key, as they pass on no variables.
 func (a *app) loginCommand() *cobra.Command {
-	f := &loginFlags{app: a}
+	f := &loginFlags{}
+	f.app = a
 	c := &cobra.Command{
 		Use:   "login",
 		Short: "store the API key, for all clients",
@@ -47,14 +47,14 @@ can read it. Containers have no home: set OPENAI_API_KEY_FILE there.`,
 	}
 
 	c.Flags().BoolVar(&f.remove, "remove", false, "delete the stored key")
-	f.common.addConfig(c)
+	f.addConfig(c)
 	return c
 }
 
 // run stores or removes the key.
 func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	a := f.app
-	s, err := a.loadService(&f.common)
+	s, err := f.loadService()
 	if err != nil {
 		return err
 	}

@@ -14,15 +14,13 @@ import (
 )
 
 // quotaFlags are the flags of quota.
-type quotaFlags struct {
-	app    *app
-	common commonFlags
-}
+type quotaFlags struct{ commonFlags }
 
 // quotaCommand returns the command quota, which shows what people have used of their quotas, and
 // resets it.
 func (a *app) quotaCommand() *cobra.Command {
-	f := &quotaFlags{app: a}
+	f := &quotaFlags{}
+	f.app = a
 	c := &cobra.Command{
 		Use:   "quota [NAME]",
 		Short: "show who has used how much of the limits",
@@ -47,8 +45,8 @@ one that several people have is an error.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.reset,
 	}
-	f.common.addConfig(c)
-	f.common.addConfig(reset)
+	f.addConfig(c)
+	f.addConfig(reset)
 	c.AddCommand(reset)
 	return c
 }
@@ -56,7 +54,7 @@ one that several people have is an error.`,
 // store returns the store of the limits and its service, which the caller closes unless there is an
 // error.
 func (f *quotaFlags) store() (*service.Service, *service.NamedStore, error) {
-	s, err := f.app.loadService(&f.common)
+	s, err := f.loadService()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
@@ -62,8 +61,7 @@ https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/de
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	app               *app
-	common            commonFlags
+	commonFlags
 	httpAddress       string
 	metricsAddress    string // "": /metrics is on httpAddress
 	path              string
@@ -89,17 +87,12 @@ const (
 // serveCommand returns the command serve, which runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
-		app: a,
-		common: commonFlags{
-			config: config.Flags{Keys: map[string]string{}},
-
-			// Agents in a loop must not reach the API.
-			service: service.Options{RefusalPause: 5 * time.Second},
-		},
-		logFormat: logging.Text,
-
+		logFormat:    logging.Text,
 		withoutStore: allowWithoutStore,
 	}
+	f.app = a
+	f.config.Keys = map[string]string{}
+	f.service.RefusalPause = 5 * time.Second // agents in a loop must not reach the API
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
 		Short: "serve MCP over HTTP, for teams",
@@ -146,7 +139,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"each token needs this `SCOPE`; may be given more than once")
 	flags.StringVar(&f.oauth.UserClaim, "oauth-user", subjectClaim,
 		"`CLAIM` with the name for logs and metrics, such as email")
-	f.common.add(c)
+	f.add(c)
 	return c
 }
 
@@ -170,7 +163,7 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 		defer metricsListener.Close()
 	}
 
-	s, err := f.app.loadService(&f.common)
+	s, err := f.loadService()
 	if err != nil {
 		return err
 	}
@@ -249,7 +242,7 @@ func (f *serveFlags) serve(
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	add := func(name, kind, usage string) {
 		key := "server." + strings.ReplaceAll(name, "-", "_")
-		flags.Var(keyFlag{f.common.config.Keys, key, kind}, name, usage)
+		flags.Var(keyFlag{f.config.Keys, key, kind}, name, usage)
 		flags.Lookup(name).DefValue = key
 	}
 	add("calls-per-hour", "int",

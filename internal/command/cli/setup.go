@@ -25,18 +25,18 @@ import (
 
 // setupFlags are the flags of setup.
 type setupFlags struct {
-	app    *app
-	common commonFlags
-	via    string // "": see standardVia
-	url    string
-	oauth  bool
-	show   bool
+	commonFlags
+	via   string // "": see standardVia
+	url   string
+	oauth bool
+	show  bool
 }
 
 // setupCommand returns the command setup, which prints the configuration of a client on stdout and
 // notes on stderr. It prints no key.
 func (a *app) setupCommand() *cobra.Command {
-	f := &setupFlags{app: a}
+	f := &setupFlags{}
+	f.app = a
 	c := &cobra.Command{
 		Use:   "setup [CLIENT]",
 		Short: "print the configuration of an MCP client",
@@ -63,7 +63,7 @@ entry.`,
 		"with --via http: the client signs in instead of sending a token")
 	c.Flags().BoolVar(&f.show, "show", false,
 		"print what a server on stdio does for the client by its name, and no entry")
-	f.common.addConfig(c)
+	f.addConfig(c)
 	return c
 }
 
@@ -251,7 +251,7 @@ type loaded struct {
 // load loads the configuration. If it is wrong or missing, load warns and returns the defaults: it
 // may be corrected later.
 func (f *setupFlags) load() loaded {
-	cfg, warnings, err := config.Load(f.common.config, f.app.env)
+	cfg, warnings, err := config.Load(f.config, f.app.env)
 	if err == nil {
 		f.app.warn(warnings...)
 		return loaded{cfg, cfg, false}
@@ -290,7 +290,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 			"/mcp unless its --path says otherwise")
 	}
 
-	file := *cmp.Or(f.common.config.Config, new(""))
+	file := *cmp.Or(f.config.Config, new(""))
 	if via == clients.ViaDocker { // a container does not find the default file
 		file = cmp.Or(file, cfg.File)
 	}

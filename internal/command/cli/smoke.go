@@ -18,8 +18,7 @@ import (
 
 // smokeFlags are the flags of smoke.
 type smokeFlags struct {
-	app    *app
-	common commonFlags
+	commonFlags
 	lines  bool
 	tool   string
 	ping   bool
@@ -29,11 +28,9 @@ type smokeFlags struct {
 // smokeCommand returns the command smoke, which runs a session as an MCP client does (spec §10). It
 // uses the offline API if there is no key.
 func (a *app) smokeCommand() *cobra.Command {
-	f := &smokeFlags{
-		app:    a,
-		common: commonFlags{offlineWithoutKey: true},
-		tool:   call.DefaultTool,
-	}
+	f := &smokeFlags{tool: call.DefaultTool}
+	f.app = a
+	f.offlineWithoutKey = true
 	c := &cobra.Command{
 		Use:         "smoke [flags] [QUESTION...]",
 		Annotations: map[string]string{questionKey: "true"},
@@ -52,14 +49,14 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	flags.BoolVar(&f.ping, "ping", false, "also send a ping")
 	flags.BoolVar(&f.cancel, "cancel", false,
 		"also cancel a call, which must then stay silent")
-	f.common.add(c)
+	f.add(c)
 	return c
 }
 
 // run prints each response on a line of stdout, in a terminal only the value at Request.ShownPath,
 // and the verdict on stderr.
 func (f *smokeFlags) run(c *cobra.Command, words []string) error {
-	s, err := f.app.loadService(&f.common)
+	s, err := f.loadService()
 	if err != nil {
 		return err
 	}

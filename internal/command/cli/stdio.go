@@ -24,8 +24,7 @@ import (
 
 // rootFlags are the flags of the program without a command.
 type rootFlags struct {
-	app        *app
-	common     commonFlags
+	commonFlags
 	stdio      bool
 	showConfig bool
 	version    bool
@@ -33,7 +32,8 @@ type rootFlags struct {
 
 // rootCommand returns the program without a command: --stdio, --show-config and --version.
 func (a *app) rootCommand() *cobra.Command {
-	f := &rootFlags{app: a}
+	f := &rootFlags{}
+	f.app = a
 	models := call.MapTools(func(t call.Tool) string { return t.Variable })
 	c := &cobra.Command{
 		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
@@ -81,7 +81,7 @@ Exit status:
 		"serve MCP on stdin and stdout; this is what a client's configuration runs")
 	flags.BoolVar(&f.showConfig, "show-config", false,
 		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
-	f.common.add(c)
+	f.add(c)
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version")
 	return c
 }
@@ -102,9 +102,9 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 		return usageError(hint, "nothing to do")
 	}
 
-	f.common.silent = !f.stdio
-	f.common.service.OnePerson = f.stdio
-	s, err := f.app.loadService(&f.common)
+	f.silent = !f.stdio
+	f.service.OnePerson = f.stdio
+	s, err := f.loadService()
 	if err != nil {
 		return err
 	}
