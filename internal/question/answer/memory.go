@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
@@ -20,22 +18,6 @@ const (
 	maxMemory    = 8 << 20                // bytes of all answers
 	answerWeight = maxMemory / maxAnswers // bytes that each answer adds to the share of its person
 )
-
-// EarlierQuestion is the text of a question that was asked before. Like a query it is not empty and
-// may have several lines, but it has no blanks at its ends.
-type EarlierQuestion string
-
-// earlierQuestion returns the value of the argument follow_up_to, or why it is not valid.
-func earlierQuestion(v gjson.Result) (EarlierQuestion, error) {
-	s := strings.TrimSpace(v.Str) // "" for other types
-	switch {
-	case v.Type != gjson.String:
-		return "", call.KindArguments.Errorf("must be a string, got %s", quote(v))
-	case s == "":
-		return "", call.KindArguments.Errorf("must not be empty")
-	}
-	return EarlierQuestion(s), nil
-}
 
 // memory holds the last questions of people with their answers, for questions that continue one of
 // them. It is safe for concurrent use. The zero value is empty.
@@ -165,17 +147,16 @@ const (
 func (a *Answerer) earlier(
 	c *call.Call, q Question, blocked []string,
 ) (messages []json.RawMessage, followUp string) {
-	question := string(q.FollowUpTo)
-	if question == "" {
+	if q.FollowUpTo == "" {
 		return nil, ""
 	}
 
-	messages = append(messages, call.UserMessage(question))
+	messages = append(messages, call.UserMessage(q.FollowUpTo))
 	if !a.mayRemember(c) {
 		return messages, followsQuestion
 	}
 
-	p := a.memory.find(c.Person.ID, question)
+	p := a.memory.find(c.Person.ID, q.FollowUpTo)
 	pages := slices.Clone(p.pages) // other calls read p.pages
 	for _, linked := range cite.LinkedPages(p.answer, false) {
 		pages = append(pages, linked.URL)

@@ -101,7 +101,7 @@ func TestLatestAnswer(t *testing.T) {
 		a := newMemory(completed(message("", "old")), completed(message("", "new")))
 		ask := func(query, earlier string) string {
 			c := callOf("token:a")
-			q := Question{Query: query, FollowUpTo: EarlierQuestion(earlier)}
+			q := Question{Query: query, FollowUpTo: earlier}
 			_, err := a.Ask(t.Context(), c, q)
 			if err != nil {
 				t.Fatal(err)

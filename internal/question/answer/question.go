@@ -23,7 +23,8 @@ import (
 //	doc       description for models
 //	flag      usage of the flag, with the name of its value between single quotes
 //	min, max  bounds of a number, both included; without min it is at least 0
-//	format    "country" for two letters; without it a string is any short line
+//	format    "country" for two letters, "question" for a text that is not empty; without it a string
+//	          is any short line
 //	except    tools that take the argument but do not list it, separated by blanks
 //
 // If Defaults has a member with the name of an argument, that is its default.
@@ -35,8 +36,7 @@ type Question struct {
 	OnlyDomains    bool     `json:"only_domains" except:"answer_quick" flag:"search only --domains" doc:"Search no other pages than those of domains."`
 	ExcludeDomains []string `json:"exclude_domains" except:"answer_quick" flag:"do not search or cite these 'DOMAINS'" doc:"Host names whose pages are neither searched nor cited."`
 	Country        string   `json:"country" format:"country" flag:"search as from 'COUNTRY', such as DE" doc:"Country to search from: two letters, such as DE."`
-
-	FollowUpTo EarlierQuestion `json:"follow_up_to" flag:"continue the earlier 'QUESTION'" doc:"Earlier question, word for word, that this one continues."`
+	FollowUpTo     string   `json:"follow_up_to" format:"question" flag:"continue the earlier 'QUESTION'" doc:"Earlier question, word for word, that this one continues."`
 
 	Style string // an argument of version 0.5 that no tool lists; only one of styles is sent
 }
@@ -76,13 +76,12 @@ func Parse(args gjson.Result, d Defaults) (q Question, err error) {
 	}
 
 	query := args.Get("query")
-	switch {
-	case query.Type == gjson.Null:
+	if query.Type == gjson.Null {
 		return q, call.KindArguments.Errorf("query is required")
-	case query.Type != gjson.String:
-		return q, call.KindArguments.Errorf("query must be a string, got %s", quote(query))
-	case strings.TrimSpace(query.Str) == "":
-		return q, call.KindArguments.Errorf("query must not be empty")
+	}
+	_, err = questionText(query)
+	if err != nil {
+		return q, call.KindArguments.Errorf("query %v", err)
 	}
 	q.Query = query.Str
 	q.Style = args.Get("style").Str
@@ -126,10 +125,8 @@ func (a Argument) Set(q *Question, v gjson.Result, fromFlag bool) (err error) {
 		*p = append(*p, names...)
 	case *bool:
 		*p, err = boolean(v)
-	case *EarlierQuestion:
-		*p, err = earlierQuestion(v)
 	case *string:
-		*p, err = a.line(v)
+		*p, err = a.inFormat(v)
 	}
 	return err
 }
@@ -185,11 +182,14 @@ func boolean(v gjson.Result) (bool, error) {
 // countryCode matches the code of a country (ISO 3166-1 alpha-2).
 var countryCode = text.LazyRegexp(`^[A-Z]{2}$`)
 
-// line returns v as a string of one short line. With a line break it could end the line of the
-// hints, and add a line of its own.
-func (a Argument) line(v gjson.Result) (string, error) {
+// inFormat returns v as a string in the format of the argument. Without a format it is one short line:
+// with a line break it could end the line of the hints, and add a line of its own.
+func (a Argument) inFormat(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
-	if a.field.Tag.Get("format") == "country" {
+	switch a.field.Tag.Get("format") {
+	case "question":
+		return questionText(v)
+	case "country":
 		code := strings.ToUpper(s)
 		if !countryCode().MatchString(code) {
 			return "", call.KindArguments.Errorf("must be two letters, such as DE, got %s", quote(v))
@@ -199,6 +199,19 @@ func (a Argument) line(v gjson.Result) (string, error) {
 	if s == "" || s != text.Label(s) {
 		return "", call.KindArguments.Errorf("must be one line of at most 100 characters, got %s",
 			quote(v))
+	}
+	return s, nil
+}
+
+// questionText returns the text of a question, which may have several lines, without blanks at its
+// ends.
+func questionText(v gjson.Result) (string, error) {
+	s := strings.TrimSpace(v.Str) // "" for other types
+	switch {
+	case v.Type != gjson.String:
+		return "", call.KindArguments.Errorf("must be a string, got %s", quote(v))
+	case s == "":
+		return "", call.KindArguments.Errorf("must not be empty")
 	}
 	return s, nil
 }

@@ -119,11 +119,11 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// A string is a short line.
+// A string without a format is a short line.
 func TestLine(t *testing.T) {
 	for _, row := range compare.Table(t, "lines", 2) {
 		t.Run(row[0], func(t *testing.T) {
-			s, err := Argument{}.line(gjson.Parse(row[0]))
+			s, err := Argument{}.inFormat(gjson.Parse(row[0]))
 			compare.Equal(t, "line", fmt.Sprint(s, ": ", err), row[1])
 		})
 	}
