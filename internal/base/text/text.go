@@ -101,11 +101,8 @@ func IsHostName(s string) bool {
 	return hostName().MatchString(s)
 }
 
-// hostName matches host names. It is compiled at its first use: that takes a tenth of the time of a
-// start, and most processes do not need it.
-var hostName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
-})
+// hostName matches host names.
+var hostName = LazyRegexp(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
 
 // IsLoopback reports whether a host is this machine: localhost and the names below it (RFC 6761),
 // or a loopback address.
