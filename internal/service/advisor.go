@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 )
@@ -79,24 +78,22 @@ func command(getenv func(string) string) string {
 }
 
 // keyFlaws are regular expressions for what no key contains, each with what is wrong.
-var keyFlaws = []struct {
-	matches func() *regexp.Regexp
-	flaw    string
-}{
-	{text.LazyRegexp(`^$`), "it is empty"},
-	{text.LazyRegexp(`^YOUR_`), "it is the placeholder of the README"},
-	{text.LazyRegexp(`[\r\n]`), "it has several lines"},
-	{text.LazyRegexp(`^[$%{]`), "it is a reference to a variable, such as ${NAME}"},
-	{text.LazyRegexp(`\s`), "it has blanks, perhaps those of Bearer"},
-	{text.LazyRegexp("[\"'`]"), "it has quotes"},
-	{text.LazyRegexp(`\*|\.\.\.`), "it is shown in part"},
-	{text.LazyRegexp(`[^!-~]`), "it has control characters, or characters that are not ASCII"},
+var keyFlaws = []struct{ expr, flaw string }{
+	{`^$`, "it is empty"},
+	{`^YOUR_`, "it is the placeholder of the README"},
+	{`[\r\n]`, "it has several lines"},
+	{`^[$%{]`, "it is a reference to a variable, such as ${NAME}"},
+	{`\s`, "it has blanks, perhaps those of Bearer"},
+	{"[\"'`]", "it has quotes"},
+	{`\*|\.\.\.`, "it is shown in part"},
+	{`[^!-~]`, "it has control characters, or characters that are not ASCII"},
 }
 
 // KeyFlaw returns why key cannot be an API key, or "" if it can.
 func KeyFlaw(key string) string {
 	for _, f := range keyFlaws {
-		if f.matches().MatchString(key) {
+		found, _ := regexp.MatchString(f.expr, key) // the expressions are valid
+		if found {
 			return f.flaw
 		}
 	}
