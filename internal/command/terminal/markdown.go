@@ -29,9 +29,6 @@ var (
 	// cell for each column.
 	wide = text.LazyRegexp(`(?m)^(?:[^|\n]*\|){33}`)
 
-	// fence matches the line above or below a block of code, also in a list.
-	fence = text.LazyRegexp("^(?:[ \\t]|" + marker + ")*(```+|~~~+)([^`]*)$")
-
 	// strong matches bold text with its asterisks, and the character before it.
 	strong = text.LazyRegexp(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
 )
@@ -51,12 +48,11 @@ func blockEnd(s string) int {
 		}
 
 		afterBlank = trimmed == ""
-		m := fence().FindStringSubmatch(trimmed)
+		marks := cite.FenceOf(line)
 		switch {
-		case m == nil:
 		case open == "":
-			open = m[1]
-		case m[2] == "" && strings.HasPrefix(m[1], open):
+			open = marks
+		case cite.ClosesFence(trimmed, marks, open):
 			open = ""
 		}
 		end += len(line)

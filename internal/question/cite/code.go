@@ -9,7 +9,7 @@ import (
 )
 
 // fence matches the line above or below a block of code, which may be in a list or a quotation.
-var fence = text.LazyRegexp("^(?:[ \\t>]|[-*+] |\\d{1,9}[.)] )*(?:(`{3,})[^`]*|(~{3,}).*)$")
+var fence = text.LazyRegexp("^(?:[ \\t>]|(?:[-*+]|\\d{1,9}[.)])[ \\t])*(?:(`{3,})[^`]*|(~{3,}).*)$")
 
 const (
 	itemStart  = "-*+0123456789"   // characters that may begin an item of a list in Markdown
@@ -60,13 +60,13 @@ func codeIn(s string) (found code) {
 	for line := range strings.Lines(s) {
 		end := offset + len(line)
 		words := strings.TrimSpace(line)
-		marks := fenceOf(line)
+		marks := FenceOf(line)
 		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 
 		isCode := true
 		switch {
 		case openFence != "":
-			if closesFence(words, marks, openFence) {
+			if ClosesFence(words, marks, openFence) {
 				openFence = ""
 			}
 		case marks != "":
@@ -105,12 +105,12 @@ var notQuote = text.LazyRegexp(`[^>\s]`)
 func FenceEnd(s string) string {
 	openFence, before := "", "" // of the current block, and what is before it in its line
 	for line := range strings.Lines(s) {
-		marks := fenceOf(line)
+		marks := FenceOf(line)
 		switch {
 		case openFence == "" && marks != "":
 			openFence = marks
 			before, _, _ = strings.Cut(line, marks)
-		case openFence != "" && closesFence(strings.TrimSpace(line), marks, openFence):
+		case openFence != "" && ClosesFence(strings.TrimSpace(line), marks, openFence):
 			openFence = ""
 		}
 	}
@@ -120,14 +120,14 @@ func FenceEnd(s string) string {
 	return "\n" + notQuote().ReplaceAllString(before, " ") + openFence
 }
 
-// closesFence reports whether a line without blanks around it closes the block of openFence. marks
-// are those of fenceOf.
-func closesFence(line, marks, openFence string) bool {
+// ClosesFence reports whether a line without blanks around it closes the block of openFence. marks
+// are those of FenceOf.
+func ClosesFence(line, marks, openFence string) bool {
 	return strings.HasPrefix(marks, openFence) && strings.HasSuffix(line, marks)
 }
 
-// fenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
-func fenceOf(line string) string {
+// FenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
+func FenceOf(line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return ""
 	}
