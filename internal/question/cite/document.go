@@ -223,16 +223,17 @@ func (doc *Document) ListPages() []Citation {
 
 // DatedListPages returns the pages of the list, with the titles and dates that it gives.
 func (doc *Document) DatedListPages() []Citation {
-	list := doc.ListPages()
-	next := 0 // index in list
+	var list []Citation
 	for i := doc.begin; i < doc.end; i++ {
 		for k, link := range doc.lines[i].links {
 			if link.URL != "" {
 				found := doc.listDates(i, k, farFuture)
-				list[next].PublishedAt = cmp.Or(found.pageDate(), found.accessed)
-				list[next].IsAccessDate = found.pageDate() == "" && found.accessed != ""
-				list[next].Title = doc.lines[i].titleOf(k)
-				next++
+				list = append(list, Citation{
+					URL:          link.URL,
+					Title:        doc.lines[i].titleOf(k),
+					PublishedAt:  cmp.Or(found.pageDate(), found.accessed),
+					IsAccessDate: found.pageDate() == "" && found.accessed != "",
+				})
 			}
 		}
 	}
