@@ -22,12 +22,16 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 		}
 		return KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")) // a missing key has no flaw
 	}
-	server := ""
-	if cfg.APIKeyErr != nil && cfg.UsesStoredKeyFile() {
-		server = cfg.APIKeyServer
+	login := "" // the command line that stores the key of the server
+	otherServer := ""
+	if cfg.UsesStoredKeyFile() {
+		login = command(getenv) + " login"
+		if cfg.APIKeyErr != nil {
+			otherServer = cfg.APIKeyServer
+		}
 	}
 	models := map[string]advice.Setting{}
-	for tool, p := range profiles(cfg) {
+	for tool, p := range cfg.ModelProfiles {
 		models[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
 	}
 
@@ -37,8 +41,8 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 		Streams:              cfg.Responses.Stream != "false",
 		KeyVariable:          cfg.CredentialVariable,
 		KeyInFile:            cfg.APIKeyFile != "",
-		StoredKeyServer:      server,
-		LoginCommand:         loginCommand(cfg, getenv),
+		StoredKeyServer:      otherServer,
+		LoginCommand:         login,
 		StoredKeyUnused:      cfg.StoredKeyUnused,
 		KeyFlaw:              keyFlaw,
 		OtherHeaderVariables: cfg.OtherHeaderVariables,
@@ -57,15 +61,6 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 		Value: value,
 		From:  cmp.Or(origin, "the default"),
 	}
-}
-
-// loginCommand returns the command line that stores the key of the server, or "" if the server does
-// not use a stored key.
-func loginCommand(cfg *config.Config, getenv func(string) string) string {
-	if !cfg.UsesStoredKeyFile() {
-		return ""
-	}
-	return command(getenv) + " login"
 }
 
 // command returns the command that starts the program. npx and npm install no command, so that it
