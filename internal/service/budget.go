@@ -32,7 +32,7 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 		return nil, err
 	}
 	o.NoNames = s.Getenv(storeNamesVariable) == "0"
-	o.Store, err = s.openStore(files)
+	o.Store, _, err = s.openStore(s.Log, files)
 	return budget.New(o), err
 }
 

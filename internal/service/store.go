@@ -11,47 +11,39 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// newStore returns a store without a URL.
-func (s *Service) newStore(log *slog.Logger) *budget.Store {
-	store := budget.NewStore(llm.Roots, log)
+// openStore returns the store that the environment names, and its URL. Both are nil if it names none.
+// If the URL is in a file, files follows its changes. The redactor learns the password. The error is
+// about the URL.
+func (s *Service) openStore(
+	log *slog.Logger, files *Files,
+) (store *budget.Store, u *url.URL, err error) {
+	raw, path, err := s.Secret("MCP_STORE_URL")
+	if err != nil || path+string(raw) == "" {
+		return nil, nil, err
+	}
+
+	store = budget.NewStore(llm.Roots, log)
 	if s.dial != nil {
 		store.Dial = s.dial
 	}
-	return store
-}
-
-// setURL sets the URL of a store. The redactor learns its password.
-func (s *Service) setURL(store *budget.Store, raw []byte) (*url.URL, error) {
-	u, err := store.SetURL(strings.TrimSpace(string(raw)))
-	if err != nil {
-		return nil, err
-	}
-	password, _ := u.User.Password()
-	s.Redactor.Add(password)
-	return u, nil
-}
-
-// openStore returns the store that the environment names, or nil if it names none. If the URL is in
-// a file, files follows its changes. The error is about the URL.
-func (s *Service) openStore(files *Files) (*budget.Store, error) {
-	raw, path, err := s.Secret("MCP_STORE_URL")
-	if err != nil || path+string(raw) == "" {
-		return nil, err
-	}
-
-	store := s.newStore(s.Log)
-	accept := func(raw []byte) error {
-		u, err := s.setURL(store, raw)
+	setURL := func(raw []byte) (*url.URL, error) {
+		u, err := store.SetURL(strings.TrimSpace(string(raw)))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.Log.Info("the limits of people are in a store", "host", u.Host)
-		return nil
+		password, _ := u.User.Password()
+		s.Redactor.Add(password)
+		log.Info("the limits of people are in a store", "host", u.Host)
+		return u, nil
 	}
 	if path != "" {
-		files.Add("URL of the store", path, raw, accept)
+		files.Add("URL of the store", path, raw, func(raw []byte) error {
+			_, err := setURL(raw)
+			return err
+		})
 	}
-	return store, accept(raw)
+	u, err = setURL(raw)
+	return store, u, err
 }
 
 // NamedStore is the store that the environment names. Its fields tell where it is, without secrets.
@@ -66,13 +58,8 @@ type NamedStore struct {
 // FindStore returns the store that the environment names, or nil if it names none. The store does
 // not log. The error is about its URL.
 func (s *Service) FindStore() (*NamedStore, error) {
-	raw, path, err := s.Secret("MCP_STORE_URL")
-	if err != nil || path+string(raw) == "" {
-		return nil, err
-	}
-	store := s.newStore(slog.New(slog.DiscardHandler))
-	u, err := s.setURL(store, raw)
-	if err != nil {
+	store, u, err := s.openStore(slog.New(slog.DiscardHandler), &Files{}) // not followed
+	if store == nil || err != nil {
 		return nil, err
 	}
 	return &NamedStore{
