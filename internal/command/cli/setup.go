@@ -241,20 +241,13 @@ func (a *app) listClients() error {
 	return err
 }
 
-// loaded is the configuration as setup loads it.
-type loaded struct {
-	*config.Config
-	shell   *config.Config // for shellVariables
-	isWrong bool           // the configuration is wrong or missing; Config has the defaults
-}
-
-// load loads the configuration. If it is wrong or missing, load warns and returns the defaults: it
-// may be corrected later.
-func (f *setupFlags) load() loaded {
+// load loads the configuration, and the one for shellVariables. If it is wrong or missing, load warns
+// and returns the defaults: it may be corrected later.
+func (f *setupFlags) load() (cfg, shell *config.Config, isWrong bool) {
 	cfg, warnings, err := config.Load(f.config, f.app.env)
 	if err == nil {
 		f.app.warn(warnings...)
-		return loaded{cfg, cfg, false}
+		return cfg, cfg, false
 	}
 
 	wrong := cfg.OpenAI
@@ -265,18 +258,18 @@ func (f *setupFlags) load() loaded {
 	}
 	f.app.warn(strings.Split(err.Error(), "\n")...)
 	f.app.warn("setup goes on without the configuration, with the key in " + cfg.CredentialVariable)
-	return loaded{cfg, f.app.shellConfig(), true}
+	return cfg, f.app.shellConfig(), true
 }
 
 // describe returns the server that the entry of a client starts or reaches.
 func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
-	cfg := f.load()
+	cfg, shell, isWrong := f.load()
 	keys := append([]string{cfg.CredentialVariable}, cfg.OtherHeaderVariables...)
 	stored, err := cfg.ReadKey(cfg.StoredKeyFile)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	switch {
 	case !seesKey || cfg.StoredKeyFile == "":
-	case err != nil && cfg.isWrong: // the key may be for the server of the right configuration
+	case err != nil && isWrong: // the key may be for the server of the right configuration
 	case err != nil:
 		f.app.warn(err.Error())
 	case len(stored) > 0:
@@ -313,7 +306,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	}
 
 	return clients.Server{
-		ShellVariables: f.app.shellVariables(via, cfg.shell),
+		ShellVariables: f.app.shellVariables(via, shell),
 		Via:            via,
 		OS:             runtime.GOOS,
 		Binary:         binary,
