@@ -43,7 +43,7 @@ const (
 	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one run of the program. Only prepare changes it, before the command runs.
+// app is one run of the program. Only prepare and --log-format change it, before the command runs.
 type app struct {
 	env       []string
 	variables map[string]string // env by name; the last of several values counts
@@ -51,7 +51,7 @@ type app struct {
 	stdout    io.Writer
 	stderr    io.Writer
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
-	logFormat func() string    // format of lines on stderr; "" is text; prepare sets it for serve
+	logFormat string           // format of lines on stderr; "" is text; --log-format of serve sets it
 
 	// listen and dial reach the network, in place of which tests have one in memory.
 	listen func(address string) (net.Listener, error)
@@ -70,7 +70,6 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		stdout:    stdout,
 		stderr:    stderr,
 		redactor:  redact.New(),
-		logFormat: func() string { return "" },
 		listen:    listen,
 	}
 	return a.report(ctx, a.run(ctx, args))
@@ -204,7 +203,7 @@ func (f *commonFlags) newService(
 	o := f.service
 	o.Config = cfg
 	o.Warnings = warnings
-	o.LogFormat = a.logFormat()
+	o.LogFormat = a.logFormat
 	o.Stderr = a.stderr
 	o.Redactor = a.redactor
 	o.Getenv = a.variable
@@ -269,7 +268,7 @@ const linePrefix = version.Name + ": "
 // say prints a line for the user on stderr: with a prefix or, if the format of the log is JSON, as
 // a record of the log.
 func (a *app) say(level slog.Level, prefix, line string) {
-	if a.logFormat() != logging.JSON {
+	if a.logFormat != logging.JSON {
 		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
 		return
 	}

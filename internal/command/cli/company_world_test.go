@@ -214,7 +214,6 @@ func (w *world) program(
 		stdout:    out,
 		stderr:    &w.log,
 		redactor:  redact.New(),
-		logFormat: func() string { return "" },
 		listen:    func(string) (net.Listener, error) { return w.network.listen(host), nil },
 		dial:      w.network.dialer(host),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
@@ -83,26 +84,15 @@ func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
 	})
 }
 
-// choice is the value of a flag with a fixed set of values.
-type choice struct {
-	value *string
-	words []string
-}
-
-func (v choice) String() string { return *v.value }
-func (v choice) Type() string   { return "string" }
-
-func (v choice) Set(s string) error {
-	if !slices.Contains(v.words, s) {
-		return errors.New("not one of " + strings.Join(v.words, ", "))
-	}
-	*v.value = s
-	return nil
-}
-
 // addChoice adds a flag with a fixed set of values. usage names the default.
 func addChoice(c *cobra.Command, value *string, name, usage string, words ...string) {
-	c.Flags().VarPF(choice{value, words}, name, "", usage).DefValue = ""
+	c.Flags().Func(name, usage, func(s string) error {
+		if !slices.Contains(words, s) {
+			return errors.New("not one of " + strings.Join(words, ", "))
+		}
+		*value = s
+		return nil
+	})
 	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc(name, values) // no error: the flag exists
 }
@@ -194,9 +184,8 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	case takesQuestion(c):
 		return asWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
-		format := c.Flags().Lookup("log-format")
-		parseEarly(format, args)
-		a.logFormat = format.Value.String
+		a.logFormat = logging.Text
+		parseEarly(c.Flags().Lookup("log-format"), args)
 	}
 	return joinDebug(args), nil
 }

@@ -70,9 +70,8 @@ type serveFlags struct {
 	limitsFile        string // file with limits of single people; "": none
 	notice            time.Duration
 	drain             time.Duration // below 0: the time limit of calls
-	logFormat         string
-	withoutStore      string   // allow or refuse
-	hosts             []string // in the form of httpd.HostName
+	withoutStore      string        // allow or refuse
+	hosts             []string      // in the form of httpd.HostName
 	trustedProxy      netip.Addr
 	allowAnonymous    bool
 	oauth             oauth.Options // the flags of OAuth
@@ -87,7 +86,6 @@ const (
 // serveCommand returns the command serve, which runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
-		logFormat:    logging.Text,
 		withoutStore: allowWithoutStore,
 	}
 	f.app = a
@@ -120,7 +118,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain", -1,
 		"calls may then finish for this `DURATION`, such as 90s")
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
-	addChoice(c, &f.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
+	addChoice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
 	flags.Func("allowed-host", "accept this Host header, `HOST`; a loopback address also accepts "+
 		"loopback names, another one nothing else; may be given more than once",
