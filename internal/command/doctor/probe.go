@@ -27,7 +27,7 @@ const lookupTimeout = 15 * time.Second
 // modelLookup holds what is known about the API. If all models were looked up or answered is set,
 // the API works: in the latter case only the lookups may have failed.
 type modelLookup struct {
-	service  *service.Service
+	*service.Service
 	client   *llm.Client
 	models   map[string]json.RawMessage // descriptions by id; nil if the API lacks the model
 	fault    *call.APIError             // error that ended the lookups; nil if none, or if answered
@@ -41,7 +41,7 @@ func lookUpModels(ctx context.Context, s *service.Service, key string) *modelLoo
 	defer cancel()
 
 	p := &modelLookup{
-		service: s,
+		Service: s,
 		client:  s.NewAPIClient(key),
 		models:  map[string]json.RawMessage{},
 	}
@@ -86,19 +86,19 @@ func (p *modelLookup) lookUp(ctx context.Context, id string) (json.RawMessage, *
 // askLive asks a short question as the tools do, with a stream. If there is an answer, a fault is
 // about GET /models only, which many compatible servers lack.
 func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
-	lacksKey := !p.service.Config.HasCredential && !offline
+	lacksKey := !p.Config.HasCredential && !offline
 	unreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || unreachable {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	ctx, cancel := call.WithTimeout(ctx, min(p.service.Config.Timeout(), 2*time.Minute))
+	ctx, cancel := call.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Create:       p.client.Create,
 		Instructions: "Answer with one word and do not search.",
-		Profiles:     p.service.Profiles,
-		ExtraBody:    p.service.Config.Request.ExtraBody,
+		Profiles:     p.Profiles,
+		ExtraBody:    p.Config.Request.ExtraBody,
 		Stream:       "true",
 	})
 	streamed := false // if the API refuses a stream, the client repeats the request without one
@@ -113,10 +113,10 @@ func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
 	}
 	ans, err := answerer.Ask(ctx, c, answer.Question{Query: "Say ok."})
 	if err != nil {
-		return fail(p.service.Advisor.Advise(call.DefaultTool, err))
+		return fail(p.Advisor.Advise(call.DefaultTool, err))
 	}
 
-	p.answered = p.service.Profiles[call.DefaultTool].Model
+	p.answered = p.Profiles[call.DefaultTool].Model
 	p.fault = nil
 	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model),
@@ -146,9 +146,9 @@ func (p *modelLookup) keyIsRefused() bool {
 func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
 	p := lookUpModels(ctx, s, key)
 	if p.keyIsRefused() {
-		return fail(p.service.Advisor.Advise("", p.fault)), true
+		return fail(p.Advisor.Advise("", p.fault)), true
 	}
-	if p.fault == nil && p.models[p.service.Profiles[call.DefaultTool].Model] == nil {
+	if p.fault == nil && p.models[p.Profiles[call.DefaultTool].Model] == nil {
 		return p.modelCheck(call.DefaultTool), false
 	}
 	return p.connectionCheck(), false
@@ -156,12 +156,12 @@ func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, ref
 
 // keyCheck checks whether there is a key and whether the API accepts it.
 func (p *modelLookup) keyCheck(offline bool) Check {
-	advisor := p.service.Advisor
+	advisor := p.Advisor
 	variable := advisor.KeyVariable
-	err := p.service.Config.APIKeyErr
+	err := p.Config.APIKeyErr
 	state := variable + " is set"
-	if p.service.Config.UsesStoredKeyFile() {
-		state = variable + " is stored in " + p.service.Config.APIKeyFile
+	if p.Config.UsesStoredKeyFile() {
+		state = variable + " is stored in " + p.Config.APIKeyFile
 	}
 
 	switch {
@@ -169,11 +169,11 @@ func (p *modelLookup) keyCheck(offline bool) Check {
 		return pass("none is needed with --offline")
 	case err != nil:
 		hint := advisor.MissingKeyHint()
-		if !p.service.Config.UsesStoredKeyFile() {
+		if !p.Config.UsesStoredKeyFile() {
 			hint = "correct the path in " + variable + ", or " + hint
 		}
 		return fail(err.Error(), hint)
-	case !p.service.Config.HasCredential:
+	case !p.Config.HasCredential:
 		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
 		return fail(variable+" is not set", advisor.MissingKeyHint()+more)
 	case p.fault == nil:
@@ -199,19 +199,19 @@ func (p *modelLookup) connectionCheck() Check {
 		return warn("the key may not read models: "+e.Message, hint)
 	case e.Kind == call.KindTimeout && !errors.As(e, new(call.RootsError)):
 		hint := "check the network, the firewall, openai.base_url and " +
-			p.service.Advisor.ProxyVariable +
+			p.Advisor.ProxyVariable +
 			"; try again later"
 		return fail(fmt.Sprintf("no answer within %v", lookupTimeout), hint)
 	}
 
-	problem, hint := p.service.Advisor.Advise("", e)
-	return fail(problem, cmp.Or(p.service.Advisor.NoModelsHint(e), hint))
+	problem, hint := p.Advisor.Advise("", e)
+	return fail(problem, cmp.Or(p.Advisor.NoModelsHint(e), hint))
 }
 
 // modelCheck checks the model of a tool.
 func (p *modelLookup) modelCheck(tool string) Check {
-	profile := p.service.Profiles[tool]
-	missing, hint := p.service.Advisor.Advise(tool, &call.APIError{Kind: call.KindModel})
+	profile := p.Profiles[tool]
+	missing, hint := p.Advisor.Advise(tool, &call.APIError{Kind: call.KindModel})
 	body, found := p.models[profile.Model]
 
 	var c Check
