@@ -76,7 +76,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 		return nil, nil
 	}
 
-	o.Client = llm.NewHTTPClient(f.app.dial)
+	o.Client = llm.NewHTTPClient(f.dial)
 	o.Log = s.Log
 	resource, err := oauth.New(o)
 	if err == nil && len(o.Scopes) == 0 {

@@ -113,8 +113,6 @@ func (f *askFlags) tool(c *cobra.Command) (chosen call.Tool, err error) {
 // run answers the question.
 func (f *askFlags) run(c *cobra.Command, words []string) error {
 	ctx := c.Context()
-	a := *f.app // a copy, which writes stderr through the screen
-	f.app = &a
 	if f.json && f.events {
 		return usageError(seeHelp(c), "--json and --events exclude each other")
 	}
@@ -123,13 +121,15 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	f.config.Tool = tool.Name
-	f.question.Query, err = a.query(ctx, words)
+	f.question.Query, err = f.query(ctx, words)
 	if err != nil {
 		return err
 	}
 
-	screen := a.screen(ctx, f.color, f.json)
+	screen := f.screen(ctx, f.color, f.json)
+	a := *f.app
 	a.stderr = screen // warnings must not run into the status line
+	f.app = &a
 
 	s, err := f.loadService()
 	if err != nil {
@@ -152,8 +152,8 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	if isPiped(a.stdin) && stdio.HasInput(a.stdin) {
-		a.warn("stdin was not read: write - after the question to add it as context")
+	if isPiped(f.stdin) && stdio.HasInput(f.stdin) {
+		f.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
 }
@@ -181,14 +181,14 @@ func (f *askFlags) askOnce(
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() { // otherwise only a write, minutes later, would show that stdout has no reader
-		if stdio.WaitReaderGone(ctx, f.app.stdout) {
+		if stdio.WaitReaderGone(ctx, f.stdout) {
 			stop(stdio.ErrReaderGone)
 		}
 	}()
 
 	var done *call.Done // written later, together with the answer
 	write := func(data json.RawMessage) {
-		err := printJSON(f.app.stdout, data)
+		err := printJSON(f.stdout, data)
 		if err != nil {
 			stop(err)
 		}
@@ -229,7 +229,7 @@ func (f *askFlags) askOnce(
 
 	problem, hint := s.Advisor.Advise(f.config.Tool, err)
 	if f.events {
-		write(f.app.errorLine(err, problem, hint))
+		write(f.errorLine(err, problem, hint))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }
@@ -240,14 +240,14 @@ func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) erro
 		return nil
 	}
 	if f.json {
-		return printJSON(f.app.stdout, ans)
+		return printJSON(f.stdout, ans)
 	}
 
 	output := text.Printable(ans.Text) + "\n"
 	if f.color == "always" {
 		output = screen.FinishToString(ans)
 	}
-	_, err := io.WriteString(f.app.stdout, output)
+	_, err := io.WriteString(f.stdout, output)
 	return err
 }
 

@@ -72,7 +72,7 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		redactor:  redact.New(),
 		listen:    listen,
 	}
-	return a.report(ctx, a.run(ctx, args))
+	return a.report(ctx, a.execute(ctx, args))
 }
 
 // Command returns the commands with their flags, for documents.
@@ -120,8 +120,8 @@ func addDefaults(root *cobra.Command) {
 	}
 }
 
-// run executes the command line args.
-func (a *app) run(ctx context.Context, args []string) error {
+// execute executes the command line args.
+func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.command()
 	args, err := a.prepare(root, args)
 	if err != nil {
@@ -172,10 +172,9 @@ func help(c *cobra.Command) string {
 // loadService loads the configuration and builds the service. It prints the warnings, unless
 // f.silent is set.
 func (f *commonFlags) loadService() (*service.Service, error) {
-	a := f.app
-	cfg, warnings, err := config.Load(f.config, a.env)
+	cfg, warnings, err := config.Load(f.config, f.env)
 	if err != nil {
-		a.warn(warnings...)
+		f.warn(warnings...)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = usageError("check the path that --config names", "%v", err)
 		}
@@ -184,12 +183,12 @@ func (f *commonFlags) loadService() (*service.Service, error) {
 
 	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // that error is about the file of a key
 	if isKeyless && f.offlineWithoutKey && !f.service.Offline {
-		a.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
+		f.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
 		f.service.Offline = true
 	}
 	s, err := f.newService(cfg, warnings)
 	if err == nil && !f.silent {
-		a.warn(s.Warnings...)
+		f.warn(s.Warnings...)
 	}
 	return s, err
 }
@@ -199,18 +198,17 @@ func (f *commonFlags) loadService() (*service.Service, error) {
 func (f *commonFlags) newService(
 	cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
-	a := f.app
 	o := f.service
 	o.Config = cfg
 	o.Warnings = warnings
-	o.LogFormat = a.logFormat
-	o.Stderr = a.stderr
-	o.Redactor = a.redactor
-	o.Getenv = a.variable
-	o.Dial = a.dial
+	o.LogFormat = f.logFormat
+	o.Stderr = f.stderr
+	o.Redactor = f.redactor
+	o.Getenv = f.variable
+	o.Dial = f.dial
 	s, err := service.New(o)
 	if err == nil && o.Offline && !f.silent {
-		a.note("offline: answers are samples from the built-in fake API")
+		f.note("offline: answers are samples from the built-in fake API")
 	}
 	return s, err
 }

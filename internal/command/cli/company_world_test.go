@@ -217,7 +217,7 @@ func (w *world) program(
 		listen:    func(string) (net.Listener, error) { return w.network.listen(host), nil },
 		dial:      w.network.dialer(host),
 	}
-	err := a.run(ctx, append(args, "--config", w.file("config.yaml")))
+	err := a.execute(ctx, append(args, "--config", w.file("config.yaml")))
 	if err != nil {
 		w.locked(func() { w.errors = append(w.errors, fmt.Errorf("%s: %w", host, err)) })
 	}

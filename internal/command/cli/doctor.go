@@ -43,7 +43,7 @@ keeps the layout in a terminal.`,
 // run prints the checks. If checks fail, it returns an error with their number.
 func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	ctx := c.Context()
-	cfg, warnings, err := config.Load(f.config, f.app.env)
+	cfg, warnings, err := config.Load(f.config, f.env)
 	var s *service.Service // nil: the configuration cannot be used
 	if err == nil {
 		s, err = f.newService(cfg, warnings)
@@ -67,9 +67,9 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 	if f.json {
 		format = doctor.FormatJSON
 	}
-	report := f.app.redactor.Redact(format(checks))
-	screen := f.app.screen(ctx, "auto", f.json)
-	_, err = io.WriteString(f.app.stdout, screen.Report(report))
+	report := f.redactor.Redact(format(checks))
+	screen := f.screen(ctx, "auto", f.json)
+	_, err = io.WriteString(f.stdout, screen.Report(report))
 	if err != nil {
 		return err
 	}

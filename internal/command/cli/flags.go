@@ -21,9 +21,9 @@ import (
 )
 
 // commonFlags are the flags that commands share, and what loadService needs to know of a command. The
-// flags of each command embed them.
+// flags of each command embed them, and with them the app that runs it.
 type commonFlags struct {
-	app     *app
+	*app
 	config  config.Flags
 	service service.Options // Offline, RefusalPause and OnePerson; newService sets the other fields
 

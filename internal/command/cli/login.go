@@ -53,7 +53,6 @@ can read it. Containers have no home: set OPENAI_API_KEY_FILE there.`,
 
 // run stores or removes the key.
 func (f *loginFlags) run(c *cobra.Command, _ []string) error {
-	a := f.app
 	s, err := f.loadService()
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	case len(s.Config.DefaultFiles) == 0:
 		return &failure{exitFailed, "there is no home directory for the key", elsewhere}
 	case f.remove:
-		return a.removeKey(s.Config.DefaultKeyFile())
+		return f.removeKey(s.Config.DefaultKeyFile())
 	case path == "":
 		return &failure{
 			exitFailed,
@@ -77,10 +76,10 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	}
 
 	prompt := s.Advisor.KeySource("API key") + " (" + variable + ", not shown): "
-	key, err := a.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeySource("the key alone"))
+	key, err := f.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeySource("the key alone"))
 	state := ""
 	if err == nil {
-		state, err = a.checkKey(c.Context(), s, key)
+		state, err = f.checkKey(c.Context(), s, key)
 	}
 	if err != nil {
 		return err
@@ -90,12 +89,12 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
-	_, err = fmt.Fprintf(a.stdout,
+	_, err = fmt.Fprintf(f.stdout,
 		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
 		path, state, s.Command)
-	a.warn(config.OpenFolderWarning(path))
-	if s.Config.CredentialVariable != variable || a.variable(variable) != "" {
-		a.warn(s.Config.CredentialVariable + " hides the stored key: unset it to use that one")
+	f.warn(config.OpenFolderWarning(path))
+	if s.Config.CredentialVariable != variable || f.variable(variable) != "" {
+		f.warn(s.Config.CredentialVariable + " hides the stored key: unset it to use that one")
 	}
 	return err
 }

@@ -89,11 +89,11 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 		if name != "" {
 			line = "nobody of this name has used anything, as far as a limit counts it"
 		}
-		_, err = fmt.Fprintln(f.app.stdout, line)
+		_, err = fmt.Fprintln(f.stdout, line)
 		return err
 	}
 
-	w := tabwriter.NewWriter(f.app.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(f.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", s.Config.Location)
 	for _, e := range list {
 		unusedAt := e.UnusedAt.In(s.Config.Location).Format(time.DateOnly + " 15:04")
@@ -126,6 +126,6 @@ func (f *quotaFlags) reset(c *cobra.Command, words []string) error {
 	if err != nil {
 		return storeError(c.Context(), store, err)
 	}
-	_, err = fmt.Fprintf(f.app.stdout, "%s has full limits now\n", name)
+	_, err = fmt.Fprintf(f.stdout, "%s has full limits now\n", name)
 	return err
 }

@@ -147,14 +147,14 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 	if problem != "" {
 		return usageError(seeHelp(c), "%s", problem)
 	}
-	ln, err := f.app.listen(f.httpAddress)
+	ln, err := f.listen(f.httpAddress)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var metricsListener net.Listener // nil: /metrics is on ln
 	if f.metricsAddress != "" {
-		metricsListener, err = f.app.listen(f.metricsAddress)
+		metricsListener, err = f.listen(f.metricsAddress)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 	}
 	defer s.Close()
 	if s.Config.Server.ShowConfigOnStart { // on one line, for programs that read the log
-		_ = printJSON(f.app.stderr, json.RawMessage(s.ConfigJSON()))
+		_ = printJSON(f.stderr, json.RawMessage(s.ConfigJSON()))
 	}
 	return f.serve(c.Context(), s, ln, metricsListener)
 }
@@ -182,7 +182,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	longCalls, err := f.app.decideLongCalls(s, server.LongCalls{OtherProcesses: true})
+	longCalls, err := f.decideLongCalls(s, server.LongCalls{OtherProcesses: true})
 	if err != nil {
 		return err
 	}

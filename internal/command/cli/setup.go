@@ -78,7 +78,7 @@ func clientIDs() (ids []string) {
 // run prints what the client with the name in words needs.
 func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 	if len(words) == 0 {
-		return f.app.listClients()
+		return f.listClients()
 	}
 	name := strings.Join(words, " ") // some names have a blank, such as VS Code
 	c, ok := clients.Find(name)
@@ -100,10 +100,10 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 		return err
 	}
 
-	f.app.printWrapped(otherWays(c, s) + c.Where(s.OS) + "\n")
-	_, err = io.WriteString(f.app.stdout, c.Snippet(s))
+	f.printWrapped(otherWays(c, s) + c.Where(s.OS) + "\n")
+	_, err = io.WriteString(f.stdout, c.Snippet(s))
 	if err == nil {
-		f.app.printWrapped(setupNotes(c, s))
+		f.printWrapped(setupNotes(c, s))
 	}
 	return err
 }
@@ -118,7 +118,7 @@ func (f *setupFlags) showNeeds(c clients.Client) error {
 			lines += variable + "=" + c.FixedVariables[variable] + "\n"
 		}
 	}
-	_, err := io.WriteString(f.app.stdout, lines)
+	_, err := io.WriteString(f.stdout, lines)
 	return err
 }
 
@@ -244,21 +244,21 @@ func (a *app) listClients() error {
 // load loads the configuration, and the one for shellVariables. If it is wrong or missing, load warns
 // and returns the defaults: it may be corrected later.
 func (f *setupFlags) load() (cfg, shell *config.Config, isWrong bool) {
-	cfg, warnings, err := config.Load(f.config, f.app.env)
+	cfg, warnings, err := config.Load(f.config, f.env)
 	if err == nil {
-		f.app.warn(warnings...)
+		f.warn(warnings...)
 		return cfg, cfg, false
 	}
 
 	wrong := cfg.OpenAI
 	noFile := config.Flags{Config: new("")}
-	cfg, _, _ = config.Load(noFile, f.app.only(keyVariables))
+	cfg, _, _ = config.Load(noFile, f.only(keyVariables))
 	if wrong.APIKeyEnv != cfg.OpenAI.APIKeyEnv || wrong.Server() != cfg.OpenAI.Server() {
 		cfg.StoredKeyFile = "" // the server reads another one, once the configuration is right
 	}
-	f.app.warn(strings.Split(err.Error(), "\n")...)
-	f.app.warn("setup goes on without the configuration, with the key in " + cfg.CredentialVariable)
-	return cfg, f.app.shellConfig(), true
+	f.warn(strings.Split(err.Error(), "\n")...)
+	f.warn("setup goes on without the configuration, with the key in " + cfg.CredentialVariable)
+	return cfg, f.shellConfig(), true
 }
 
 // describe returns the server that the entry of a client starts or reaches.
@@ -271,15 +271,15 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 	case !seesKey || cfg.StoredKeyFile == "":
 	case err != nil && isWrong: // the key may be for the server of the right configuration
 	case err != nil:
-		f.app.warn(err.Error())
+		f.warn(err.Error())
 	case len(stored) > 0:
-		f.app.note("the entry names no key: the server reads %s", cfg.StoredKeyFile)
+		f.note("the entry names no key: the server reads %s", cfg.StoredKeyFile)
 		keys = cfg.OtherHeaderVariables
 	}
 
 	u, err := url.Parse(f.url)
 	if err == nil && via == clients.ViaHTTP && strings.Trim(u.Path, "/") == "" {
-		f.app.warn("--url has no path: serve has MCP at " + u.Scheme + "://" + u.Host +
+		f.warn("--url has no path: serve has MCP at " + u.Scheme + "://" + u.Host +
 			"/mcp unless its --path says otherwise")
 	}
 
@@ -301,12 +301,12 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 			return s, err
 		}
 	case via != clients.ViaHTTP && !version.IsRelease():
-		f.app.warn("this build is " + version.String() +
+		f.warn("this build is " + version.String() +
 			"; the entry works when " + version.Version + " is published")
 	}
 
 	return clients.Server{
-		ShellVariables: f.app.shellVariables(via, shell),
+		ShellVariables: f.shellVariables(via, shell),
 		Via:            via,
 		OS:             runtime.GOOS,
 		Binary:         binary,

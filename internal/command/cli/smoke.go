@@ -85,21 +85,21 @@ func (f *smokeFlags) run(c *cobra.Command, words []string) error {
 
 	srv := server.New(s.ServerOptions())
 	start := time.Now()
-	width := terminal.Columns(f.app.stdout)
+	width := terminal.Columns(f.stdout)
 	show := func(r smoke.Request) error {
 		if width == 0 {
-			return printJSON(f.app.stdout, json.RawMessage(r.Response.Raw))
+			return printJSON(f.stdout, json.RawMessage(r.Response.Raw))
 		}
 		ms := time.Since(start).Milliseconds()
 		value := text.OneLine(r.Response.Get(r.ShownPath).String())
 		line := fmt.Sprintf("%-10s %6d ms  %s", r.Method, ms, value)
-		_, err := fmt.Fprintln(f.app.stdout, text.Truncate(line, width))
+		_, err := fmt.Fprintln(f.stdout, text.Truncate(line, width))
 		return err
 	}
 	err = smoke.Run(c.Context(), srv, s.Log, f.lines || s.Config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}
-	f.app.note("smoke passed in %d ms", time.Since(start).Milliseconds())
+	f.note("smoke passed in %d ms", time.Since(start).Milliseconds())
 	return nil
 }

@@ -89,12 +89,12 @@ Exit status:
 // run does what the flags say.
 func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	if f.version {
-		_, err := fmt.Fprintln(f.app.stdout, version.String())
+		_, err := fmt.Fprintln(f.stdout, version.String())
 		return err
 	}
 	if !f.stdio && !f.showConfig {
 		hint := "MCP clients start it with --stdio; " + seeHelp(c)
-		if f.app.onTerminal() {
+		if f.onTerminal() {
 			hint = text.Expand("run $ME login, then $ME setup CLIENT; "+
 				`$ME ask "QUESTION" answers here, and $ME --help lists all`,
 				map[string]string{"ME": version.Name})
@@ -111,12 +111,12 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	defer s.Close()
 
 	if f.showConfig || s.Config.Server.ShowConfigOnStart {
-		_, err = f.app.stderr.Write(text.EscapeJSON(s.ConfigJSON()))
+		_, err = f.stderr.Write(text.EscapeJSON(s.ConfigJSON()))
 	}
 	if err != nil || !f.stdio {
 		return err
 	}
-	return f.app.serveStdio(c.Context(), s)
+	return f.serveStdio(c.Context(), s)
 }
 
 // serveStdio runs a session on stdin and stdout. It returns within a second after ctx ends.
