@@ -36,9 +36,8 @@ func (s *Service) Secret(variable string) (data []byte, path string, err error) 
 // Files is a set of files, most of them with secrets, whose changes the process follows. All files
 // are added before Follow.
 type Files struct {
-	log   *slog.Logger
-	all   []*file
-	stale atomic.Int64 // how many files have content that cannot be used
+	log *slog.Logger
+	all []*file
 }
 
 // NewFiles returns Files with the file of the API key, if there is one. A changed key is used by
@@ -80,8 +79,13 @@ func (f *Files) Add(what, path string, data []byte, accept func(data []byte) err
 }
 
 // Stale returns the number of files whose present content cannot be used.
-func (f *Files) Stale() int {
-	return int(f.stale.Load())
+func (f *Files) Stale() (n int) {
+	for _, target := range f.all {
+		if target.isStale.Load() {
+			n++
+		}
+	}
+	return n
 }
 
 // Follow reads the files again until ctx ends.
@@ -101,7 +105,8 @@ type file struct {
 	read   func(path string) ([]byte, error)
 	accept func(data []byte) error
 
-	current reading // the last reading that was accepted or refused, at first that of the start
+	current reading     // the last reading that was accepted or refused, at first that of the start
+	isStale atomic.Bool // current cannot be used
 }
 
 // reading is the result of one read: the content, or the text of the error.
@@ -116,10 +121,7 @@ func newReading(data []byte, err error) reading {
 
 // follow reads a file again and again until ctx ends. It logs each problem once.
 func (f *Files) follow(ctx context.Context, target *file) {
-	stale := target.current.problem != ""
-	if stale {
-		f.stale.Add(1)
-	}
+	target.isStale.Store(target.current.problem != "")
 	last := target.current
 	wait := rereadInterval
 	for {
@@ -141,16 +143,10 @@ func (f *Files) follow(ctx context.Context, target *file) {
 			if next.problem == "" {
 				err = target.accept([]byte(next.data))
 			}
-			switch {
-			case err != nil:
+			if err != nil {
 				f.log.Error("keeping the old "+target.what, "err", err)
-				if !stale {
-					f.stale.Add(1)
-				}
-			case stale:
-				f.stale.Add(-1)
 			}
-			stale = err != nil
+			target.isStale.Store(err != nil)
 		}
 		last = next
 	}
