@@ -167,7 +167,7 @@ func (o Options) answerer(
 		Profiles:     byTool,
 		Requeries:    cfg.Policy.RequeryAttempts,
 		ExtraBody:    cfg.Request.ExtraBody,
-		Stream:       cfg.Responses.Stream,
+		NoStream:     cfg.Responses.Stream == "false",
 		Memory:       cfg.Server.AnswerMemory,
 		OnePerson:    o.OnePerson,
 		Location:     cfg.Location,

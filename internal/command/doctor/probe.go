@@ -99,7 +99,6 @@ func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
 		Instructions: "Answer with one word and do not search.",
 		Profiles:     p.Profiles,
 		ExtraBody:    p.Config.Request.ExtraBody,
-		Stream:       "true",
 	})
 	streamed := false // if the API refuses a stream, the client repeats the request without one
 	c := &call.Call{

@@ -54,7 +54,7 @@ type Options struct {
 	Profiles     map[string]Profile // by the name of the tool, with inheritance resolved
 	Requeries    int                // how often to ask again for missing text or sources
 	ExtraBody    map[string]any     // merged into the request body
-	Stream       string             // "false": plain responses; else streams
+	NoStream     bool               // ask for plain responses instead of streams
 	Memory       bool               // remember answers for Question.FollowUpTo
 	OnePerson    bool               // all calls without a person's ID are of the same person
 	Location     *time.Location     // time zone of all dates; nil: UTC

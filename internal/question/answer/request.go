@@ -56,7 +56,7 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 		Tools:         []map[string]any{p.webSearch(q)},
 		Include:       searchSources,
 		Extra:         a.options.ExtraBody,
-		NoStream:      a.options.Stream == "false",
+		NoStream:      a.options.NoStream,
 	}
 	if p.Search.Required {
 		r.ToolChoice = "required"
