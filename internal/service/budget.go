@@ -11,15 +11,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// Limits returns the quotas of the configuration.
-func (s *Service) Limits() budget.Limits {
-	return budget.Limits(s.Config.Server.Limits)
-}
-
 // NewBudget returns a Budget that bounds the calls, tokens and money of people, with the store that
-// the environment names. The caller sets Limits, DefaultID and RefuseWithoutStore of o; NewBudget
-// sets the other options. The error is that of CheckLimits, or is about the URL of the store.
+// the environment names. The caller sets DefaultID and RefuseWithoutStore of o; NewBudget sets the
+// other options. The error is that of CheckLimits, or is about the URL of the store.
 func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, error) {
+	o.Limits = s.limits()
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()
 	o.Location = s.Config.Location
@@ -27,7 +23,7 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 	for tool, profile := range s.Profiles {
 		o.Prices[tool] = profile.Price
 	}
-	err := s.CheckLimits(o.Limits)
+	err := s.CheckLimits()
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +34,18 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 
 const storeNamesVariable = "MCP_STORE_NAMES"
 
-// CheckLimits returns why the program cannot start with these limits, or nil: MCP_STORE_NAMES is
-// invalid, or a limit in USD needs the prices of models that have none.
-func (s *Service) CheckLimits(l budget.Limits) error {
+// limits returns the quotas of the configuration.
+func (s *Service) limits() budget.Limits {
+	return budget.Limits(s.Config.Server.Limits)
+}
+
+// CheckLimits returns why the program cannot start with the limits of the configuration, or nil:
+// MCP_STORE_NAMES is invalid, or a limit in USD needs the prices of models that have none.
+func (s *Service) CheckLimits() error {
 	if !slices.Contains([]string{"", "0", "1"}, s.Getenv(storeNamesVariable)) {
 		return errors.New(storeNamesVariable + " is not 0 or 1")
 	}
-	return s.checkPrices(l.HaveUSD())
+	return s.checkPrices(s.limits().HaveUSD())
 }
 
 // FollowPersonLimits reads the limits of single people from a file, and gives them to b, now and

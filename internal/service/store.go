@@ -73,8 +73,9 @@ func (s *Service) FindStore() (*NamedStore, error) {
 // ConfigJSON returns the output of --show-config.
 func (s *Service) ConfigJSON() []byte {
 	store, _ := s.FindStore() // serve and doctor report an error of the URL
-	if store == nil {
-		return s.Config.Show(version.String(), nil, s.Warnings...)
+	var shown any
+	if store != nil { // a nil store in shown would not be nil
+		shown = store
 	}
-	return s.Config.Show(version.String(), store, s.Warnings...)
+	return s.Config.Show(version.String(), shown, s.Warnings...)
 }

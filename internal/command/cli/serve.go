@@ -262,9 +262,7 @@ func (f *serveFlags) budget(
 	s *service.Service, access httpd.Access, files *service.Files,
 ) (*budget.Budget, error) {
 	quotas, err := s.NewBudget(budget.Options{
-		Limits:    s.Limits(),
-		DefaultID: call.Anonymous,
-
+		DefaultID:          call.Anonymous,
 		RefuseWithoutStore: f.withoutStore == refuseWithoutStore,
 	}, files)
 	if err != nil {

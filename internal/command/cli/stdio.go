@@ -131,7 +131,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	files := s.NewFiles()
-	quotas, err := s.NewBudget(budget.Options{Limits: s.Limits(), DefaultID: a.quotaID()}, files)
+	quotas, err := s.NewBudget(budget.Options{DefaultID: a.quotaID()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}

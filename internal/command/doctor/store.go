@@ -14,7 +14,7 @@ const maxClockDifference = time.Minute
 
 // addLimits adds a failed check if the server cannot start with the quotas.
 func (l *checklist) addLimits(s *service.Service) {
-	err := s.CheckLimits(s.Limits())
+	err := s.CheckLimits()
 	if err != nil {
 		l.add("limits", fail(err.Error(), "correct that: the program does not start"))
 	}
