@@ -71,7 +71,7 @@ more than 2 s. -- ends the flags.`,
 	flags.BoolVar(&f.events, "events", false,
 		"print what happens as JSON lines, the answer in the last one: "+eventsPage)
 	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
-	f.add(c)
+	f.addCommon(c)
 	return c
 }
 

@@ -36,7 +36,7 @@ keeps the layout in a terminal.`,
 	c.Flags().BoolVar(&f.live, "live", false,
 		"also ask the API one short question, and whether it streams; that costs a few tokens")
 	c.Flags().BoolVar(&f.json, "json", false, "print the checks as JSON")
-	f.add(c)
+	f.addCommon(c)
 	return c
 }
 

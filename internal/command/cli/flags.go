@@ -40,8 +40,8 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 	completeFile(c, "config")
 }
 
-// add adds the flags --config, --model, --debug and --offline to a command.
-func (f *commonFlags) add(c *cobra.Command) {
+// addCommon adds the flags --config, --model, --debug and --offline to a command.
+func (f *commonFlags) addCommon(c *cobra.Command) {
 	f.addConfig(c)
 	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
 		given(&f.config.Model))

@@ -137,7 +137,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"each token needs this `SCOPE`; may be given more than once")
 	flags.StringVar(&f.oauth.UserClaim, "oauth-user", subjectClaim,
 		"`CLAIM` with the name for logs and metrics, such as email")
-	f.add(c)
+	f.addCommon(c)
 	return c
 }
 

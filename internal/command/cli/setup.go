@@ -252,7 +252,7 @@ func (f *setupFlags) load() (cfg, shell *config.Config, isWrong bool) {
 
 	wrong := cfg.OpenAI
 	noFile := config.Flags{Config: new("")}
-	cfg, _, _ = config.Load(noFile, f.only(keyVariables))
+	cfg, _, _ = config.Load(noFile, f.variablesNamed(keyVariables))
 	if wrong.APIKeyEnv != cfg.OpenAI.APIKeyEnv || wrong.Server() != cfg.OpenAI.Server() {
 		cfg.StoredKeyFile = "" // the server reads another one, once the configuration is right
 	}
@@ -322,7 +322,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 // load, if the file or other variables are wrong.
 func (a *app) shellConfig() *config.Config {
 	models := call.MapTools(func(t call.Tool) string { return t.Variable })
-	cfg, _, err := config.Load(config.Flags{}, a.only(append(models, "OPENAI_BASE_URL")))
+	cfg, _, err := config.Load(config.Flags{}, a.variablesNamed(append(models, "OPENAI_BASE_URL")))
 	if err != nil {
 		cfg, _, _ = config.Load(config.Flags{}, nil)
 	}
@@ -332,8 +332,8 @@ func (a *app) shellConfig() *config.Config {
 // keyVariables are the variables that say where a stored key is, and for which server the entry is.
 var keyVariables = []string{"HOME", "USERPROFILE", "APPDATA", "OPENAI_BASE_URL"}
 
-// only returns the variables of the environment that have one of these names.
-func (a *app) only(names []string) (variables []string) {
+// variablesNamed returns the variables of the environment that have one of these names.
+func (a *app) variablesNamed(names []string) (variables []string) {
 	for _, variable := range a.env {
 		name, _, _ := strings.Cut(variable, "=")
 		if slices.Contains(names, name) {

@@ -49,7 +49,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	flags.BoolVar(&f.ping, "ping", false, "also send a ping")
 	flags.BoolVar(&f.cancel, "cancel", false,
 		"also cancel a call, which must then stay silent")
-	f.add(c)
+	f.addCommon(c)
 	return c
 }
 
