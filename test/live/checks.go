@@ -56,7 +56,7 @@ func (s *session) stream() {
 // plain lets the API keep the response for a moment.
 func (s *session) plain() {
 	keep := map[string]any{"store": true}
-	id := s.answer(answer.Options{Stream: "false", ExtraBody: keep}, answer.Profile{})
+	id := s.answer(answer.Options{NoStream: true, ExtraBody: keep}, answer.Profile{})
 	s.checkRows(id, []row{
 		{"a response with store: true is kept", "GET /ID", "status", "completed"},
 		{
