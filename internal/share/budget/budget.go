@@ -90,8 +90,8 @@ func New(o Options) *Budget {
 	return b
 }
 
-// questionTokens is how many tokens are guessed for a request whose usage the API has not reported,
-// and of which neither a search nor text has come: those of the question.
+// questionTokens is how many tokens count for a request that had not begun its work, and whose
+// usage the API has not reported: those of the question (see used).
 const questionTokens = 10_000
 
 // refusedByStore is the RefusedBy of a call that is refused because the store fails.
@@ -100,23 +100,24 @@ const refusedByStore = "store"
 // usualSearches is how many searches a call usually makes.
 const usualSearches = 3
 
-// Taken is what a call has taken, until Settle corrects it.
+// Taken is what a call has taken from its quotas, until Settle replaces it by what the call has
+// used.
 type Taken struct {
 	budget   *Budget
 	person   call.Person
 	tool     string
 	name     string // random, under which the store remembers the call (startMark)
 	reserved amount
-	buckets  []bucketChange // what the start of the call has changed, with marks
+	buckets  []bucketChange // what Take has changed, marks (see onceMark) included
 
-	// The minutes since 1970 until which the buckets reserve this; 0: they have not taken the call.
+	// When the reservations end, in minutes since 1970; 0: these buckets have not taken the call.
 	localUntilMinute int64
 	storeUntilMinute int64
 }
 
-// Take takes one call from what its person may use, and reserves what its tool usually takes. One
-// unit of each limit must be free. The error is of call.KindLimited; then nothing is taken. Take
-// sets NotInStore of c, and RefusedBy or NearLimit.
+// Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
+// and NearLimit of c. If a quota has not one unit free, Take changes nothing, sets RefusedBy of c,
+// and returns an error of call.KindLimited; with RefuseWithoutStore also while the store fails.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:   b,
@@ -161,11 +162,12 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refused, r)
 }
 
-// takeInStore takes a call in the store, if there is one that works. decided reports whether the
-// store has decided. The reply numbers the buckets of storeChanges: the first, startMark, makes the
-// store remember the call, and those of forgetMark forget calls that have ended. If the store does
-// not answer, the call goes on without the store, and giveBack later asks the first bucket whether
-// the call was taken.
+// takeInStore takes a call in the store. decided is false if there is no store, if it fails, or if
+// it does not answer: then the buckets of this process decide.
+//
+// r numbers the storeChanges, which are the changes behind marks: startMark, by which the store
+// remembers the call, and forgetMarks of calls that have ended. If the store does not answer, it
+// may have taken the call: later giveBack asks for startMark, and gives the call back.
 func (t *Taken) takeInStore(
 	start change, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, decided bool) {
@@ -174,10 +176,12 @@ func (t *Taken) takeInStore(
 		forgotten = t.budget.Store.takeForgotten()
 		changes = slices.Concat([]bucketChange{startMark(t.name)}, forgotten, changes)
 	}
+
 	r, result := t.budget.Store.apply(changes)
 	if result != storeRan || r.refusedBucket != 0 {
 		t.budget.Store.forget(forgotten...)
 	}
+
 	if result == storeUnsure {
 		t.budget.Store.giveBack(t.name, t.budget.perBucket(t.person, change{
 			use:         amount{unitCalls: -1},
@@ -186,6 +190,7 @@ func (t *Taken) takeInStore(
 			untilMinute: start.untilMinute,
 		}))
 	}
+
 	return changes, r, result == storeRan
 }
 
@@ -215,23 +220,24 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
-	// EndedResponse is the id of the call's response at the API, or "". It is set if other
-	// processes may read its end, too: the first one settles it.
+	// EndedResponse is the id of the call's response at the API that has ended, if other processes
+	// may read its end, too; else "". The store counts the first of these ends.
 	EndedResponse string
 
-	// ReportedOfIt is what the API has reported of EndedResponse. The rest of what it has reported
-	// of the call is of other responses, of a retry or a requery, which only this process knows.
+	// ReportedOfIt is what the API has reported of EndedResponse. What it has reported of other
+	// responses of the call, of a retry or a requery, only this process knows.
 	ReportedOfIt call.Reported
 
 	// LeftResponse is the id of the call's response if that goes on at the API when this process
-	// ends, or "". Another process settles it when it reads its end (SettleResponse).
+	// ends, or "". The process that reads its end settles it (SettleResponse).
 	LeftResponse string
 }
 
-// Settle notes at the end of a call what it has used, and frees what it had reserved. Settle sets
-// GuessedTokens and NearLimit of c. If another process has settled the response, isFirst is false,
-// and that process has noted in the store what the response has used; Settle adds what the other
-// responses of the call have used. While the store fails, isFirst is true.
+// Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
+// GuessedTokens and NearLimit of c.
+//
+// isFirst is false if another process has settled EndedResponse in the store. Then Settle only adds
+// to the store what other responses of the call have used. While the store fails, isFirst is true.
 func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	b := t.budget
 	correction := change{
@@ -251,22 +257,24 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 		store = b.Store
 	}
 	send := store.apply
-	// An end is kept for a store that fails if the store has taken the call, whose reservation must
-	// be freed, or if others may read the end, and must not settle it as the first. For other calls
-	// the local buckets are enough. Both methods do nothing for a nil store.
+	// An end is kept while the store fails if the store has a reservation of the call to free, or if
+	// another process may read the end, too, which must count once. For other calls the local
+	// buckets are enough. Both methods do nothing for a nil store.
 	if t.storeUntilMinute != 0 || end.EndedResponse != "" {
 		send = store.applyOrKeep
 	}
-	rest := amount{} // of responses of which no other process knows
+
+	rest := amount{} // what other responses than EndedResponse have used
 	if end.EndedResponse != "" {
 		others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
-		if end.ReportedOfIt != (call.Reported{}) { // so the unreported ones are others
+		if end.ReportedOfIt != (call.Reported{}) { // then the unreported requests are others, too
 			others.Unreported = c.Unreported
 			others.UnreportedBegun = c.UnreportedBegun
 		}
 		rest = b.used(t.tool, &others)
 		correction.use = correction.use.plus(rest.times(-1))
 	}
+
 	storeChanges := t.correctionsInStore(correction, end)
 	storeReply, result := send(storeChanges)
 	if result == storeRan { // its buckets have the calls of all processes
@@ -282,8 +290,9 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
 
-// settleRest notes in the store what other responses of the call have used than EndedResponse. It
-// is apart from the end of that one, which another process may have settled.
+// settleRest adds to the store what other responses of the call than EndedResponse have used. It is
+// a change of its own, because the store refuses the end of EndedResponse if another process has
+// settled that.
 func (t *Taken) settleRest(rest amount) {
 	list := t.budget.perBucket(t.person, change{
 		use:         rest,
@@ -295,10 +304,12 @@ func (t *Taken) settleRest(rest amount) {
 	}
 }
 
-// corrections returns what a correction does to each bucket. That of a limit which its person got
-// while the call ran has not taken the call, which frees and gives back nothing there; but what it
-// has used counts. That of a limit which ended while the call ran is corrected, too: the limit may
-// come again.
+// corrections returns what a correction does to each bucket. Limits may change while a call runs:
+//
+//	the limit is      its bucket
+//	as before         is corrected
+//	new               has not taken the call: it only adds what the call has used
+//	not there now     is corrected, too: the limit may come again
 func (t *Taken) corrections(c change) []bucketChange {
 	isIn := func(list []bucketChange, bc bucketChange) bool {
 		return slices.ContainsFunc(list, func(b bucketChange) bool { return b.key == bc.key })
@@ -326,10 +337,9 @@ func (t *Taken) corrections(c change) []bucketChange {
 
 // correctionsInStore returns what a correction does to each bucket of the store:
 //
-//	the store has taken the call      the same; if the response is left, its use is a guess
-//	it has not, the response is left  nothing: SettleResponse takes the call, which must not be
-//	                                  taken twice
-//	it has not                        the call is taken now, with what it has used
+//	the store has taken the call       corrections; with LeftResponse the use is a guess
+//	it has not, with LeftResponse      nothing: SettleResponse takes the call
+//	it has not                         the call is taken now, with what it has used
 func (t *Taken) correctionsInStore(c change, end End) []bucketChange {
 	c.untilMinute = t.storeUntilMinute
 	c.responseID = end.EndedResponse
@@ -349,9 +359,10 @@ func (t *Taken) correctionsInStore(c change, end End) []bucketChange {
 	return t.budget.perBucket(t.person, c)
 }
 
-// SettleResponse notes what a response has used whose call was begun by another process. c has its
-// person, its tool and what the API reports; SettleResponse sets GuessedTokens. What the other
-// process has reserved is corrected, unless c is NotInStore: then the call itself is taken, too.
+// SettleResponse notes what a response has used whose call was begun by another process. c has the
+// person and the tool of that call, and what the API reports. SettleResponse sets GuessedTokens of
+// c. It adds the difference to what the other process has reserved or, with NotInStore of c, takes
+// the whole call.
 //
 // The store remembers the response for two days. isFirst tells whether the caller observes the end:
 //
@@ -386,7 +397,8 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 		b.noteNear(c.Person, storeChanges, r)
 	}
 
-	// Here nothing was reserved, and the call counts in the process that began it.
+	// The buckets of this process have no reservation of the call. The call itself counts in the
+	// process that began it.
 	correction.use = use
 	correction.responseID = ""
 	b.local.apply(b.perBucket(c.Person, correction))
@@ -402,7 +414,8 @@ func (b *Budget) storeOf(p call.Person) *Store {
 }
 
 // used returns what a call has used: what the API has reported, and a guess for each request whose
-// usage it has not reported. It sets GuessedTokens of c.
+// usage it has not reported. The guess is questionTokens, or the reservation of the tool if the
+// request had begun its work. used sets GuessedTokens of c.
 func (b *Budget) used(tool string, c *call.Call) amount {
 	guess := b.usual(tool, questionTokens, 0).times(c.Unreported - c.UnreportedBegun).
 		plus(b.reservation(tool).times(c.UnreportedBegun))
@@ -418,8 +431,8 @@ func (b *Budget) reservation(tool string) amount {
 	return b.usual(tool, call.UsualTokensOf(tool), usualSearches)
 }
 
-// usual returns n tokens and their price with that of the searches, in the model of a tool. A tenth
-// of the tokens is taken for output.
+// usual returns n tokens, a tenth of them output, with their price and that of searches in the
+// model of a tool.
 func (b *Budget) usual(tool string, n int64, searches int) amount {
 	usage := call.Usage{
 		Input:  n - n/10,

@@ -18,8 +18,9 @@ type local struct {
 
 // state is the content of a bucket.
 type state struct {
-	// used is how many units are used. It is below 0 if SettleResponse has given back units that
-	// the call still reserves. The sum of used and reserved units is never below 0.
+	// used is how many units are used. If SettleResponse gives back 45,000 of 60,000 units that are
+	// still reserved, used may be -45,000 until the reservation ends. The sum of used and reserved
+	// units is never below 0.
 	used float64
 
 	at       int64           // time since which used units refill, in microseconds since 1970

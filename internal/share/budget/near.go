@@ -32,8 +32,8 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	}
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
-	// A bucket that was near may have refilled or been reset: it is not near if even the most used
-	// one is not.
+	// r names only the most used bucket of the person, and that of all people. If even these are
+	// below nearShare, a bucket that was near has refilled, or was reset.
 	for _, c := range changes {
 		used := r.ofPerson
 		if c.ofAll {

@@ -27,6 +27,7 @@ func ParsePersonLimits(data []byte) (PersonLimits, error) {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return nil, errors.New("not UTF-8 text")
 	}
+
 	people := PersonLimits{}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	for i, line := range strings.Split(text, "\n") {
@@ -34,6 +35,7 @@ func ParsePersonLimits(data []byte) (PersonLimits, error) {
 		if len(words) == 0 {
 			continue
 		}
+
 		id, limits, problem := parsePerson(words)
 		if problem == "" && people[id] != nil {
 			problem = "is about the person of a line before"
@@ -114,8 +116,8 @@ func (p PersonLimits) HaveUSD() bool {
 	return false
 }
 
-// Unknown returns the people in p for whom isKnown, which gets an ID, is false: names of tokens, or
-// issuers and subjects, sorted.
+// Unknown returns the people in p whose ID isKnown does not know, sorted: names of tokens, or
+// issuers and subjects.
 func (p PersonLimits) Unknown(isKnown func(id string) bool) (unknown []string) {
 	for id := range p {
 		if !isKnown(id) {

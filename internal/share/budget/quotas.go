@@ -130,14 +130,15 @@ type change struct {
 	responseID  string // the response that the change settles, refused if it was settled; "": none
 }
 
-// fromNow returns the untilMinute of a change that reserves units for a time from now on, as a
-// number of minutes below 0. take.lua adds it to its own clock, and replies with the sum. A change
-// that reserves nothing has fromNow(0), because a reply with the minute 0 is not valid.
+// fromNow returns the untilMinute of a change that reserves units for a time from now on: the
+// minutes and one more, below 0, such as -6 for 5 minutes. take.lua subtracts it from the minute on
+// its own clock, and replies with the result. A change that reserves nothing has fromNow(0),
+// because a reply with the minute 0 is not valid.
 func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
 // bucketChange is what a change does to one bucket, whose content is a state.
 type bucketChange struct {
-	Quota            // the zero value if the bucket is of none (onceMark, probe)
+	Quota            // the zero value for marks (see onceMark) and probe
 	period     int64 // in which the limit refills, in microseconds
 	key        string
 	personName string // name of the person; "" if the store does not get it
@@ -148,7 +149,7 @@ type bucketChange struct {
 	need, use, reserve, untilMinute int64
 }
 
-// isMark reports whether the bucket belongs to no quota (onceMark).
+// isMark reports whether the bucket belongs to no quota, as those of onceMark.
 func (b bucketChange) isMark() bool { return b.Quota == Quota{} }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
@@ -164,8 +165,8 @@ type reply struct {
 	ofPerson    mostUsed // the most used bucket of the person
 	ofAllPeople mostUsed // that of all people
 
-	// untilMinute is the minute since 1970 until which the last change reserves units. A change of
-	// onceMark, which has a minute of its own, always stands before the others.
+	// untilMinute is the minute since 1970 until which the last change reserves units. Marks have a
+	// minute of their own, and come before the other changes.
 	untilMinute int64
 }
 
@@ -184,27 +185,35 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 	return u
 }
 
-// onceLimit is the limit of a bucket of onceMark, in units. The units that are used of it, nine at
-// most, are less than a thousandth, so that no reply names this bucket as the most used.
+// onceLimit is the limit of a mark, in units. At most nine of them are used, which is less than a
+// thousandth, so that no reply names a mark as the most used bucket.
 const onceLimit = 10_000
 
-// What has used the bucket of startMark. One unit refills in an hour, and replies round up, so that
-// the number can be read for that hour:
-//
-//	first           then it has   a start passes      a claim of giveBack    an end passes
-//	                              at 0 used units     passes at 0, reads     at 2 or fewer
-//	the call        2             refused             2: it was taken        applied
-//	a claim         1             refused             1: an earlier claim    (there is none)
-//	call and end    9             refused             (there is none)        refused for seven hours
+// What uses the bucket of startMark. Replies round up, so for the first hour 2 used units say that
+// the store has taken the call, and 1 that giveBack was first.
 const (
 	usedByCall     = 2
 	usedByGiveBack = 1
 	usedByEnd      = 7
 )
 
-// onceMark returns a change of a bucket of no quota that succeeds once: it needs all units free
-// and uses one, so that the bucket refuses any further one until that unit has refilled. The r in
-// its key is no hexadecimal digit, so that take.lua keeps no index of it.
+// onceMark returns a change of a mark: a bucket of no quota by which the store remembers an event.
+// The change uses one unit, which refills in the time refill. It is refused, and with it all
+// changes that are sent with it, unless all units are free: so it succeeds once. These are the
+// marks:
+//
+//	mark          key             needs    uses   so it succeeds
+//	startMark     call:NAME       10,000   2      once: the store takes the call
+//	settledMark   call:NAME        9,998   7      once in seven hours: the end of the call
+//	giveBack      call:NAME       10,000   1      if the store has not taken the call, which it
+//	                                              then refuses to take
+//	              back:NAME       10,000   1      once in an hour: the call is given back
+//	forgetMark    call:NAME            0   -9     always: nothing is used, and the key is deleted
+//	endMark       end:RESPONSE    10,000   1      once in two days: the response is settled
+//
+// A unit of endMark refills in two days, and one of any other mark in an hour. Keys have the
+// pseudonyms of names, behind an r, which is no hexadecimal digit: so take.lua keeps no index of
+// them.
 func onceMark(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
 		period:      onceLimit * refill.Microseconds(),
@@ -216,24 +225,22 @@ func onceMark(refill time.Duration, kind, name string) bucketChange {
 	}
 }
 
-// endMark returns the bucket that remembers the end of a response for two days. Sealed ids last
-// for an hour and the time limit of calls, which is far less.
+// endMark returns the change by which the store remembers the end of a response, for two days. A
+// sealed id lasts for at most an hour beyond the time limit of calls, which is far less.
 func endMark(response string) bucketChange {
 	return onceMark(48*time.Hour, "end", response)
 }
 
-// startMark returns the bucket that remembers that the store has taken a call, for two hours, or
-// for nine once the call has ended, unless a later call of the process deletes it (forgetMark).
-// name is a random name of the call.
+// startMark returns the change by which the store remembers that it has taken the call with a
+// random name. Its two units refill in two hours. After settledMark nine are used.
 func startMark(name string) bucketChange {
 	start := onceMark(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
 }
 
-// settledMark returns the change of the bucket of startMark by the end of the call, which succeeds
-// once: an end without a reply can be applied again. It also succeeds if the bucket is gone, and
-// then for five hours.
+// settledMark returns the change by which the store remembers the end of a call. If the end had no
+// reply, it is sent again, and refused: for seven hours, or for five if startMark was gone.
 func settledMark(name string) bucketChange {
 	settled := startMark(name)
 	settled.need -= usedByCall
@@ -241,8 +248,8 @@ func settledMark(name string) bucketChange {
 	return settled
 }
 
-// forgetMark returns the change that empties the bucket of startMark, and so deletes its key, when
-// the store has replied to the start and to the end of the call: neither can come again.
+// forgetMark returns the change that deletes the key of startMark, for when the store has replied
+// to the start and to the end of the call: neither can come again.
 func forgetMark(name string) bucketChange {
 	forgotten := startMark(name)
 	forgotten.need = 0

@@ -15,9 +15,9 @@ const (
 // scriptArray begins a reply of take.lua: an array of four numbers.
 const scriptArray = "*4\r"
 
-// replyConn is a connection whose Read fails at a reply that its commands cannot have. Otherwise
-// redigo would allocate as much as a length in the reply says, before so much has come, and would
-// nest arrays as deep as the reply does. Replies to AUTH and SELECT and errors have no length.
+// replyConn is a connection whose Read fails at a reply that the store cannot give. redigo trusts
+// replies: for $100000000 it allocates 100 MB at once, and it nests arrays as deep as the reply
+// does. Replies to AUTH and SELECT, and errors, have no length.
 type replyConn struct {
 	net.Conn
 	form      replyForm
@@ -34,7 +34,8 @@ const (
 	anyReplies                     // of the commands of a report, which an operator starts
 )
 
-// maxStart is the length of $9999\r, the longest first line of a bulk string that is accepted.
+// maxStart is how many bytes of a line accepts sees: enough to tell $9999\r, the longest length
+// that it accepts, from $10000.
 const maxStart = 6
 
 func (c *replyConn) Write(command []byte) (int, error) {

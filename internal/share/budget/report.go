@@ -167,6 +167,7 @@ func (r *report) people(pseudonyms []string) (list [][]Entry) {
 				keys = append(keys, q.Name+":"+pseudonym)
 			}
 		}
+
 		values := r.get(keys)
 		for _, pseudonym := range batch {
 			var entries []Entry

@@ -27,7 +27,7 @@ const (
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
-	maxForgotten  = 1000                   // changes of forgetMark; beyond it the store keeps the keys
+	maxForgotten  = 1000                   // changes of forgetMark; beyond it the keys stay for hours
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
@@ -38,12 +38,12 @@ var takeSource string
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. A user needs a password: a user alone could be a misplaced
-// password. A prefix begins with a letter, so that it cannot be the version in Store.key.
+// password. A prefix begins with a letter, and so differs from the version 3 (Store.key).
 var storeURL = text.LazyRegexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
-// Store is a Valkey or Redis server. After an error it fails: it is not used until a probe
-// succeeds. No use is repeated, as an error does not tell whether the script ran.
+// Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
+// succeeds. No use is repeated, because an error does not tell whether the script ran.
 type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -70,8 +70,8 @@ type Store struct {
 	forgotten []bucketChange  // of forgetMark, at most maxForgotten
 }
 
-// pendingChange is what the store gets when it works again: the end of a call, or what a call gives
-// back that the store may have taken (giveBack).
+// pendingChange is a change for the store when it works again: the end of a call, or the return of
+// a call that the store may have taken (giveBack).
 type pendingChange struct {
 	changes []bucketChange
 	claim   *bucketChange // see giveBack; nil for the end of a call
@@ -154,9 +154,9 @@ func (s *Store) connect(ctx context.Context, to *url.URL, f replyForm) (redis.Co
 	return conn, withoutArguments(err)
 }
 
-// withoutArguments returns an error of the store without the arguments that it repeats of a command
-// that it does not know. Those of AUTH have the password, cut off after 128 bytes: the redactor
-// knows only the whole password.
+// withoutArguments cuts the arguments of a command off an error of the store. A server that does
+// not know AUTH repeats them, up to 128 bytes. The redactor would not find half a password: it
+// knows only the whole one.
 func withoutArguments(err error) error {
 	e, ok := errors.AsType[redis.Error](err)
 	if !ok {
@@ -197,8 +197,9 @@ const (
 // IsFailing reports whether there is a store, and it fails.
 func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
-// probe changes two buckets that belong to no person: a unit of the first refills in a second, and
-// the second is not used. So take.lua runs all its commands that an account may lack: SET, and DEL.
+// probe changes two buckets that belong to no person, so that take.lua runs both commands that
+// write: SET for the first, of which a unit is used and refills in a second, and DEL for the
+// second.
 var probe = []bucketChange{
 	{key: "probe", period: 60 * minuteMicros, limitUnits: 3600, use: 1, untilMinute: fromNow(0)},
 	{key: "probe:unused", period: minuteMicros, limitUnits: 1, untilMinute: fromNow(0)},
@@ -265,12 +266,12 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 }
 
 // giveBack gives back what a call may have taken, once, when the store works again. name is the
-// random name of the call. The untilMinute of the changes is that of its start, such as fromNow(5
-// minutes), which is -6: if the store took the call in the minute 100, it reserved until 106.
+// random name of the call. First a claim uses the bucket of startMark, and applyPending reads from
+// the reply whether the store had taken the call. If not, the claim makes the store refuse the
+// call, which may still be on its way in an old connection.
 //
-// First a claim uses the bucket of the name (startMark). If the store has taken the call, the
-// bucket refuses the claim, and the changes follow. If not, the bucket now refuses the call, which
-// the store may read later from an old connection.
+// The untilMinute of the changes is that of the call's start, such as -6 (fromNow). If the store
+// took the call in the minute 100, its reservation is until 106.
 func (s *Store) giveBack(name string, changes []bucketChange) {
 	claim := startMark(name)
 	claim.use = usedByGiveBack
@@ -290,8 +291,8 @@ func (s *Store) keep(p pendingChange) {
 	}
 }
 
-// forget keeps changes of forgetMark for takeForgotten. Without them a client in a loop whose calls
-// use nothing would fill the store, for all people.
+// forget keeps changes of forgetMark for takeForgotten. Without these, calls in a loop that use
+// nothing would fill the store with marks, which last for hours.
 func (s *Store) forget(marks ...bucketChange) {
 	if s == nil {
 		return
@@ -301,8 +302,9 @@ func (s *Store) forget(marks ...bucketChange) {
 	s.forgotten = append(s.forgotten, marks[:min(len(marks), maxForgotten-len(s.forgotten))]...)
 }
 
-// takeForgotten returns at most two of the changes that are kept, for the next call that the store
-// takes: so there are never more of them than calls at a time.
+// takeForgotten returns at most two of the changes that forget has kept, for the next call that the
+// store takes. Each call adds one mark and removes up to two, so marks of ended calls do not pile
+// up.
 func (s *Store) takeForgotten() []bucketChange {
 	if s == nil {
 		return nil

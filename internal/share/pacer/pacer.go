@@ -37,8 +37,8 @@ const (
 	maxPause      = 8 * time.Second        // of a call, a person, or the queue if the API asks
 	maxQueuePause = 4 * time.Second        // of the queue after refusals in a row
 
-	maxVerdict  = time.Second // after it a request without a refusal counts as accepted
-	limitTTL    = time.Minute // without a refusal and a waiting call, until a limit is forgotten
+	maxVerdict  = time.Second // a request that is not refused by then counts as accepted
+	limitTTL    = time.Minute // after the last refusal, or call that gave up, a limit is forgotten
 	reportEvery = time.Second // between two looks of a waiting call at how many calls are ahead
 )
 
@@ -46,12 +46,14 @@ const (
 //
 // The requests of a person go out at once until the API refuses one of them. From then on the
 // person is limited: the calls of the person wait in a queue that all limited people share. The
-// queue lets one request out after each gap. Points in time are durations since epoch. Whenever the
-// mutex is free, this holds:
+// queue lets one request out after each gap. Points in time are durations since epoch.
+//
+// Each event begins with lockAndForget and ends with releaseDueAndUnlock. Between events this
+// holds:
 //
 //   - A call is in the queue exactly while it waits for its turn.
-//   - The people in the map are limited. Each has a waiting call, or was refused or had a call that
-//     gave up waiting within the last minute, or is forgotten by the next event or the timer.
+//   - The people in the map are limited. Each has a waiting call or, within the last minute, was
+//     refused or had a call that gave up waiting. The next event removes any other person.
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
@@ -80,8 +82,9 @@ type person struct {
 }
 
 // Ticket is a call with all its attempts, one after another. For each attempt Wait is called, and
-// then Accepted, Refused or NoVerdict. Refused or NoVerdict may also follow Accepted, if the
-// response fails after its header.
+// then the verdict of the API on the request: Accepted (a 2xx), Refused (a 429), or NoVerdict. If a
+// response fails after its 2xx, Refused or NoVerdict follows Accepted. A request whose verdict is
+// known, or is not awaited any more, is decided.
 type Ticket struct {
 	pacer       *Pacer
 	place       queue.Place
@@ -95,7 +98,7 @@ type Ticket struct {
 	beforeAccepted pauses // in case the last request is refused after it was accepted
 }
 
-// pauses are what an accepted request ends.
+// pauses are what accept resets when a request is accepted, for undoAcceptedLocked.
 type pauses struct {
 	refusals    int           // of the person
 	personPause time.Duration // of the person
@@ -174,9 +177,9 @@ func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead i
 
 func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// lockAndForget locks the pacer for an event, and forgets what is old. A person without a refusal
-// and a waiting call for a minute is not limited any more. If no person is limited, the gap is
-// forgotten.
+// lockAndForget locks the pacer for an event, and forgets what is old: a person without a waiting
+// call, a minute after the last refusal or after a call last gave up waiting; and with the last
+// person the gap.
 func (p *Pacer) lockAndForget() {
 	p.mu.Lock()
 	p.queue.DropOld()
@@ -259,9 +262,9 @@ func (t *Ticket) NoVerdict() {
 	t.decideLocked()
 }
 
-// sendLocked lets the request of t out. If no refusal comes within twice the time that the slowest
-// refusal took, the request counts as accepted: a response that is not streamed has its header only
-// at its end.
+// sendLocked lets the request of t out. The request counts as accepted if no refusal comes within
+// twice the time of the slowest refusal: after 400 ms if that took 200 ms, and after 1 s at the
+// latest. A 2xx may come later, because a response that is not streamed has its header at its end.
 func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
@@ -357,9 +360,21 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	return wait
 }
 
-// slowDownLocked makes the queue slower after a refusal. The queue then also waits as long as the
-// API asks for, up to maxPause, unless the wait may be of the person alone: others are accepted
-// while the person is refused again and again.
+// slowDownLocked makes the queue slower after a refusal:
+//
+//	refused is                       gap                   pause of the queue
+//	the first request                a third of a second   none
+//	one not of the queue, or from    the same              the same
+//	before the last refusal
+//	the request after a pause        the same              1.5 times the last pause
+//	any other request                1.25 times as long,   1.5 gaps
+//	                                 if calls wait
+//
+// A pause delays all waiting calls. So after a pause their gaps together are at most maxGap, and
+// the next pause is at most three such gaps.
+//
+// The queue also waits as long as the API asks for, up to maxPause. It does not if the wait may be
+// of one person alone, who is refused again and again while others are accepted.
 func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
@@ -370,16 +385,13 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		return
 
 	case p.queuePause > 0:
-		// The request after a pause is refused, too. A longer gap may not help, so the pause
-		// becomes longer instead. It delays all waiting calls: their gaps together are at most
-		// maxGap, and the pause is at most three gaps.
+		// A longer gap may not help: the request after a pause is refused, too.
 		longestGap := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, longestGap)
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
-		// The gap becomes longer if calls wait, but not at the third refusal in a row of a person,
-		// who may have a limit of their own.
+		// For a person who may have a limit of their own the gap stays: it is the gap of all.
 		if !owner.mayHaveOwnLimit() && p.queue.Len() > 0 { // this refusal included
 			p.gap = min(p.gap*5/4, maxGap)
 		}
@@ -395,8 +407,8 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// undoAcceptedLocked undoes what accepting the request has ended, if it is refused after that: a
-// stream brings its refusal after the header.
+// undoAcceptedLocked undoes accept for a request that is refused after it was accepted: a stream
+// may bring its refusal after the header of a 2xx.
 func (t *Ticket) undoAcceptedLocked(owner *person) {
 	p := t.pacer
 	owner.refusals = max(owner.refusals, t.beforeAccepted.refusals)
@@ -425,10 +437,11 @@ func (p *Pacer) releaseLocked(t *Ticket) {
 	p.queue.Release(&t.place)
 }
 
-// nextLocked returns the next call of the queue and when it may go out. Of the people with a call
-// that is ready, the person who sent a request longest ago is next, with the first ready call. With
-// a personPause, a person sends one request at a time, each after the pause. If no call is ready,
-// nextLocked returns nil and when to look again.
+// nextLocked returns the next call of the queue, and when it may go out. If no call is ready, it
+// returns nil, and when to look again.
+//
+// Next is the first ready call of the person who sent a request longest ago. A person with a
+// personPause sends one request at a time, each after the pause.
 func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
 	var next *Ticket

@@ -19,8 +19,8 @@ type Bounds struct {
 	// requests are accepted at the same time. 0 is 256.
 	MaxCalls int
 
-	// PerPerson returns how many calls one person may run at a time. It may change; 0 is no bound,
-	// and so is a nil PerPerson. The Registry calls it with its lock held.
+	// PerPerson returns how many calls one person may run at a time; 0: no bound. A nil PerPerson
+	// returns 0. The number may change. The Registry holds its lock during the call.
 	PerPerson func() int
 }
 

@@ -37,12 +37,14 @@ func (r *Registry) TakeRequest(personID string) error {
 	return r.take(personID, holding{requests: 1})
 }
 
-// TakeBytes is TakeRequest for n bytes of a request.
+// TakeBytes counts n bytes of a request that TakeRequest has counted, if the bounds of the person
+// and of all people allow these bytes. The error is a *BusyError.
 func (r *Registry) TakeBytes(personID string, n int) error {
 	return r.take(personID, holding{bytes: n})
 }
 
-// take adds to what a person holds, unless that is more than a bound allows.
+// take adds to what a person holds, or returns why not: a bound would be exceeded, or a new request
+// comes after Drain.
 func (r *Registry) take(personID string, more holding) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +54,7 @@ func (r *Registry) take(personID string, more holding) error {
 
 	own := r.held[personID].plus(more)
 	all := r.all.plus(more)
-	if more.requests == 0 { // the request of these bytes is admitted, even if a bound is lower now
+	if more.requests == 0 { // the request is admitted already: only its bytes are checked
 		own.requests = 0
 		all.requests = 0
 	}
@@ -65,8 +67,8 @@ func (r *Registry) take(personID string, more holding) error {
 	return err
 }
 
-// check returns a *BusyError if there are more than 2*maxCalls requests, of which half may run, or
-// more bytes than byteBound. If maxCalls is 0, neither is bounded.
+// check returns a *BusyError if h has more than 2*maxCalls requests (maxCalls run, and as many
+// wait) or more than byteBound bytes. If maxCalls is 0, nothing is bounded.
 func check(h holding, maxCalls, byteBound int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:

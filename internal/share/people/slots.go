@@ -8,11 +8,12 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/queue"
 )
 
-// Acquire waits for a slot, in which a call runs, at most until ctx ends or c.WaitUntil comes. A
-// slot is free while all people run fewer calls than their bound. It goes to the first waiting call
-// whose person runs fewer calls than the bound of a person. release gives the slot back, and must
-// be called once. If the wait ends first, the error is the cause of ctx or call.ErrWaiting, and
-// Acquire sets c.Ahead.
+// Acquire waits for a slot, in which a call runs. A slot is free while fewer calls run than
+// Bounds.MaxCalls. It goes to the call that waited first, but a call of a person who runs as many
+// calls as Bounds.PerPerson allows is passed over.
+//
+// release gives the slot back, and must be called once. If ctx ends first, the error is its cause;
+// if c.WaitUntil comes first, the error is call.ErrWaiting. With an error, Acquire sets c.Ahead.
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()

@@ -50,8 +50,8 @@ type Place struct {
 	Value    any    // for the user of the queue
 	Number   int    // in the order in which calls first waited; 0 before the first wait
 
-	// ReadyAt is when the call may go at the earliest, on the user's clock; 0 is at once. A call
-	// that gets a kept place also gets its ReadyAt.
+	// ReadyAt is when the call may go at the earliest; 0: at once. It is on the clock of the
+	// queue's user. A call that gets a kept place also gets the ReadyAt of that place.
 	ReadyAt time.Duration
 
 	turn   chan struct{} // closed by Release at the end of the present wait
@@ -101,8 +101,10 @@ func (q *Queue) Leave(p *Place) bool {
 	return waits
 }
 
-// Ahead returns how many calls are ahead of a waiting call, as far as a Queue knows. If people take
-// turns, these are the earlier calls of its person, and up to as many calls of each other person.
+// Ahead returns how many calls are ahead of a waiting call. If people take turns, it counts the n
+// earlier calls of the person, and up to n calls of each other person. So it returns 0 for the
+// first call of a person, although others may be before it: a Queue does not know whose turn is
+// next.
 func (q *Queue) Ahead(p *Place) int {
 	before := index(q.Waiting[p.PersonID], p)
 	ahead := 0
