@@ -45,13 +45,13 @@ type background struct {
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
 }
 
-// maxPlainID is how many characters an id has at most that is the same each time. LiteLLM encrypts
-// ids anew in each response, for the person whose response it is
-// (https://github.com/BerriAI/litellm/issues/17204): these are longer.
+// maxPlainID is the length of the longest id that can be compared. LiteLLM encrypts an id anew in
+// each response, for the person whose response it is
+// (https://github.com/BerriAI/litellm/issues/17204): these ids are longer.
 const maxPlainID = 128
 
-// isOther reports whether an id that came from the API is that of another response than the one in
-// the background. Ids that a gateway encrypts cannot be compared.
+// isOther reports whether an id that came from the API is known to be that of another response than
+// the one in the background. Two ids that a gateway has encrypted cannot be compared.
 func (b *background) isOther(id string) bool {
 	encrypted := len(b.id) > maxPlainID && len(id) > maxPlainID
 	return b.id != "" && id != "" && id != b.id && !encrypted
@@ -185,10 +185,13 @@ func (cl *Client) readUsage(resp *http.Response, c *call.Call, of *background) b
 // follow waits until a response in the background ends. broken is the error that ended the last
 // connection, or nil if the API has answered that the response runs.
 //
-// After each broken connection follow resumes the stream after the last event. If the API refuses
-// that, if a connection brought nothing new, or if broken is nil, follow polls the state of the
-// response from then on. After a refused GET follow goes on, because a refusal tells nothing
-// about the response: the key may be new, or a firewall may have answered.
+//   - A stream that breaks is resumed after its last event, as long as canResume allows it. After
+//     that, or if broken is nil, follow polls the state of the response.
+//   - If a GET fails, follow goes on: that tells nothing about the response. The key may be new, or
+//     a firewall may have answered.
+//   - If the API has lost the response, follow returns what was streamed if that is a complete
+//     answer, else an error.
+//   - If ctx ends, or the response is too large, follow cancels the response, and returns an error.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
@@ -239,8 +242,8 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 }
 
 // canResume reports whether to ask for the rest of the stream again. broken, the error of the last
-// connection, must be temporary. Besides, the connection must have brought new events (progress),
-// or the API must not have accepted it.
+// connection, must be temporary. And a connection that the API accepted must have brought new
+// events (progress): another one would hardly bring any.
 func canResume(broken *call.APIError, progress bool) bool {
 	if broken == nil || !retryable(broken) {
 		return false
@@ -321,9 +324,13 @@ func (cl *Client) getOnce(
 	return nil, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
 }
 
-// lostError returns err, the error of a GET, or a copy with ResponseLost and KindServer, after
-// which the request can be made again. It returns the copy if the API says that it does not have
-// the response and, unless strict, if the API seems to have no GET /responses/{id}.
+// lostError returns err, the error of a GET, or if the response is lost a copy with ResponseLost
+// and KindServer, after which the request can be made again:
+//
+//	404 with an error object      it is lost
+//	404 without one, 405, or a    it is lost, unless strict: the API seems to have no GET
+//	2xx or 3xx without response   /responses/{id}
+//	any other error               it is not known to be lost
 func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.APIError](err)
 	if !ok {

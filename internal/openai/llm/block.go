@@ -148,13 +148,14 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		a.addDelta(b, missing)
 	}
 	if ok && missing != "" {
-		b.half = 0 // missing has the whole character
+		b.half = 0 // missing has the whole character, of which half was held back
 	}
 	a.addDelta(b, b.join(ev))
 }
 
-// join returns the delta of an event, completed with the half of a character that b.half holds. If
-// the delta ends with a half, b.half holds that half for the next delta.
+// join returns the delta of an event without a half of a character at its end, which b.half keeps
+// for the next delta. For the deltas "a\ud83d" and "\ude00b" of JSON it returns "a" and "😀b". A
+// half that the next delta does not complete becomes U+FFFD.
 func (b *block) join(ev *streamEvent) string {
 	const replacement = "\ufffd"
 	delta := ev.Delta

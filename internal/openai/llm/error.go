@@ -39,7 +39,8 @@ func isUnknownParameter(e *call.APIError) bool {
 	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
 
-// mentions reports whether the error names a parameter in its message, and none as its Param.
+// mentions reports whether a refused request (KindBadRequest) has the name in the message of its
+// error, and no Param.
 func mentions(e *call.APIError, name string) bool {
 	unnamed := e.Kind == call.KindBadRequest && e.Param == ""
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
@@ -54,9 +55,9 @@ func classify(e *call.APIError, status int, c *call.Call) call.Kind {
 	return cmp.Or(namedKind(e, status, c), call.StatusKind(status))
 }
 
-// responseError reads the error of a response or stream that began with a 2xx and then failed.
-// message is used if the API does not say why it failed. Such an error has a code and no status,
-// but the code of OpenRouter is a status.
+// responseError reads the error of a response or stream that began with a 2xx and then failed. Such
+// an error has a code and no status, except that OpenRouter has a status as the code. message is
+// used if the API does not say why it failed.
 func responseError(data []byte, message string, c *call.Call) *call.APIError {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of the event, not of the error
@@ -146,9 +147,8 @@ func apiError(data []byte, message string) *call.APIError {
 	return e
 }
 
-// readAPIError sets in e what an error body says, and reports whether data is an error body. The
-// error of a gateway may contain the error of its provider, which then counts: people have to know
-// it.
+// readAPIError sets in e what an error body says, and reports whether data is an error body. If the
+// error of a gateway contains that of its provider, the latter replaces it: it names the cause.
 func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, which recurses
 		return false

@@ -169,7 +169,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 
 	usageBefore := x.call.Usage
 	mayCost := false
-	defer func() { // also after a panic
+	// Count a request that may have used tokens which no response reported, also after a panic.
+	defer func() {
 		if mayCost && x.call.Usage == usageBefore && !acc.isRefusal(err) {
 			x.call.Unreported++
 			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
@@ -190,8 +191,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 }
 
 // post sends the request. mayCost reports whether the API may have used tokens: the request got a
-// connection, and was not refused with a status below 504. A gateway that gave up (504) does not
-// know.
+// connection, and was not refused. A 504 does not count as a refusal: a gateway that gave up does
+// not know what the API does. 500 to 503 count, as they are of the API itself.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})
@@ -207,16 +208,15 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
 	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
+
 	// refused: an HTTP status other than 2xx.
 	failure, refused := errors.AsType[*call.APIError](err)
-	// ErrWaiting promises that nothing was begun. That is so after a 4xx, but 408 and 409 may mean
-	// that the API works on the request already.
+	// ErrWaiting promises that nothing was begun. That is so after a 4xx, except 408 and 409: the
+	// API may work on the request already.
 	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError || isBusy(failure)
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}
-	// A refusal uses no tokens: the API answers 500 to 503 itself, and a 4xx, 408 and 409 included,
-	// counts as none.
 	if refused && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}
@@ -247,8 +247,8 @@ func (x *exchange) repeatWithout(failure *call.APIError) bool {
 
 // decide returns how long the call sleeps before another attempt, or the error that ends the call.
 // wait is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A
-// failure is final if it is not temporary, after the last attempt, and if the wait would end after
-// the deadline of ctx: the call would then end with a timeout, which tells less than the failure.
+// failure ends the call if it is not temporary, if it is that of the last attempt, or if the wait
+// would end after the deadline of ctx: a timeout at the deadline would tell less than the failure.
 func (x *exchange) decide(
 	ctx context.Context, failure *call.APIError, wait time.Duration,
 ) (time.Duration, *call.APIError) {

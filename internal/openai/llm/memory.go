@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	minRefusals = 3 // refusals of the key count from so many in a row on
+	minRefusals = 3 // so many refusals of the key in a row, and further ones, count
 
-	// probeGrace is how long other calls fail while a probe asks the API. After it they ask the
-	// API, too: some HTTP responses have their header only at their end, so the verdict comes late.
+	// probeGrace is how long other calls fail while a probe asks the API. Then they ask the API,
+	// too: some HTTP responses have their header only at their end, so the probe may take minutes.
 	probeGrace = 2 * time.Second
 
 	refusalTTL   = time.Minute      // how long a refusal is remembered after its nextProbe
@@ -44,9 +44,11 @@ func newMemory(refusalPause time.Duration) *memory {
 }
 
 // refusal is what is remembered for a person after the API has refused the key or its quota. While
-// it counts, calls fail with its failure until nextProbe. It counts for the person from minRefusals
-// in a row on. If two people or more have minRefusals since the API accepted any request, these
-// refusals count for all people.
+// refusals count for a person, the person's calls fail with the last failure until nextProbe:
+//
+//	alice is refused minRefusals times in a row      they count for alice
+//	then bob, and the API has accepted no request    those of both count for all people
+//	the API accepts a request of alice               hers are forgotten; bob's count for bob alone
 type refusal struct {
 	failure             *call.APIError // the last one
 	sincePersonAccepted int            // refusals since the API accepted a request of the person
@@ -55,7 +57,8 @@ type refusal struct {
 	probing             bool           // a probe has begun since the last refusal
 }
 
-// noteRefusal records a refusal of the key, and lets all refusals that count pause again.
+// noteRefusal records a refusal of the key. All refusals that count for the person now pause calls
+// again.
 func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,10 +127,10 @@ func (m *memory) admit(personID string) *call.APIError {
 	return nil
 }
 
-// refusedParam is a parameter, or a member or element of one (reasoning.effort, include.ELEMENT),
-// that the API refuses. value is the refused value, because the API may take another one. person is
-// the person whose request was refused, because the question may be the reason, or everyone if the
-// error shows that it is not.
+// refusedParam is a parameter that the API refuses in requests to a model. name may be that of a
+// member or an element (reasoning.effort, include.ELEMENT). value is the refused value, as the API
+// may accept another one, or anyValue. personID is the person whose request was refused, as the
+// question may be the reason, or everyone if the error shows that it is not.
 type refusedParam struct{ model, name, value, personID string }
 
 // anyValue stands for all values: of a parameter that the API does not know, and of
@@ -143,9 +146,9 @@ type evidence struct {
 	count int
 }
 
-// noteAccepted records that the API accepts a request of a person, and that it refused the
-// parameters that were removed from the request. It is too early to record these refusals before:
-// the API could have refused the request without these parameters, too.
+// noteAccepted records that the API accepts a request of a person, and that it refused the removed
+// parameters. These are recorded only now, because the API could have refused the request without
+// them, too.
 func (m *memory) noteAccepted(personID, model string, request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -180,8 +183,9 @@ func (m *memory) stripRefused(request params, model, personID string) {
 	}
 }
 
-// noteFound records that a GET has found a background response of a model. It forgets that
-// background was refused because a response was lost (repeatWithout), not that its parameter was.
+// noteFound records that a GET has found a background response of a model. So the model runs in the
+// background: it is forgotten that background: true was refused for everyone, after a lost response
+// (repeatWithout) or with a code such as unsupported_parameter.
 func (m *memory) noteFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,8 +10,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
-// addStreamed replaces the output of r, or only its messages, if it lacks what was streamed. If a
-// content filter has taken text back, only an empty output is replaced.
+// addStreamed completes the output of r with what was streamed:
+//
+//	the output has                               it becomes
+//	no text                                      what was streamed
+//	no text, but more searches or sources        its searches, and the streamed messages
+//	the text, with fewer searches or citations   what was streamed
+//	another text                                 stays as it is
+//
+// If a content filter has taken text back, only an empty output is replaced.
 func (a *accumulator) addStreamed(r *call.Response) {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
 	streamed := a.streamedItems(filtered)
@@ -28,8 +35,9 @@ func (a *accumulator) addStreamed(r *call.Response) {
 }
 
 // streamedItems returns the items that were streamed. Incomplete messages are among them only if no
-// answer is complete: some servers give deltas other ids than items. If filtered, neither
-// incomplete messages nor texts that only came as deltas are among them.
+// answer is complete: they may be the same text, as some servers give deltas another id than the
+// item. If a content filter has taken text back (filtered), neither incomplete messages nor texts
+// that only came as deltas are among them.
 func (a *accumulator) streamedItems(filtered bool) []call.Item {
 	var complete, unfinished []call.Item
 	answered := filtered // leaves out incomplete messages, too
@@ -54,8 +62,8 @@ func (a *accumulator) streamedItems(filtered bool) []call.Item {
 	return append(complete, unfinished...)
 }
 
-// lacks reports whether items have no text although some was streamed, or the same text with fewer
-// searches and citations. A text that differs from what was streamed is what the server means.
+// lacks reports whether items lack the streamed text, or have the same text with fewer searches and
+// citations. They do not if they have another text: the server has replaced what it streamed.
 func lacks(items, streamed []call.Item) bool {
 	itemText := strings.TrimSpace(textOf(items...))
 	streamedText := strings.TrimSpace(textOf(streamed...))
@@ -121,9 +129,12 @@ func (a *accumulator) streamedItem(number itemNumber) call.Item {
 }
 
 // emitUnstreamed sends the parts of the final output that were not streamed. It finds the number of
-// an item by its id. An item with an unknown id is taken for the next streamed item of its type
-// that no id of the output names: some servers give items other ids in the final output, and the
-// output may lack items that were streamed.
+// an item by its id. Some servers give items other ids in the final output, so an unknown id is
+// taken for that of the next streamed item of the same type, unless the output names that item by
+// its id:
+//
+//	streamed       1 rs_1, 2 msg_1, 3 msg_2
+//	final output   rs_1, msg_8, msg_2          msg_8 is taken for item 2
 func (a *accumulator) emitUnstreamed(output []call.Item) {
 	named := map[itemNumber]bool{}
 	for _, item := range output {

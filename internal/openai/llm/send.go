@@ -196,8 +196,10 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *cal
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
 		line := cl.options.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
-		// Line drops blanks. If nearly all of the bytes are blanks, the message may reach to their
-		// end, where a secret may be cut in half: then the whole text is redacted.
+		// The first maxErrorText bytes are enough, although they may end within a secret: only 300
+		// characters are kept. But Line drops blanks. If nearly all bytes are blanks, so little is
+		// left that a half secret is kept, which the redactor does not find. Then it gets the whole
+		// text.
 		if len(line) < maxErrorText/8 {
 			line = cl.options.Redactor.Line(*s)
 		}
