@@ -28,7 +28,7 @@ type words struct {
 	// AddMessage adds the message of the API, which says more and repeats no part of the key.
 	AddMessage bool   `yaml:"add_message"`
 	Caller     string // what to do for people who cannot change the server; "": tell its operator
-	// TellCallers adds that message to Caller, if it is about the question.
+	// TellCallers adds the message of the API to Caller, too, if it is about the question.
 	TellCallers bool `yaml:"tell_callers"`
 }
 
@@ -42,8 +42,9 @@ var table = sync.OnceValue(func() (all map[string]words) {
 	return all
 })
 
-// wordsFor returns the words with a name in words.yaml: the label of a kind, which a detail may
-// follow. A name without words has those of its first part, the kind, or else those of other.
+// wordsFor returns the words with a name in words.yaml: the label of a kind and maybe a detail,
+// such as "connection dns". A name without words has those of the kind ("connection"), or else
+// those of other.
 func wordsFor(name string) words {
 	kind, _, _ := strings.Cut(name, " ")
 	return cmp.Or(table()[name], table()[kind], table()["other"])

@@ -98,12 +98,7 @@ func (s *Server) call(
 			res, err = s.failure(req, name, s.internalError(name, p))
 		}
 	}()
-	listed := s.clientSettings.Load().tools
-	known := slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
-	if name == answerResultTool && s.options.LongCalls.BackgroundAPI != nil {
-		known = true // not listed here, but another server may have sealed the id
-	}
-	if !known {
+	if !s.hasTool(name) {
 		return nil, unknownTool(name)
 	}
 
@@ -152,6 +147,15 @@ func (s *Server) call(
 	return s.workingResult(req, task.ID), nil
 }
 
+// hasTool reports whether clients can call a tool.
+func (s *Server) hasTool(name string) bool {
+	if name == answerResultTool && s.options.LongCalls.BackgroundAPI != nil {
+		return true // it may not be listed here, but another server may have sealed the id
+	}
+	listed := s.clientSettings.Load().tools
+	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
+}
+
 // cancelWithClient cancels a detached task when its session has ended because the client has
 // cancelled the call before it got the id of the task. Any other end of a session leaves the task
 // alone.
@@ -191,27 +195,26 @@ func (s *Server) runInSlot(
 }
 
 // settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
-// for the call, and observes the end:
+// for the call by what counts as used, and observes the end:
 //
-//	Its end                               Replaces what is reserved         Observed by
-//	the call has sent nothing,            nothing: the call is given back   this process
-//	or ends with ErrWaiting
-//	the process ends, and the response    a guess as large, because llm     the process that reads
-//	goes on at the API (ErrLeaveAtAPI)    has counted UnreportedBegun       the end, see below
-//	another process has read the end      in the store nothing: that        that process
-//	of the response before                process has noted the difference
-//	                                      (what other responses of the call
-//	                                      have used is noted in any case)
-//	any other                             what the API has reported         this process
+//	The call                              Counts as used                    Observed by
+//	has sent nothing, or ends with        nothing: it is given back         this process
+//	ErrWaiting
+//	ends with the process, and its        a guess, as large as what is      the process that
+//	response goes on (ErrLeaveAtAPI)      reserved (UnreportedBegun)        reads the end
+//	ends after another process has        what that process has noted,      that process
+//	read the end of the response          and other responses of the call
+//	ends otherwise                        what the API has reported         this process
 //
-// With a store and a limit, the process that reads the end of a response which was left corrects
-// the guess, and observes the end (settleRemoteCall). Without them no process does.
+// The process that reads the end of a response which goes on needs a store and a limit: then it
+// replaces the guess, and observes the end (settleRemoteCall). Else no process does.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	unsent := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	end := budget.End{NotCounted: unsent || isWaiting}
+
 	response := s.tasks.FreezeID(t) // the one in the id of the task, or ""
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
 	if processEnds {
@@ -220,6 +223,7 @@ func (s *Server) settleCall(
 		end.EndedResponse = response
 		end.ReportedOfIt = t.ReportedOf(response, c.Reported)
 	}
+
 	isFirst := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
@@ -282,24 +286,27 @@ func sendProgress(
 }
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.RemoteEnded). It notes what the response has used, and
-// observes the end of that call, unless a process has done so before. c is the call of the request
-// that has read the end. An end without an answer and a usage is left to the process that ran the
-// call.
+// process runs, or ran (tasks.Options.RemoteEnded). c is the call of the request that read the end,
+// a and err are the end. settleRemoteCall notes what the response has used, and observes the end of
+// its call, unless that was done before.
+//
+// It does nothing for an end without an answer and without a usage: the process that ran the call
+// may know the usage, and else what it has reserved counts.
 func (s *Server) settleRemoteCall(
 	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
 ) {
 	ended := *c
 	ended.Requests = 1 // for the log
 	ended.NotInStore = origin.NotInStore
+
 	took := time.Since(origin.Created)
 	if a != nil {
 		took = a.Meta.Elapsed
 		ended.APITime = took
 	}
+
 	if ended.Usage == (call.Usage{}) {
 		if a == nil {
-			// The process that ran the call may know its usage; else what it has reserved counts.
 			return
 		}
 		ended.Unreported = 1 // with UnreportedBegun, the call counts as what its tool reserves

@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// LongCalls says which calls may be detached from their requests (tasks.Tasks.DetachWhenDue), and
-// where they go on. A call always goes on in this process; "the API" means that other processes can
-// get its answer there. The zero value detaches none.
+// LongCalls says which calls may be detached from their requests (tasks.Tasks.DetachWhenDue), when,
+// and where later requests find them: in this process, or at the API, which other processes ask,
+// too. In both cases the call goes on in this process. The zero value detaches no call.
 //
 //	                OffersTasks: tools with Tool.Pollable  DetachAfter: late answers of all tools
 //	stdio           this process, at once                  this process, after DetachAfter
@@ -25,14 +25,16 @@ import (
 //	                response, unless a GET says that       for the response after half of that
 //	                the response is gone                   time, or later
 //
-// A call can go on at the API only once the API has named its response. So with OtherProcesses, a
-// call that still waits for a slot or for the rate limit after DetachAfter ends with the status
-// waiting (call.ErrWaiting), even if its client would poll it. A call that is sent, but whose
-// response has no name yet, is not detached before it has one: otherwise its answer would be lost.
-//
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
 // ids. Where the table says "no call", service.Service.DecideLongCalls sets OffersTasks to false
 // and DetachAfter to 0.
+//
+// At the API, a response is found by its name. So with OtherProcesses
+//
+//   - a call that still waits for a slot or for the rate limit after DetachAfter ends with the
+//     status waiting (call.ErrWaiting), even if its client would poll it;
+//   - a call that has sent its request is not detached before the response has a name: otherwise
+//     the answer would be lost.
 type LongCalls struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
@@ -71,11 +73,13 @@ func (s *Server) ask(
 		OtherProcesses: calls.OtherProcesses,
 		Excluded:       q.ExcludeDomains,
 	})
+
 	delay := time.Duration(0)
 	if t.Polled { // once the client has its id, tasks/get shows the progress
 		delay = polledProgressDelay
 	}
 	defer sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent
+
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)
 	})

@@ -88,9 +88,10 @@ func (s *Server) await(
 	return s.result(req, task.Tool, state.Answer, state.Err)
 }
 
-// CancelUndelivered cancels the task whose id is in a result that its client does not get, because
-// it has cancelled the call (stdio.Transport.Undelivered). An id that the client has from an
-// earlier result has a number behind it, or comes with tasks/get: its task goes on.
+// CancelUndelivered cancels the task that a result of tools/call names, if the client does not get
+// the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
+// client cannot ask for the answer. A client that has the id from an earlier result can, and the
+// task goes on: then this result has the id with a number (nextID), or is one of tasks/get.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str
@@ -103,10 +104,10 @@ func (s *Server) CancelUndelivered(result []byte) {
 	}
 }
 
-// nextID returns the id of the task that the client means by given, and the id that the next
-// working result gives the client. The working results of the task X have the ids X, X.2, X.3 and
-// so on: clients stop a loop of calls that are all the same. Both are "", the id of no task, if no
-// result can have had the id given.
+// nextID returns the id of the task that the client means by given, and the id for its next working
+// result. The working results of the task X have the ids X, X.2, X.3 and so on, because clients
+// stop a loop of calls that are all the same: for X.2 nextID returns X and X.3. If no result can
+// have had the id given, both are "", the id of no task.
 func nextID(given string) (id, next string) {
 	id, number, numbered := strings.Cut(given, ".")
 	n := 1

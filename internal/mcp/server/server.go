@@ -312,9 +312,9 @@ func (s *Server) initializeResult() *mcp.InitializeResult {
 	}
 }
 
-// unknownTool is the error for a tool of that name, which does not exist (spec appendix B). It
-// converts to a *jsonrpc.Error but is none: the SDK would replace the message of a *jsonrpc.Error
-// that has this code.
+// unknownTool is the error for a tool with this name, which does not exist (spec appendix B). It
+// only converts to a *jsonrpc.Error: if it were one, the SDK would replace its message, because of
+// the code.
 type unknownTool string
 
 func (name unknownTool) Error() string {

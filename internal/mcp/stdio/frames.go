@@ -40,8 +40,8 @@ type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger
 
-	// After a parse error, the next Read skips this many bytes, or the rest of the line. The error
-	// is returned before that, because the rest may arrive late.
+	// After a parseError, the next Read skips this many bytes, or the rest of the line. They are
+	// not skipped before Read returns the error, because they may arrive late.
 	skip      int
 	skipsLine bool
 }
@@ -57,9 +57,8 @@ func NewReader(in io.Reader) *Reader {
 	}
 }
 
-// Read waits for the next value. The error is io.EOF at the end of the input, another error of the
-// input, or says that a part of the input is not a message. After the last kind of error, the next
-// Read returns what follows that part.
+// Read waits for the next value. The error is a parseError, after which the next Read goes on
+// behind the part that is not a message, or the error of the input: io.EOF at its end.
 func (r *Reader) Read() (Frame, error) {
 	r.resync()
 	first, err := r.skipSpace()

@@ -45,7 +45,9 @@ type localCall struct {
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
-	// responses are those that the API has named, in their order. Only the goroutine of the call
+	// responses has an entry for each response that the API names and, with the id "", one for each
+	// retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
+	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. Only the goroutine of the call
 	// uses the field.
 	responses []namedResponse
 
@@ -56,19 +58,19 @@ type localCall struct {
 	over  chan struct{}           // closed when the call has returned
 }
 
-// namedResponse is a response that the API has named, or "" for a request after it.
+// namedResponse is an entry of localCall.responses.
 type namedResponse struct {
 	id     string
 	before call.Reported // what the API had reported of the call before
 }
 
-// Prepare returns the task of a call, for Run, and sets the fields of the call that the task needs.
+// Prepare returns the task of a call, for Run, and sets fields of the call:
 //
-//   - WaitUntil: with OtherProcesses, a call that still waits for a slot or for the rate limit after
-//     DetachAfter ends then, because it cannot go on elsewhere. One without Background could not go
-//     on later either, but its client would soon give up.
-//   - Sink, if the task is watched or can be detached. Any other call has none, so that no events
-//     are made of its deltas.
+//   - WaitUntil, with OtherProcesses: a call that still waits for a slot or for the rate limit
+//     after DetachAfter ends then, because it cannot go on elsewhere. A call without Background
+//     could never go on elsewhere; it ends, too, because its client would soon give up.
+//   - Sink, if the task is watched or can be detached. Other calls get none, so that no events are
+//     made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = terms.Polled
@@ -98,13 +100,13 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 }
 
 // noteResponse notes an event that begins a response, and what the API has reported of the call
-// before. If the event names a response, which then runs in the background (call.Named), it also
-// sets the origin of the task, unless an id has no room for the excluded domains. During a retry the
-// origin is that of the earlier response.
+// before. If the event names a response in the background (call.Named), that becomes the origin of
+// the task, unless an id has no room for the excluded domains. Until a retry has a response with a
+// name, the origin is that of the earlier one.
 //
-// A retry or a requery does not change an id that is sealed. If it has resp_1, and the last
-// response is resp_2, this process answers with resp_2, and any other process with the end of
-// resp_1. The call is settled once, as resp_1; what resp_2 has used is noted apart.
+// An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
+// this process answers with resp_2, and any other process with the end of resp_1. The call is
+// settled once, as resp_1; what resp_2 has used is noted apart.
 func (t *Task) noteResponse(ev call.Event, reported call.Reported, origin answer.Origin) {
 	switch ev := ev.(type) {
 	case call.Retrying:
@@ -197,8 +199,8 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// ReportedOf returns what the API has reported of a response, of all that it has reported of the
-// call, which has ended.
+// ReportedOf returns what the API has reported of one response of a call that has ended. all is
+// what it has reported of the call.
 func (t *Task) ReportedOf(response string, all call.Reported) call.Reported {
 	i := slices.IndexFunc(t.local.responses, func(r namedResponse) bool { return r.id == response })
 	if i < 0 {
@@ -243,9 +245,9 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	// Where a call can go on only at the API, one that has just ended needs no id: Result has its
-	// answer. Elsewhere it gets one all the same: the client of a polled task expects it, and
-	// answer_result returns at once.
+	// A call may have ended just now. With OtherProcesses it gets no id: Result has its answer.
+	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
+	// returns at once.
 	if t.local.OtherProcesses && t.idFrozen {
 		return false
 	}
@@ -262,9 +264,8 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 }
 
 // awaitDetachHere waits until a task can go on in this process, and reports whether it can. A
-// polled task can go on at once, even if it has ended; but in the background, awaitDetachHere waits
-// up to nameTimeout for the name of its response. Any other task can go on after DetachAfter,
-// unless it has ended.
+// polled task can at once, even if it has ended; with Background it waits for the name of its
+// response, for nameTimeout at most. Any other task can after DetachAfter, unless it has ended.
 func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)
@@ -276,14 +277,15 @@ func (ts *Tasks) awaitDetachHere(t *Task) bool {
 	return true
 }
 
-// awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can. A GET asks
-// once whether the API has the response:
+// awaitDetachAtAPI waits until a task can go on at the API, and reports whether it can. A polled
+// task can once the API has named the response, and a GET has asked whether the API has it. Any
+// other task can after DetachAfter, such as 25 s:
 //
-//	a polled task                          once the API has named the response
-//	another one, whose response has a      at that time, as the GET may take the other half; the
-//	name when half of DetachAfter is over  task goes on at DetachAfter, or during a retry up to
-//	                                       nameTimeout later
-//	another one, whose response has none   after DetachAfter, once the API has named the response
+//	12.5 s  If the API has named the response, a GET asks for it, and may take until 25 s.
+//	25 s    The task goes on; during a retry once the next response has a name, or 2 s later
+//	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
+//
+// If the GET says that the API does not have the response, the task cannot go on.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)

@@ -243,9 +243,9 @@ func (ts *Tasks) Wait(
 }
 
 // Cancel cancels a task, unless it has ended, and waits for the end of its call, because the
-// process may end after this request. The call first cancels its response at the API, in 3 s at
-// most. For a task whose call another process runs, Cancel does that itself, even if the client
-// leaves: c is the call of the request that cancels.
+// process may end after this request. A call that runs here first cancels its response at the API,
+// in 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
+// the client leaves; c is the call of the request that cancels.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.runsHere() {
 		ctx = context.WithoutCancel(ctx)

@@ -191,8 +191,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 }
 
 // post sends the request. mayCost reports whether the API may have used tokens: the request got a
-// connection, and was not refused. A 504 does not count as a refusal: a gateway that gave up does
-// not know what the API does. 500 to 503 count, as they are of the API itself.
+// connection, and was not refused. 500 to 503 are refusals by the API itself. From 504 on a gateway
+// gave up, and does not know what the API does.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})
