@@ -18,9 +18,9 @@ const (
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 )
 
-// admit refuses requests beyond the bounds and, in the drain, all requests: they might last longer
-// than the drain. It reads the body of any other request, and checks that it is a message for this
-// server.
+// admit refuses requests beyond the bounds and, in the drain, all requests, because they might last
+// longer than the drain. It reads the body of any other request, and passes it on if readMessage
+// accepts it.
 func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)

@@ -111,7 +111,8 @@ func (s *instance) withCancellation(next http.Handler) http.Handler {
 			}
 			res.WriteHeader(http.StatusAccepted)
 			return
-		case !isLegacy(r):
+
+		case !isLegacy(r): // later clients cancel a call by closing its response
 		case m.Method == "initialize":
 			res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
 		case m.Method == "tools/call":
@@ -123,6 +124,7 @@ func (s *instance) withCancellation(next http.Handler) http.Handler {
 			s.running.add(key, res)
 			defer s.running.remove(key, res)
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }

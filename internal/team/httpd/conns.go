@@ -25,11 +25,11 @@ const (
 	// So up to 600 connections in 2 s, 300 a second, need not wait.
 	authTimeout = 500 * time.Millisecond
 
-	// If this server is busy, it may read only after a deadline. Go's network poller then fails the
-	// read, and does not look for bytes that arrived in time. So conn.Read then tries once more.
-	// For one deadline at most overdueReads reads are tried again; a header takes four.
+	// A busy server may come to a read only after its deadline. Go then fails the read without
+	// looking for bytes, which may have arrived in time. So conn.Read tries such a read again, with
+	// overdueTime, at most overdueReads times for each deadline: a header takes four reads.
 	overdueReads = 5
-	overdueTime  = 100 * time.Millisecond // the deadline of each such read
+	overdueTime  = 100 * time.Millisecond // for each read that is tried again
 )
 
 // listener bounds its unauthenticated connections. A connection is authenticated once one of its
@@ -125,8 +125,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// SetReadDeadline sets a deadline, which is never after authDeadline, except for the zero time,
-// which net/http sets while a handler runs.
+// SetReadDeadline sets a deadline, but not after authDeadline. The zero time, which net/http sets
+// while a handler runs, stays: no deadline.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -141,9 +141,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets a deadline that is not after authDeadline: a client that does not read
-// responses must not hold its connection. But it may always be overdueTime from now, so that the
-// response to a request that was read late is written.
+// SetWriteDeadline sets a deadline, but not after authDeadline: a client that does not read
+// responses must not hold its connection. It may always be overdueTime from now, for the response
+// to a request that was read late.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()

@@ -93,10 +93,14 @@ type instance struct {
 	draining atomic.Bool
 }
 
-// Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
-// connection. After o.Notice the listener closes, and calls in flight have up to o.Drain to finish;
-// then they are cancelled, except detached calls, which end with o.Server. Serve returns nil after
-// such an end, and an error if it cannot accept connections any more.
+// Serve answers requests on ln until ctx ends, and then shuts down:
+//
+//   - at once, /readyz fails, and every response closes its connection;
+//   - after o.Notice, no more connections and requests are accepted;
+//   - when no request is left, or after o.Drain, it stops: calls that still run are cancelled,
+//     except detached ones, which end with o.Server.
+//
+// Serve returns nil after a shutdown, or an error if it cannot accept connections any more.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	callsCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
@@ -112,15 +116,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
-		srv := &http.Server{
-			Handler:        s.track(h),
-			ReadTimeout:    readTimeout,
-			WriteTimeout:   writeTimeout, // extended by each write
-			IdleTimeout:    idleTimeout,
-			MaxHeaderBytes: maxHeader,
-			ConnState:      s.connState,
-			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-		}
+		srv := s.newServer(h)
 		wg.Go(func() {
 			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
 		})
@@ -157,6 +153,19 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	o.LogLimiter.Flush()
 	o.Log.Info("stopped")
 	return nil
+}
+
+// newServer returns an HTTP server for the requests that h answers.
+func (s *instance) newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:        s.track(h),
+		ReadTimeout:    readTimeout,
+		WriteTimeout:   writeTimeout, // extended by each write
+		IdleTimeout:    idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ConnState:      s.connState,
+		ErrorLog:       slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
 }
 
 // connState is the ConnState hook of a server. It counts the open connections. In the drain it

@@ -19,8 +19,7 @@ import (
 )
 
 // maxID bounds ids that are integers: larger ones lose digits in many JSON decoders, that of the
-// SDK included. Numbers as progress tokens are below it, because a decoded 2^53 may have been
-// larger.
+// SDK included. A progress token must be smaller: its decoded 2^53 may have been 2^53+1.
 const maxID = 1 << 53
 
 // readMessage reads the message in a body, and reports whether the SDK can answer it. If so,

@@ -40,8 +40,8 @@ type Metrics struct {
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names of people who have called, at most maxPeople
 
-	// begun holds the labels of callers, followed by the names of their quotas, whose series have
-	// begun with zeros (ObserveStart).
+	// begun holds what ObserveStart has begun series for: the labels of a tool and a person, and
+	// the names of the person's quotas.
 	begun sync.Map
 }
 
@@ -64,8 +64,8 @@ var (
 	storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 )
 
-// seriesOnly is a number of events that begins their series with zeros and counts nothing, so that
-// the first event is an increase.
+// seriesOnly is a number of events that begins a series at 0 and counts nothing. Prometheus shows
+// the first event as an increase only if the series was at 0 before.
 const seriesOnly = 0
 
 // NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
@@ -293,6 +293,7 @@ func (s *instance) gauges() []gauge {
 		}
 		return 0
 	}
+
 	requests, running, waiting := s.People.Counts()
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	gauges := []gauge{
@@ -321,6 +322,7 @@ func (s *instance) gauges() []gauge {
 			float64(waiting + s.WaitingForRateLimit()),
 		},
 	}
+
 	near := s.Budget.NearLimitCounts()
 	for _, q := range s.Budget.Limits.Quotas() {
 		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})

@@ -31,8 +31,8 @@ const (
 )
 
 var (
-	// errUnknownKey is also the error for a wrong signature if the keys are older than
-	// MinReadInterval.
+	// errUnknownKey is also the error for a wrong signature if the keys were read longer than
+	// MinReadInterval ago: the key may have been replaced under its id.
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errSignature   = invalid("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
@@ -68,9 +68,9 @@ type keySet struct {
 	unmatched error
 }
 
-// verifySignature returns an error unless one of the keys has made the signature of a token:
-// errSignature if a key has the id of the token, and the keys were read less than MinReadInterval
-// ago, else unmatched.
+// verifySignature returns nil if one of the keys has made the signature of a token. Else the error
+// is errSignature if a key has the id of the token, and was read less than MinReadInterval ago, or
+// unmatched.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	knowsID := false // a key has the id of the token
@@ -89,10 +89,10 @@ func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	return k.unmatched
 }
 
-// verify returns an error unless the issuer has made the signature of a token. If the key of the
-// token is unknown, or the signature does not match a key that was read longer than MinReadInterval
-// ago, verify waits until the next read has ended, and then tries once more: issuers add keys, and
-// may replace a key under the same id.
+// verify returns nil if the issuer has made the signature of a token. After errUnknownKey, verify
+// waits until the next read of the keys has ended, and tries once more: issuers add keys, and may
+// replace a key under the same id. It returns errReading if maxWaiting requests wait already, and
+// errUnavailable if ctx ends.
 func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 	err := i.published.Load().verifySignature(token)
 	if !errors.Is(err, errUnknownKey) {
