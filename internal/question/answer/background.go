@@ -18,8 +18,8 @@ var (
 	// no kind.
 	ErrRunning = errors.New("the answer is not complete")
 
-	// ErrStateUnknown is an ErrRunning without a word of the API: the answer may be complete
-	// already.
+	// ErrStateUnknown wraps ErrRunning: the API did not tell whether the response runs. The answer
+	// may be complete already.
 	ErrStateUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 

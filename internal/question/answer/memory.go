@@ -72,10 +72,10 @@ func (m *memory) add(p pastAnswer) {
 	m.evictLocked()
 }
 
-// evictLocked forgets answers until there are at most maxAnswers with at most maxMemory bytes. It
-// forgets the oldest answer of the person with the largest share, so that many questions or long
-// answers of one person do not displace those of others. answerWeight makes the number of answers
-// count, too.
+// evictLocked forgets answers until there are at most maxAnswers, with at most maxMemory bytes.
+// Each time it forgets the oldest answer of the person with the largest share, so that a person
+// with many or long answers does not displace those of others. A share is the bytes of the person's
+// answers, and answerWeight (32 KiB) for each of them.
 func (m *memory) evictLocked() {
 	for {
 		used := 0

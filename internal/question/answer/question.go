@@ -109,10 +109,10 @@ func (q Question) Check(d Defaults) error {
 	return nil
 }
 
-// Set sets the argument of a question; to a list it adds. Models may send numbers, booleans and
-// arrays as strings, and a single name without an array. fromFlag says that v is of a command line:
-// then a number above the maximum is an error. Otherwise the number becomes the maximum, because
-// earlier versions had none.
+// Set sets the argument of a question, or appends to it if it is a list. Models may send numbers,
+// booleans and arrays as strings, and a single name without an array. A number above the maximum is
+// an error on a command line (fromFlag). From a model it becomes the maximum, because earlier
+// versions had none.
 func (a Argument) Set(q *Question, v gjson.Result, fromFlag bool) (err error) {
 	field := reflect.ValueOf(q).Elem().FieldByIndex(a.field.Index)
 	switch p := field.Addr().Interface().(type) {
@@ -182,8 +182,8 @@ func boolean(v gjson.Result) (bool, error) {
 // countryCode matches the code of a country (ISO 3166-1 alpha-2).
 var countryCode = text.LazyRegexp(`^[A-Z]{2}$`)
 
-// inFormat returns v as a string in the format of the argument. Without a format it is one short line:
-// with a line break it could end the line of the hints, and add a line of its own.
+// inFormat returns v as a string in the format of the argument. Without a format that is one short
+// line: a line break could end the line of the hints, and add another one.
 func (a Argument) inFormat(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	switch a.field.Tag.Get("format") {

@@ -10,11 +10,13 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// reading is what the responses to one question contain. add reads each response, once.
+// reading is what the responses to one question contain. add reads each response, once. The answer
+// has the content of the last response with text, but an incomplete text does not replace a
+// complete one.
 type reading struct {
 	blocked        []string // domains that are not cited
 	lastResponse   *call.Response
-	content        content         // of the last response with text, else of the first response
+	content        content         // for the answer; of the first response if none has text
 	incompleteNote string          // "incomplete: " and why, or "" if content is complete
 	searched       bool            // spec §3.3
 	citedAny       []cite.Citation // what the messages of all responses cite
@@ -78,8 +80,8 @@ func (c *content) add(message content) {
 	c.isIncomplete = c.isIncomplete || message.isIncomplete
 }
 
-// add reads the next response. Its text is that of the messages of phase final_answer, or else of
-// those that are no commentary, or else of all messages, because phases are optional.
+// add reads the next response. Its text is that of the first of these, because phases are optional:
+// the messages of phase final_answer, those that are no commentary, all messages.
 func (r *reading) add(resp *call.Response) {
 	var all, withoutCommentary, final content
 
@@ -179,12 +181,12 @@ func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 
 // sources returns the sources that the answer can cite, each of them once, in this order:
 //
-//   - after a search, the public pages in the list that ends a complete text
-//   - the pages that the messages of the answer cite, or else those that any message cites, because
-//     a commentary may cite what the answer rests on, or else, after a search, the public
-//     pages that the text links to
-//   - only if there are none so far, the pages that the searches found
-//   - the sources without a URL that the searches found
+//  1. after a search, the public pages in the list that ends a complete text
+//  2. the pages that the messages of the answer cite
+//  3. without any of 2, those that any message cites: a commentary may cite what the answer rests on
+//  4. without any of 2 and 3, after a search, the public pages that the text links to
+//  5. without any of 1 to 4, the pages that the searches found
+//  6. the sources without a URL that the searches found
 //
 // Pages of blocked domains are left out.
 func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {

@@ -185,8 +185,8 @@ func (c code) writeWithoutMarkers(b *strings.Builder, finder markerFinder, start
 	b.WriteString(s[written:end])
 }
 
-// removeTrackers removes the tracker from all addresses that are not in code. Whether a word is an
-// address is decided by its text before the first tracker.
+// removeTrackers removes the tracker from all addresses that are not in code. A word is an address
+// from the first tracker on that follows http://, https:// or the beginning of a bareAddress in it.
 func removeTrackers(s string) string {
 	const spaces = " \t\r\n"
 	codeParts := codeIn(s)

@@ -32,10 +32,16 @@ var monthsTable string
 //go:embed dates.table
 var datesTable string
 
-// form is a row of forms.table.
+// form is a row of forms.table. These are the values of where:
+//
+//	path    in the path of a URL
+//	text    anywhere in a text
+//	clear   in a text, if day and month cannot change places: 25/11/2026, not 3/11/2026
+//	alone   in a text, with a word of dates.table or not after a word: it may be a version
+//	named   in a text, with a word of dates.table
 type form struct {
 	hints []string       // strings of which a text with such a date contains one at least
-	where string         // "path"; or for texts "text" or a condition: "clear", "alone", "named"
+	where string         // where such a date counts
 	match *regexp.Regexp // with the groups Y, M and D
 }
 
@@ -162,8 +168,8 @@ func datesOfForms(s string, path bool) (all []date) {
 	return withKinds(s, all)
 }
 
-// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if a "clear"
-// form could mean two days: 3/11/2026 is the third of November or March 11.
+// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if a form that
+// must be clear is not: 3/11/2026 is the third of November or March 11.
 func (f form) day(s string, at []int) string {
 	value := func(name string) string {
 		i := f.match.SubexpIndex(name)
@@ -444,9 +450,9 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	return found
 }
 
-// datesBeside returns the dates of line i, which is above or below the line of a link. lower is the
-// lower one of these two lines: if it starts another entry, or if line i has a link itself, the
-// dates are not of the page of that link, and there are none.
+// datesBeside returns the dates of line i, which is above or below the line of a link, unless they
+// belong to another page: line i has a link itself, or the lower one of the two lines starts
+// another entry.
 func (doc *Document) datesBeside(i, lower int) []date {
 	inside := lower > doc.begin && lower < doc.end
 	sameEntry := inside && !doc.startsEntry(lower)
@@ -472,8 +478,8 @@ var (
 	remarkEnd = text.LazyRegexp(`[)）\]】。|]`)
 )
 
-// proseDates returns the dates right after link k of line i, if they are about the page. In
-// "[page](URL): 2026-03-31 is", the date is not.
+// proseDates returns the dates right after link k of line i, if they are about the page. The date
+// in "[page](URL): 2026-03-31 is the deadline" is not.
 func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	_, after := doc.lines[i].around(k)
 	after = window(after)

@@ -141,9 +141,9 @@ func NewDocument(body string, names ...string) *Document {
 	return doc
 }
 
-// readList finds the end of the list, and sets EndsWithList. A paragraph below the entries is not a
-// part of the list. Below its first line, an entry may have lines with only a date, and indented
-// lines.
+// readList finds the end of the list, and sets EndsWithList. The list ends where prose follows a
+// blank line below an entry. Below its first line, an entry may have lines with only a date, and
+// indented lines.
 func (doc *Document) readList() {
 	hasLink := false      // a line has a link
 	hasDate := false      // an entry has a date
@@ -357,12 +357,14 @@ func FindLinks(s string, limit int) []Link {
 		if at[0] < end { // in the last URL
 			continue
 		}
+
 		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")
 		end = at[0] + len(u)
 		if endsWithUnderscore(s, at[0], end) {
 			end++
 		}
 		end += len(restOfURL(s[:at[0]], s[end:]))
+
 		page := PageURL(markdownUnescaper.Replace(s[at[0]:end]))
 		list = append(list, Link{
 			Start: at[0],
