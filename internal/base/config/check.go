@@ -65,6 +65,7 @@ func checkPrices(prices Prices) (problems []string) {
 			add("%q is not the id of a model with a mapping of its prices", model)
 			continue
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(price)) {
 			usd, isNumber := number(price[name])
 			switch {

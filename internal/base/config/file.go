@@ -236,6 +236,7 @@ func (l *loader) unknownKey(section, name string) string {
 		return "unknown key: no secret is read from this file; store the API key with " +
 			version.Name + " login, or set " + l.OpenAI.APIKeyEnv
 	}
+
 	var inSection, all []string
 	for _, f := range l.fields {
 		if f.from == "" { // suggests search.context_size, not the same key of a profile
@@ -245,6 +246,7 @@ func (l *loader) unknownKey(section, name string) string {
 			inSection = append(inSection, f.key)
 		}
 	}
+
 	nearest := text.Nearest(name, append(inSection, all...))
 	if nearest == "" {
 		return "unknown key"

@@ -228,6 +228,7 @@ func (l *loader) fromFlags(f Flags) {
 		l.setDebug("--debug", *f.Debug)
 		l.usedFlags = append(l.usedFlags, "--debug")
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(f.Keys)) {
 		_, name, _ := strings.Cut(key, ".")
 		flag := "--" + strings.ReplaceAll(name, "_", "-")
@@ -321,6 +322,7 @@ func (l *loader) mergeKey(f, parent field) {
 	case map[string]any:
 		own, _ := reflect.TypeAssert[map[string]any](f.value)
 		f.value.Set(reflect.ValueOf(l.merged(f.key, l.origins[f.key], inherited, own)))
+
 	case []string:
 		search, ofDefaults := strings.CutSuffix(f.key, "defaults.domains")
 		lifts := ofDefaults && f.value.Len() == 0 && len(inherited) > 0 &&
@@ -331,6 +333,7 @@ func (l *loader) mergeKey(f, parent field) {
 		case lifts: // enforce_domains is already merged: its field is before that of domains
 			l.report(l.origins[f.key], f.key, emptyListProblem)
 		}
+
 	case bool:
 		if f.Tag.Get("profile") == "stays" && inherited && !f.value.Bool() {
 			f.value.SetBool(true)

@@ -140,6 +140,7 @@ func (v checkedValue) Set(s string) error {
 		}
 		s = strconv.FormatFloat(n, 'f', -1, 64)
 	}
+
 	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
 		return errors.New("must be " + takes[v.Type()])
 	}
@@ -172,6 +173,7 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
+
 	c, rest, _ := root.Find(args)
 	switch {
 	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
