@@ -197,14 +197,7 @@ func (f *serveFlags) serve(
 	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
-	logCallEnd := s.CallLogger(limiter)
-	serverOptions := s.ServerOptions()
-	serverOptions.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
-	serverOptions.ObserveStart = metrics.ObserveStart
-	serverOptions.Observe = func(ended server.CallEnd) {
-		metrics.Observe(ended)
-		logCallEnd(ended)
-	}
+	serverOptions := observedBy(s, metrics, limiter)
 	serverOptions.LongCalls = longCalls
 	serverOptions.People = registry
 	serverOptions.Budget = quotas
@@ -234,6 +227,22 @@ func (f *serveFlags) serve(
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)
+}
+
+// observedBy returns the options of a server whose calls metrics counts, and limiter lets into the
+// log.
+func observedBy(
+	s *service.Service, metrics *httpd.Metrics, limiter *logging.Limiter,
+) server.Options {
+	logCallEnd := s.CallLogger(limiter)
+	o := s.ServerOptions()
+	o.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
+	o.ObserveStart = metrics.ObserveStart
+	o.Observe = func(ended server.CallEnd) {
+		metrics.Observe(ended)
+		logCallEnd(ended)
+	}
+	return o
 }
 
 // addLimits adds the flags of the quotas.

@@ -130,6 +130,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	if err != nil {
 		return err
 	}
+
 	files := s.NewFiles()
 	quotas, err := s.NewBudget(budget.Options{DefaultID: a.quotaID()}, files)
 	if err != nil {
@@ -152,14 +153,30 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Undelivered: srv.CancelUndelivered,
 	}
 
-	// A signal ends ctx, which ends the connection. Then the SDK cancels the calls of requests with
-	// call.ErrShutdown as the cause. They have half a second to cancel their responses at the
-	// API, and write no answers. When serveStdio returns, sessionCtx ends, and then srv.Close ends
-	// the detached calls.
+	err = runSession(ctx, srv, t, files.Follow, quotas.Store.Probe) // Probe may have a nil store
+	switch {
+	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
+		return nil
+	case err == nil && t.ReceivedNothing():
+		return errNoClient
+	}
+	return err
+}
+
+// runSession runs a session of srv on t. The loops run until the session ends.
+//
+// A signal ends ctx, which ends the connection. Then the SDK cancels the calls of requests with
+// call.ErrShutdown as the cause. They have half a second to cancel their responses at the API, and
+// write no answers. Detached calls go on until the caller closes srv.
+func runSession(
+	ctx context.Context, srv *server.Server, t *stdio.Transport, loops ...func(context.Context),
+) error {
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	go files.Follow(sessionCtx)
-	go quotas.Store.Probe(sessionCtx) // returns at once without a store
+	for _, run := range loops {
+		go run(sessionCtx)
+	}
+
 	mcp := srv.MCP(sessionCtx)
 	ended := make(chan error, 2)
 	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -172,15 +189,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		time.AfterFunc(time.Second/2, giveUp) // a write can block forever
 	})
 	defer stop()
-
-	err = <-ended
-	switch {
-	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
-		return nil
-	case err == nil && t.ReceivedNothing():
-		return errNoClient
-	}
-	return err
+	return <-ended
 }
 
 // onTerminal reports whether stdin is a terminal.
