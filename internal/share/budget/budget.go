@@ -257,8 +257,8 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 		store = b.Store
 	}
 	send := store.apply
-	// An end is kept while the store fails if the store has a reservation of the call to free, or if
-	// another process may read the end, too, which must count once. For other calls the local
+	// While the store fails, an end is kept if the store has a reservation of the call to free, or
+	// if another process may read the end, too: it must count once. For other calls the local
 	// buckets are enough. Both methods do nothing for a nil store.
 	if t.storeUntilMinute != 0 || end.EndedResponse != "" {
 		send = store.applyOrKeep

@@ -23,9 +23,9 @@ func (e nearEntry) isOver() bool {
 	return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 }
 
-// noteNear notes which limits are nearly used up after changes, and returns words for these: for
-// the most used one of the person and the most used one of all people, or "" if neither is nearly
-// used up. It logs a bucket once in a period.
+// noteNear notes after changes if the most used limit of the person, or that of all people, is
+// nearly used up, and logs each bucket once in a period. It returns words for these limits, such as
+// "85 % of 100000 tokens a day", or "".
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
 	if r.refusedBucket != 0 {
 		return ""
@@ -81,7 +81,8 @@ func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (word
 }
 
 // NearLimitCounts returns how many people have used four fifths of a limit, by the name of the
-// quota; for a quota of all people it is 1. Only calls of this process are known.
+// quota; for a quota of all people it is 1. It only knows what noteNear has noted for calls of this
+// process.
 func (b *Budget) NearLimitCounts() map[string]int {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()

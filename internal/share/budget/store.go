@@ -27,7 +27,7 @@ const (
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
-	maxForgotten  = 1000                   // changes of forgetMark; beyond it the keys stay for hours
+	maxForgotten  = 1000                   // changes of forgetMark; beyond it keys stay for hours
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
@@ -120,7 +120,7 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
 // renew replaces a pool by a new one, and reports whether it was the current pool. The caller
-// closes the old pool. Connections also end after some minutes, because the host of the URL may get
+// closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
 // a new address.
 func (s *Store) renew(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{

@@ -15,9 +15,8 @@
 //	bob asks again after 40 s     0      1    2      3
 //	or bob asks again after 70 s  0           1      2      3
 //
-// If people take turns, the second call of alice waits for the first call of each person: 3 calls
-// are ahead of it. For the first call of a person the number is 0, because a Queue does not know
-// who is next.
+// If people take turns, 3 calls are ahead of the second call of alice: the first call of each
+// person (Queue.Ahead).
 package queue
 
 import (
