@@ -312,8 +312,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 // nameTimeout at most, and reports whether the task works and no GET says that the response is
 // gone.
 func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
-	// With the name of an earlier attempt the task can go on, so that the wait for the next name is
-	// bounded. Without any name it cannot.
+	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
+	// for the next name is bounded.
 	var timeout <-chan time.Time
 	if t.origin.get() != nil {
 		timeout = time.After(nameTimeout)
