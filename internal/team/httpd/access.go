@@ -29,11 +29,12 @@ type Access struct {
 
 	Denied *Denied // people who are refused in spite of a valid token; may be nil
 
-	// Hosts are the accepted Host headers, in the form of HostName, beside these:
-	//   - that of the public URL of Resource;
-	//   - on a loopback address, loopback names, and dockerHost when requests need a token;
-	//   - without Hosts, on another address, all names when requests need a token, and otherwise IP
-	//     addresses and names without a dot.
+	// Hosts are the accepted Host headers, in the form of HostName. These are accepted, too:
+	//
+	//   - the host of the public URL of Resource;
+	//   - on a loopback address: loopback names and, if requests need a token, dockerHost;
+	//   - on another address, without Hosts: all names if requests need a token, else IP addresses
+	//     and names without a dot.
 	Hosts []string
 }
 

@@ -132,8 +132,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	defer c.listener.mu.Unlock()
 	switch {
 	case c.authDeadline.IsZero():
-		// Each new deadline allows overdueReads again. Once authDeadline is set, the connection has
-		// only those that are left.
+		// A new deadline allows overdueReads again. But once authDeadline is set, the connection
+		// keeps the reads that are left.
 		c.overdue = 0
 	case t.After(c.authDeadline):
 		t = c.authDeadline
@@ -166,7 +166,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 
-	// A read of one byte is that of net/http during a handler, which it ends with a deadline.
+	// net/http reads one byte during a handler, and ends this read with a deadline.
 	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.overdue < overdueReads {
 		c.overdue++
 		_ = c.Conn.SetReadDeadline(time.Now().Add(overdueTime))

@@ -17,8 +17,8 @@ import (
 
 // Denied is a list of people who are refused in spite of a valid token. The list may change.
 type Denied struct {
-	// issuers are those at which people sign in. The subjects of these people may have colons, and
-	// their names blanks.
+	// issuers are the issuers at which people sign in. Subjects of theirs may have colons, and
+	// names blanks.
 	issuers []string
 	entries atomic.Pointer[map[string]bool]
 }

@@ -74,15 +74,18 @@ func (r *Resource) Challenge(reason error) string {
 	return challenge
 }
 
-// wellKnown returns the URL of a document about u: path is inserted before the path of u (RFC 8414
-// section 3, RFC 9728 section 3).
+// wellKnown returns the URL of a document about u (RFC 8414 section 3, RFC 9728 section 3): path
+// comes before the path of u, as in https://a.example/PATH/b for https://a.example/b.
 func wellKnown(u *url.URL, path string) string {
 	return u.Scheme + "://" + u.Host + path + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// discover reads the metadata of the issuer, and sets keysURL. The metadata is that of OpenID
-// Connect Discovery, whose path is appended to the path of the issuer, or that of RFC 8414, whose
-// path is inserted before it. Some issuers insert the path of OpenID Connect Discovery, too.
+// discover reads the metadata of the issuer, and sets keysURL. It takes the first document at one
+// of these places, here for the issuer https://a.example/b:
+//
+//	https://a.example/b/.well-known/openid-configuration         OpenID Connect Discovery
+//	https://a.example/.well-known/oauth-authorization-server/b   RFC 8414
+//	https://a.example/.well-known/openid-configuration/b         some issuers
 func (i *issuer) discover(ctx context.Context) error {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
