@@ -24,8 +24,8 @@ func (a *Answerer) converse(
 	for requeries := 0; ; requeries++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			// With an earlier response the call has an answer, unless it is cancelled. So it has one
-			// after ErrLeaveAtAPI, too.
+			// With an earlier response the call has an answer, unless it is cancelled: also after
+			// ErrLeaveAtAPI.
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if r.lastResponse == nil || isCancelled {

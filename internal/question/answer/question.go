@@ -221,7 +221,7 @@ func quote(v gjson.Result) string {
 	return text.Label(v.Raw)
 }
 
-// ListedBy reports whether a tool lists the argument. All tools take it, also those that do not
+// ListedBy reports whether a tool lists the argument. A tool takes an argument also if it does not
 // list it.
 func (a Argument) ListedBy(tool string) bool {
 	return !slices.Contains(strings.Fields(a.field.Tag.Get("except")), tool)

@@ -80,8 +80,8 @@ func (c *content) add(message content) {
 	c.isIncomplete = c.isIncomplete || message.isIncomplete
 }
 
-// add reads the next response. Its text is that of the first of these, because phases are optional:
-// the messages of phase final_answer, those that are no commentary, all messages.
+// add reads the next response. Its text is in the messages of phase final_answer; if there is none,
+// in those without the phase commentary; else in all messages. Phases are optional.
 func (r *reading) add(resp *call.Response) {
 	var all, withoutCommentary, final content
 
@@ -183,7 +183,7 @@ func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 //
 //  1. after a search, the public pages in the list that ends a complete text
 //  2. the pages that the messages of the answer cite
-//  3. without any of 2, those that any message cites: a commentary may cite what the answer rests on
+//  3. without any of 2, those that any message cites: a commentary may cite the base of the answer
 //  4. without any of 2 and 3, after a search, the public pages that the text links to
 //  5. without any of 1 to 4, the pages that the searches found
 //  6. the sources without a URL that the searches found

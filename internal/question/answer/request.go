@@ -110,8 +110,8 @@ func stringsOf(list any) (names []string) {
 	return names
 }
 
-// Blocked returns the domains that are neither searched nor cited: those that the configuration
-// blocks, also in search.extra, and those that a question excludes.
+// Blocked returns the domains that are neither searched nor cited: the blocked_domains of the
+// configuration and of search.extra, and the domains that a question excludes.
 func (s WebSearch) Blocked(excluded []string) []string {
 	filters, _ := s.Extra["filters"].(map[string]any)
 	extra := stringsOf(filters["blocked_domains"])

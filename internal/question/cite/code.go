@@ -120,8 +120,8 @@ func FenceEnd(s string) string {
 	return "\n" + notQuote().ReplaceAllString(before, " ") + openFence
 }
 
-// ClosesFence reports whether a line without blanks around it closes the block of openFence. marks
-// are those of FenceOf.
+// ClosesFence reports whether a line, without blanks around it, closes the block of openFence.
+// marks is what FenceOf returns for the line.
 func ClosesFence(line, marks, openFence string) bool {
 	return strings.HasPrefix(marks, openFence) && strings.HasSuffix(line, marks)
 }

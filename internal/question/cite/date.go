@@ -218,8 +218,8 @@ func isSeparate(s string, p part, path bool) bool {
 		!(endsWithDigit && joinsAfter().MatchString(s[p.end:]))
 }
 
-// withKinds sets the kinds of the dates of a text, and returns them without those that may be
-// versions.
+// withKinds sets the kinds of the dates of a text, and removes dates that may be versions (see
+// form).
 func withKinds(s string, all []date) []date {
 	end := 0 // of the previous date
 	for i := range all {

@@ -401,7 +401,7 @@ func restOfURL(before, after string) string {
 	return ""
 }
 
-// markdownUnescaper undoes the escapes of URLs in Markdown. Of those of HTML it undoes only
+// markdownUnescaper undoes the escapes of URLs in Markdown. Of the escapes of HTML it undoes only
 // "&amp;", because a URL may have "&copy=" in its query.
 var markdownUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
 
