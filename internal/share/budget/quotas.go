@@ -225,22 +225,22 @@ func onceMark(refill time.Duration, kind, name string) bucketChange {
 	}
 }
 
-// endMark returns the change by which the store remembers the end of a response, for two days. A
-// sealed id lasts for at most an hour beyond the time limit of calls, which is far less.
+// endMark returns the change of the mark of a response. A sealed id lasts for at most an hour
+// beyond the time limit of calls, which is far less than two days.
 func endMark(response string) bucketChange {
 	return onceMark(48*time.Hour, "end", response)
 }
 
-// startMark returns the change by which the store remembers that it has taken the call with a
-// random name. Its two units refill in two hours. After settledMark nine are used.
+// startMark returns the change of the mark of a call at its start. name is the random name of the
+// call.
 func startMark(name string) bucketChange {
 	start := onceMark(time.Hour, "call", name)
 	start.use = usedByCall
 	return start
 }
 
-// settledMark returns the change by which the store remembers the end of a call. If the end had no
-// reply, it is sent again, and refused: for seven hours, or for five if startMark was gone.
+// settledMark returns the change of that mark at the end of the call. An end without a reply is
+// sent again, and refused if the store has it: for seven hours, or for five if startMark was gone.
 func settledMark(name string) bucketChange {
 	settled := startMark(name)
 	settled.need -= usedByCall

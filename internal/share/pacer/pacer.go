@@ -44,9 +44,8 @@ const (
 
 // Pacer lets the calls of one model share the API's rate limit. A Pacer is safe for concurrent use.
 //
-// The requests of a person go out at once until the API refuses one of them. From then on the
-// person is limited: the calls of the person wait in a queue that all limited people share. The
-// queue lets one request out after each gap. Points in time are durations since epoch.
+// A person is limited from a refusal on. All limited people share the queue. Points in time are
+// durations since epoch.
 //
 // Each event begins with lockAndForget and ends with releaseDueAndUnlock. Between events this
 // holds:
