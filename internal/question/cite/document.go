@@ -383,9 +383,10 @@ var linkForms = []struct {
 	before string                // the URL
 	rest   func() *regexp.Regexp // its submatch still belongs to the URL
 }{
-	{"](", text.LazyRegexp(`^((?:[^\s<>()\[\]]|` + pairsInURL + `)*)\)`)},
-	{"<", text.LazyRegexp(`^((?:[^\s<>()\[\]]|` + pairsInURL + `)*)>`)},
-	{"- ", text.LazyRegexp(`^((?:[^\s<>()\[\]、。，；]|` + pairsInURL + `)*[^\s[:punct:]、。，；]) \(`)},
+	{"](", text.LazyRegexp(`^((?:[^\s\pZ<>()\[\]]|` + pairsInURL + `)*)\)`)},
+	{"<", text.LazyRegexp(`^((?:[^\s\pZ<>()\[\]]|` + pairsInURL + `)*)>`)},
+	{"- ", text.LazyRegexp(`^((?:[^\s\pZ<>()\[\]、。，；]|` + pairsInURL +
+		`)*[^\s\pZ[:punct:]、。，；]) \(`)},
 }
 
 // restOfURL returns what still belongs to a URL that urlInText has found between two texts.
