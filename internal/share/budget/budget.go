@@ -329,7 +329,9 @@ func (t *Taken) corrections(c change) []bucketChange {
 	for _, bc := range t.buckets {
 		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
 		if !bc.isMark() && isChanged && !isIn(list, bc) {
-			list = append(list, bc.with(c))
+			ended := bc.with(c)
+			ended.Quota = Quota{} // noteNear leaves it out
+			list = append(list, ended)
 		}
 	}
 	return list

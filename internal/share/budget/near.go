@@ -48,7 +48,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 
 	var words []string
 	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
-		if used.thousandths >= nearShare {
+		if used.thousandths >= nearShare && !changes[used.bucket-1].isMark() {
 			words = append(words, b.noteNearLocked(p, changes[used.bucket-1], used.thousandths))
 		}
 	}

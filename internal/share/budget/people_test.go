@@ -63,7 +63,8 @@ func TestYoungLimit(t *testing.T) {
 	}
 }
 
-// A call that ends after its limit frees what it has reserved: the limit may come again.
+// A call that ends after its limit frees what it has reserved: the limit may come again. It does
+// not say that the limit is nearly used up.
 func TestEndedLimit(t *testing.T) {
 	o := Options{Limits: Limits{TokensPerDay: 60_000}}
 	replica := newReplica(t, "redis://"+redistest.New(t).Address, o)
@@ -71,7 +72,10 @@ func TestEndedLimit(t *testing.T) {
 		running, err := take(b, "token:alice")
 		compare.Equal(t, name+": error", err, "")
 		b.SetPersonLimits(PersonLimits{"token:alice": {"tokens_per_day": 0}})
-		settle(running, 7000)
+		c := reading(55_000)
+		running.Settle(c, End{})
+		compare.Equal(t, name+": near a limit", c.NearLimit, "")
+		compare.Equal(t, name+": people near a limit", b.NearLimitCounts(), map[string]int{})
 		b.SetPersonLimits(nil)
 		_, err = take(b, "token:alice")
 		compare.Equal(t, name+": error of the next call", err, "")

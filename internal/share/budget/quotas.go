@@ -149,7 +149,7 @@ type bucketChange struct {
 	need, use, reserve, untilMinute int64
 }
 
-// isMark reports whether the bucket belongs to no quota, as those of onceMark.
+// isMark reports whether the bucket belongs to no quota: it is a onceMark, or its limit has ended.
 func (b bucketChange) isMark() bool { return b.Quota == Quota{} }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
