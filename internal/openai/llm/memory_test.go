@@ -63,6 +63,7 @@ var keyFaults = map[string]step{
 	"401":   answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
 	"402":   answer(402, `{"error":{"code":402,"message":"requires more credits, or fewer max_tokens"}}`),
 	"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
+	"scope": answer(401, apiBody("", "missing_scope", "", "Missing scopes: api.responses.write.")),
 }
 
 // eachFault runs a subtest in a synctest bubble for each of keyFaults, with a client of newShared.
@@ -121,7 +122,7 @@ func TestRefusalsOfAll(t *testing.T) {
 		}
 		for range 600 { // a minute
 			e := asError(t, asks(t, cl, carol))
-			if e.Kind != call.KindAuth && e.Kind != call.KindAPIQuota {
+			if e.Status != 401 && e.Kind != call.KindAPIQuota {
 				t.Errorf("kind = %v", e.Kind)
 			}
 			asks(t, cl, alice)
