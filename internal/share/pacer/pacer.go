@@ -93,6 +93,7 @@ type Ticket struct {
 
 	sent         time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
+	acceptedAt   time.Duration // when it was accepted
 
 	beforeAccepted pauses // in case the last request is refused after it was accepted
 }
@@ -299,7 +300,8 @@ func (t *Ticket) accept(sent time.Duration) {
 		t.beforeAccepted.shortened = true
 		t.beforeAccepted.queuePause = p.queuePause
 		t.beforeAccepted.acceptedAt = p.acceptedAt
-		p.acceptedAt = p.now()
+		t.acceptedAt = p.now()
+		p.acceptedAt = t.acceptedAt
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
@@ -414,7 +416,9 @@ func (t *Ticket) undoAcceptedLocked(owner *person) {
 	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
 	if t.beforeAccepted.shortened && t.sent > p.refusedAt {
 		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
-		p.acceptedAt = t.beforeAccepted.acceptedAt
+		if p.acceptedAt == t.acceptedAt { // no other request is accepted since
+			p.acceptedAt = t.beforeAccepted.acceptedAt
+		}
 		p.gap = min(p.gap*20/19, maxGap)
 	}
 }
