@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -52,6 +53,26 @@ func TestHintsOfConnections(t *testing.T) {
 			return strings.Contains(r.log.buf.String(), tt.want)
 		})
 	}
+}
+
+// While the store fails, another cause or another URL has a line of its own, once.
+func TestHintsWhileFailing(t *testing.T) {
+	server := redistest.New(t, "min-replicas-to-write", "1")
+	r := newReplica(t, "redis://"+server.Address, Options{})
+	logs := func(hint string, times int) {
+		t.Helper()
+		eventually(t, hint, func() bool { return r.log.count(hint) == times })
+		time.Sleep(2 * probeInterval)
+		compare.Equal(t, "lines: "+hint, r.log.count(hint), times)
+	}
+	logs("name the primary", 1)
+
+	server.Do("CONFIG", "SET", "requirepass", "x")
+	logs("correct the user and the password", 1)
+
+	_, _ = r.Store.SetURL("redis://:wrong@" + server.Address)
+	logs("correct the user and the password", 2)
+	compare.Equal(t, "warnings", r.log.count("WARN"), 3)
 }
 
 // A Sentinel is named, with whatever account and database.

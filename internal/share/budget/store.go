@@ -57,7 +57,8 @@ type Store struct {
 	url      atomic.Pointer[url.URL]
 	pool     atomic.Pointer[redis.Pool]
 	failing  atomic.Bool
-	unprobed atomic.Bool // no probe has succeeded since SetURL
+	unprobed atomic.Bool  // no probe has succeeded since SetURL
+	logged   atomic.Value // the failure of the last line of logFailure
 
 	// inFlight holds an element for each use that runs. MaxActive and Wait of a redis.Pool would
 	// panic if the pool is closed during a wait.
@@ -373,20 +374,38 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	}
 
 	_, refuses := errors.AsType[redis.Error](err)
-	fails = s.renew(pool) && s.failing.CompareAndSwap(false, true)
+	isPresent := s.renew(pool)
+	fails = isPresent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
-	if fails {
-		log := s.log.With("err", err)
-		hint := s.Hint(ctx, err)
-		if hint != "" {
-			log = log.With("hint", hint)
-		}
-		log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
+	if isPresent {
+		s.logFailure(ctx, err, fails)
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
 	}
 	return reply{}, storeNotRun
+}
+
+// failure is why the store fails, as far as the log tells it.
+type failure struct {
+	url  *url.URL
+	hint string
+}
+
+// logFailure logs an error of the store when it begins to fail, and while it fails with another URL
+// or another hint than in the last line: a server that starts again may ask for another password.
+func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
+	hint := s.Hint(ctx, err)
+	next := failure{s.url.Load(), hint}
+	last := s.logged.Swap(next)
+	if !begins && last == next {
+		return
+	}
+	log := s.log.With("err", err)
+	if hint != "" {
+		log = log.With("hint", hint)
+	}
+	log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
 }
 
 // run runs take.lua on a connection. The error is a redis.Error if the store returned it.
