@@ -27,7 +27,7 @@ func (s *Service) openStore(
 		store.Dial = s.dial
 	}
 	setURL := func(raw []byte) (*url.URL, error) {
-		u, err := store.SetURL(strings.TrimSpace(string(raw)))
+		u, err := store.SetURL(strings.Trim(string(raw), "\ufeff \t\r\n"))
 		if err != nil {
 			return nil, err
 		}
