@@ -41,7 +41,7 @@ func TestHintsOfConnections(t *testing.T) {
 	ends := listen(t, func(conn net.Conn) { conn.Close() })
 
 	for _, tt := range []struct{ url, want string }{
-		{"rediss://" + unknown.Listener.Addr().String(), "set SSL_CERT_FILE"},
+		{"rediss://" + unknown.Listener.Addr().String(), "of the authority, and restart"},
 		{"redis://" + ends, "write valkeys:// if the store has TLS"},
 		{"rediss://" + server.Address, "write valkey:// if the store has no TLS"},
 		{"redis://127.0.0.1:1", "see whether the store runs"},
