@@ -57,8 +57,7 @@ type Store struct {
 	url      atomic.Pointer[url.URL]
 	pool     atomic.Pointer[redis.Pool]
 	failing  atomic.Bool
-	unprobed atomic.Bool  // no probe has succeeded since SetURL
-	logged   atomic.Value // the failure of the last line of logFailure
+	unprobed atomic.Bool // no probe has succeeded since SetURL
 
 	// inFlight holds an element for each use that runs. MaxActive and Wait of a redis.Pool would
 	// panic if the pool is closed during a wait.
@@ -66,9 +65,10 @@ type Store struct {
 
 	whileFailing string // words for the log: which limits hold while it fails
 
-	mu        sync.Mutex      // guards the fields below
-	pending   []pendingChange // at most maxPending
-	forgotten []bucketChange  // of forgetMark, at most maxForgotten
+	mu        sync.Mutex       // guards the fields below
+	pending   []pendingChange  // at most maxPending
+	forgotten []bucketChange   // of forgetMark, at most maxForgotten
+	logged    map[failure]bool // since the store has begun to fail
 }
 
 // pendingChange is a change for the store when it works again: the end of a call, or the return of
@@ -392,18 +392,24 @@ type failure struct {
 	hint string
 }
 
-// logFailure logs an error of the store when it begins to fail, and while it fails with another URL
-// or another hint than in the last line: a server that starts again may ask for another password.
+// logFailure logs an error of the store when it begins to fail, and another cause while it fails,
+// each once: a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
-	hint := s.Hint(ctx, err)
-	next := failure{s.url.Load(), hint}
-	last := s.logged.Swap(next)
-	if !begins && last == next {
+	f := failure{url: s.url.Load(), hint: s.Hint(ctx, err)}
+	s.mu.Lock()
+	if begins || s.logged == nil {
+		s.logged = map[failure]bool{}
+	}
+	known := s.logged[f]
+	s.logged[f] = true
+	s.mu.Unlock()
+	if known {
 		return
 	}
+
 	log := s.log.With("err", err)
-	if hint != "" {
-		log = log.With("hint", hint)
+	if f.hint != "" {
+		log = log.With("hint", f.hint)
 	}
 	log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
 }
