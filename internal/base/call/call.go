@@ -54,13 +54,13 @@ type Used struct {
 	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived
 	Reported                    // llm: the sum over all responses that report it
 
-	// Unreported (llm) counts the requests that may have used tokens which no response reported.
-	// UnreportedBegun (llm) is how many of these had begun their work: a search, another tool or
-	// text had arrived, or the response was left to the API (ErrLeaveAtAPI). GuessedTokens (budget)
-	// is how many tokens count for all of them.
-	Unreported      int
-	UnreportedBegun int
-	GuessedTokens   int64
+	// UnreportedRequests (llm) counts the requests that may have used tokens which no response
+	// reported. UnreportedBegun (llm) is how many of these had begun their work: a search, another
+	// tool or text had arrived, or the response was left to the API (ErrLeaveAtAPI). GuessedTokens
+	// (budget) is how many tokens count for all of them.
+	UnreportedRequests int
+	UnreportedBegun    int
+	GuessedTokens      int64
 
 	Blocks   int               // llm: blocks that have started, in all responses
 	Input    []json.RawMessage // llm: of the last request; an error may repeat its words

@@ -113,9 +113,9 @@ func (e *APIError) SDKClass() string {
 		return "UnprocessableEntityError"
 	}
 	if e.Kind == KindBadResponse && e.Status >= 400 { // a web page; the SDKs look at the status
-		return StatusKind(e.Status).class
+		return StatusKind(e.Status).sdkClass
 	}
-	return e.Kind.class
+	return e.Kind.sdkClass
 }
 
 // QuestionParams is a regular expression for the parameters that come from the question, and for

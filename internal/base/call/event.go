@@ -8,17 +8,17 @@ type Event interface {
 	EventType() string
 }
 
-func (BlockStart) EventType() string   { return "block_start" }
-func (BlockDelta) EventType() string   { return "block_delta" }
-func (BlockStop) EventType() string    { return "block_stop" }
-func (Search) EventType() string       { return "search" }
-func (Retrying) EventType() string     { return "" }
-func (Named) EventType() string        { return "" }
-func (Reconnecting) EventType() string { return "" }
-func (Waiting) EventType() string      { return "" }
-func (Asking) EventType() string       { return "" }
-func (Usage) EventType() string        { return "usage" }
-func (Done) EventType() string         { return "" }
+func (BlockStart) EventType() string    { return "block_start" }
+func (BlockDelta) EventType() string    { return "block_delta" }
+func (BlockStop) EventType() string     { return "block_stop" }
+func (Search) EventType() string        { return "search" }
+func (Retrying) EventType() string      { return "" }
+func (ResponseNamed) EventType() string { return "" }
+func (Reconnecting) EventType() string  { return "" }
+func (Waiting) EventType() string       { return "" }
+func (Requesting) EventType() string    { return "" }
+func (Usage) EventType() string         { return "usage" }
+func (Done) EventType() string          { return "" }
 
 // The values of BlockStart.Kind.
 const (
@@ -64,9 +64,9 @@ type Retrying struct {
 	Err     *APIError // why the last attempt failed
 }
 
-// Named says that a response runs in the background of the API under this id. Each attempt that
-// the API accepts has a response of its own.
-type Named struct{ ID string }
+// ResponseNamed says that a response runs in the background of the API under this id. Each attempt
+// that the API accepts has a response of its own.
+type ResponseNamed struct{ ID string }
 
 // Reconnecting announces that the response goes on although its connection broke.
 type Reconnecting struct{}
@@ -75,9 +75,9 @@ type Reconnecting struct{}
 // of it. As people take turns, that is 0 for the first call of each (queue.Queue.Ahead).
 type Waiting struct{ Ahead int }
 
-// Asking announces a request after Waiting, and a requery. What was streamed before it is not a
+// Requesting announces a request after Waiting, and a requery. What was streamed before it is not a
 // part of its response.
-type Asking struct{}
+type Requesting struct{}
 
 // Done ends a call that got its response. The event before it is a Usage.
 type Done struct {

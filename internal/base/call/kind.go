@@ -10,8 +10,8 @@ import (
 // words, the name of the class that OpenAI's SDKs have for it, a label for metrics and logs, and
 // what is done about its errors.
 type Kind struct {
-	words, class, label string
-	handling            handling
+	words, sdkClass, label string
+	handling               handling
 }
 
 // handling is what is done about the errors of a kind besides reporting them to the caller.

@@ -30,9 +30,9 @@ type Request struct {
 	ToolChoice   string            // "": auto
 	Include      []string
 
-	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
-	// It cannot replace FixedMembers.
-	Extra map[string]any
+	// ExtraBody is merged into the body: objects key by key, include as a union, null removes a
+	// member. It cannot replace FixedMembers.
+	ExtraBody map[string]any
 
 	NoStream bool // asks for a plain response instead of a stream
 }
@@ -61,7 +61,7 @@ func AssistantMessage(answer string) json.RawMessage {
 	return data
 }
 
-// FixedMembers are the parameters that Request.Extra cannot replace.
+// FixedMembers are the parameters that Request.ExtraBody cannot replace.
 var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
 // Capability says which optional parameters a model takes (spec §5.6).

@@ -46,21 +46,21 @@ func (a *api) ask(
 	a.created = time.Now()
 	switch q.Query {
 	case "nameless":
-		c.Emit(call.Named{})
-		c.Emit(call.Named{}) // of a retry
+		c.Emit(call.ResponseNamed{})
+		c.Emit(call.ResponseNamed{}) // of a retry
 	case "fails", "goes on in the foreground": // at 7 s
-		c.Emit(call.Named{ID: "resp_0"})
+		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		time.Sleep(7 * time.Second)
 		c.Emit(call.Retrying{Err: &call.APIError{}})
 		if q.Query == "fails" {
 			time.Sleep(4 * time.Second)
-			c.Emit(call.Named{ID: "resp_1"})
+			c.Emit(call.ResponseNamed{ID: "resp_1"})
 		}
 	case "retried":
-		c.Emit(call.Named{ID: "resp_0"})
+		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		fallthrough
 	default:
-		c.Emit(call.Named{ID: "resp_1"})
+		c.Emit(call.ResponseNamed{ID: "resp_1"})
 	}
 	if q.Query == "soon" {
 		return research(ctx, c, answer.Question{Query: "brief"})

@@ -309,7 +309,8 @@ func (s *Server) settleRemoteCall(
 		if a == nil {
 			return
 		}
-		ended.Unreported = 1 // with UnreportedBegun, the call counts as what its tool reserves
+		// With both, the call counts as what its tool reserves.
+		ended.UnreportedRequests = 1
 		ended.UnreportedBegun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, origin.ResponseID) {

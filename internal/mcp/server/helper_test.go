@@ -77,11 +77,11 @@ func research(
 	case "panic":
 		panic("bug")
 	case "instant":
-		c.Emit(call.Named{ID: "resp_1"})
+		c.Emit(call.ResponseNamed{ID: "resp_1"})
 		duration = 0
 	case "named": // by the API
 		time.Sleep(time.Second)
-		c.Emit(call.Named{ID: "resp_1"})
+		c.Emit(call.ResponseNamed{ID: "resp_1"})
 	}
 	c.Emit(call.Search{Action: "search", Query: "a"})
 

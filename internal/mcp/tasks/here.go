@@ -100,8 +100,9 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 }
 
 // noteResponse notes an event that begins a response, and what the API has reported of the call
-// before. If the event names a response in the background (call.Named), that becomes the origin of
-// the task, unless an id has no room for the excluded domains. Until a retry has a response with a
+// before. If the event names a response in the background (call.ResponseNamed), that becomes the origin of
+// the task, unless an id has no room for the excluded domains. Until a
+// retry has a response with a
 // name, the origin is that of the earlier one.
 //
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
@@ -111,8 +112,8 @@ func (t *Task) noteResponse(ev call.Event, reported call.Reported, origin answer
 	switch ev := ev.(type) {
 	case call.Retrying:
 		t.origin.beginAttempt()
-	case call.Asking:
-	case call.Named:
+	case call.Requesting:
+	case call.ResponseNamed:
 		origin.ResponseID = ev.ID
 		if ev.ID != "" && len(origin.Excluded) <= maxExcluded {
 			t.origin.set(&origin)

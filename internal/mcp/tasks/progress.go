@@ -112,7 +112,7 @@ func (p *Progress) Add(ev call.Event) {
 			p.written += utf8.RuneCountInString(e.Text)
 			p.current = "writing (" + grouped(p.written) + " characters)"
 		}
-	case call.Asking:
+	case call.Requesting:
 		p.written = 0
 	case call.Retrying:
 		p.written = 0

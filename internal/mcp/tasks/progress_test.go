@@ -30,7 +30,7 @@ func event(words string) call.Event {
 	case "wait":
 		return call.Waiting{}
 	case "ask":
-		return call.Asking{}
+		return call.Requesting{}
 	case "input":
 		return call.BlockDelta{InputJSON: "{}", Thinking: "x"}
 	}

@@ -27,7 +27,7 @@ func TestOwners(t *testing.T) {
 			defer first.Close()
 			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{NotInStore: true}}
 			run := func(ctx context.Context) (*answer.Answer, error) {
-				c.Sink(call.Named{ID: "resp_1"})
+				c.Sink(call.ResponseNamed{ID: "resp_1"})
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -87,7 +87,7 @@ func TestDetach(t *testing.T) {
 func TestOtherResponses(t *testing.T) {
 	for name, next := range map[string][]call.Event{
 		"none":                    nil,
-		"requery":                 {call.Asking{}, call.Named{ID: "resp_2"}},
+		"requery":                 {call.Requesting{}, call.ResponseNamed{ID: "resp_2"}},
 		"retry in the foreground": {call.Retrying{Err: &call.APIError{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestOtherResponses(t *testing.T) {
 				c.Usage.Input = 1 // of a response before
 				task := s.Prepare(c, Terms{Polled: true, Background: true})
 				s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
-					c.Sink(call.Named{ID: "resp_1"})
+					c.Sink(call.ResponseNamed{ID: "resp_1"})
 					time.Sleep(time.Second)
 					c.Usage.Input += 10
 					for _, ev := range next {
@@ -138,7 +138,7 @@ func TestAskEnds(t *testing.T) {
 		c := &call.Call{}
 		task := s.Prepare(c, Terms{Polled: true, OtherProcesses: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
-			c.Sink(call.Named{ID: "resp_1"})
+			c.Sink(call.ResponseNamed{ID: "resp_1"})
 			time.Sleep(time.Second)
 			return &answer.Answer{}, nil
 		})

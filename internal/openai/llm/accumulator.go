@@ -230,12 +230,12 @@ func (a *accumulator) isRefusal(err error) bool {
 	return refuses && !hasItems && !a.runsAtAPI()
 }
 
-// confirmBackground records the id of the response and emits call.Named, once, if the response runs
-// in the background: the request asked for it, and the API confirms it.
+// confirmBackground records the id of the response and emits call.ResponseNamed, once, if the
+// response runs in the background: the request asked for it, and the API confirms it.
 func (a *accumulator) confirmBackground(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID
-		a.call.Emit(call.Named{ID: r.ID})
+		a.call.Emit(call.ResponseNamed{ID: r.ID})
 	}
 }
 

@@ -258,7 +258,7 @@ func TestEarlyEnd(t *testing.T) {
 		wantCause(t, err, cause)
 		wantTraffic(t, api, want)
 		wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
-		got := fmt.Sprint(c.Usage.Total, c.Searches, c.Unreported, c.UnreportedBegun)
+		got := fmt.Sprint(c.Usage.Total, c.Searches, c.UnreportedRequests, c.UnreportedBegun)
 		wantEqual(t, "tokens, searches, unknown requests, begun ones", got, used)
 	})
 }

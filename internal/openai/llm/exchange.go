@@ -147,7 +147,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 		x.call.Ahead = int(ahead)
 	}
 	if hasWaited && err == nil {
-		x.call.Emit(call.Asking{})
+		x.call.Emit(call.Requesting{})
 	}
 	return err
 }
@@ -173,7 +173,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	// Count a request that may have used tokens which no response reported, also after a panic.
 	defer func() {
 		if mayCost && x.call.Usage == usageBefore && !acc.isRefusal(err) {
-			x.call.Unreported++
+			x.call.UnreportedRequests++
 			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
 			if acc.hasBegun() || leftToAPI {
 				x.call.UnreportedBegun++

@@ -164,7 +164,7 @@ func TestEncodings(t *testing.T) {
 			if code == 200 {
 				paid = 1
 			}
-			wantEqual(t, "requests that may have used tokens", c.Unreported, paid)
+			wantEqual(t, "requests that may have used tokens", c.UnreportedRequests, paid)
 			isUnread := err != nil && strings.Contains(want, "Content-Encoding") && code == 200
 			wantEqual(t, "cause", errors.Is(err, call.ErrEncoding), isUnread)
 
@@ -245,7 +245,7 @@ func TestUnreportedTokens(t *testing.T) {
 				// A new client has no idle connections.
 				client := New(Options{API: API{BaseURL: s.URL}, APIKey: testKey})
 				_, _ = client.Create(t.Context(), c, call.Request{NoStream: true})
-				wantEqual(t, what, c.Unreported, tt.Want)
+				wantEqual(t, what, c.UnreportedRequests, tt.Want)
 				s.Close()
 			}
 		})
@@ -265,5 +265,5 @@ func TestPanicCounts(t *testing.T) {
 		defer func() { _ = recover() }()
 		_, _ = cl.Create(t.Context(), c, question())
 	}()
-	wantEqual(t, "unknown", c.Unreported, 1)
+	wantEqual(t, "unknown", c.UnreportedRequests, 1)
 }

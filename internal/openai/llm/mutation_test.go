@@ -151,7 +151,8 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		cited = countCitable(resp.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
-		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.Unreported, c.Searches)
+		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.UnreportedRequests,
+		c.Searches)
 }
 
 // Neither a watcher nor the names of events change the outcome of a call.

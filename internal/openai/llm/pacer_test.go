@@ -255,7 +255,7 @@ func TestPacerAhead(t *testing.T) {
 					switch e := ev.(type) {
 					case call.Waiting:
 						aheads[i] = append(aheads[i], e.Ahead)
-					case call.Asking:
+					case call.Requesting:
 						aheads[i] = append(aheads[i], asks)
 					}
 				}

@@ -60,7 +60,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 		p["include"] = include
 	}
 
-	p.add(r.Extra)
+	p.add(r.ExtraBody)
 	cl.memory.stripRefused(p, r.Model, person.ID)
 	return p
 }
@@ -73,7 +73,7 @@ func nonZero(members map[string]any) map[string]any {
 	return members
 }
 
-// add merges call.Request.Extra into the parameters, except call.FixedMembers.
+// add merges call.Request.ExtraBody into the parameters, except call.FixedMembers.
 func (p params) add(extra map[string]any) {
 	allowed := maps.Clone(extra)
 	for _, name := range call.FixedMembers {

@@ -103,7 +103,7 @@ func TestRefusedParameters(t *testing.T) {
 			bubble(t, name+", "+form, func(t *testing.T) {
 				cl, api := newClient(0, answer(400, body), succeed)
 				r := question()
-				r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
+				r.ExtraBody = object(t, `{"service_tier": "flex", "stream_options": {},
 			"reasoning": {"summary": "auto"}}`)
 
 				for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
@@ -157,7 +157,7 @@ func TestRefusedForGood(t *testing.T) {
 			cl, api := newClient(3, refuse)
 			r := question()
 			r.NoStream = true
-			r.Extra = object(t, `{"text": "no object"}`)
+			r.ExtraBody = object(t, `{"text": "no object"}`)
 			_, err := create(t, cl, r)
 
 			wantKind(t, err, call.KindBadRequest)

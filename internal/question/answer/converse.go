@@ -52,6 +52,6 @@ func (a *Answerer) converse(
 		}
 		req.Input = append(req.Input, resp.InputItems()...)
 		req.Input = append(req.Input, call.UserMessage(follow))
-		c.Emit(call.Asking{})
+		c.Emit(call.Requesting{})
 	}
 }

@@ -50,7 +50,7 @@ func TestRequery(t *testing.T) {
 			announced := 1 // the first request follows from the question
 			c := &call.Call{Tool: "answer", Sink: func(ev call.Event) {
 				switch ev.(type) {
-				case call.Asking, call.Retrying:
+				case call.Requesting, call.Retrying:
 					announced++
 				}
 			}}

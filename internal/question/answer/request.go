@@ -55,7 +55,7 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 		Input:         []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
 		Tools:         []map[string]any{p.webSearch(q)},
 		Include:       searchSources,
-		Extra:         a.options.ExtraBody,
+		ExtraBody:     a.options.ExtraBody,
 		NoStream:      a.options.NoStream,
 	}
 	if p.Search.Required {

@@ -12,7 +12,7 @@ import (
 // "" while it is unknown. stage is "" if the event changes nothing.
 func Stage(ev call.Event) (stage, object string) {
 	switch e := ev.(type) {
-	case call.Asking:
+	case call.Requesting:
 		return "thinking", ""
 
 	case call.BlockStart:

@@ -268,7 +268,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	if end.EndedResponse != "" {
 		others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
 		if end.ReportedOfIt != (call.Reported{}) { // then the unreported requests are others, too
-			others.Unreported = c.Unreported
+			others.UnreportedRequests = c.UnreportedRequests
 			others.UnreportedBegun = c.UnreportedBegun
 		}
 		rest = b.used(t.tool, &others)
@@ -419,7 +419,7 @@ func (b *Budget) storeOf(p call.Person) *Store {
 // usage it has not reported. The guess is questionTokens, or the reservation of the tool if the
 // request had begun its work. used sets GuessedTokens of c.
 func (b *Budget) used(tool string, c *call.Call) amount {
-	guess := b.usual(tool, questionTokens, 0).times(c.Unreported - c.UnreportedBegun).
+	guess := b.usual(tool, questionTokens, 0).times(c.UnreportedRequests - c.UnreportedBegun).
 		plus(b.reservation(tool).times(c.UnreportedBegun))
 	c.GuessedTokens = guess[unitTokens]
 	return guess.plus(amount{

@@ -94,9 +94,9 @@ func TestSettle(t *testing.T) {
 				if err == "" {
 					usage := call.Usage{Input: tt.Input, Cached: tt.Cached, Output: tt.Output}
 					c := &call.Call{Used: call.Used{
-						Reported:        call.Reported{Usage: usage, Searches: tt.Searches},
-						Unreported:      tt.Unreported,
-						UnreportedBegun: tt.Begun,
+						Reported:           call.Reported{Usage: usage, Searches: tt.Searches},
+						UnreportedRequests: tt.Unreported,
+						UnreportedBegun:    tt.Begun,
 					}}
 					taken.Settle(c, End{NotCounted: !tt.Sent})
 					compare.Equal(t, tt.What+": a guess", c.GuessedTokens > 0, tt.Unreported > 0)

@@ -123,14 +123,14 @@ func TestSettleResponse(t *testing.T) {
 					case "ends-thrice":
 						end.Usage.Input *= 3
 					case "ends-guessed":
-						end.Unreported = 1
+						end.UnreportedRequests = 1
 						end.UnreportedBegun = 1
 					}
 					count(taken.Settle(end, End{EndedResponse: response, ReportedOfIt: of}))
 				case "settles": // other processes do not know its response
 					taken.Settle(reading(n), End{})
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{Unreported: 1, UnreportedBegun: 1}}, End{LeftResponse: response})
+					taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{LeftResponse: response})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {
