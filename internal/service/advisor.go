@@ -25,7 +25,7 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 	login := "" // the command line that stores the key of the server
 	otherServer := ""
 	if cfg.UsesStoredKeyFile() {
-		login = command(getenv) + " login"
+		login = startCommand(getenv) + " login"
 		if cfg.APIKeyErr != nil {
 			otherServer = cfg.APIKeyServer
 		}
@@ -57,15 +57,15 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 func setting(cfg *config.Config, key, value string) advice.Setting {
 	origin := strings.TrimPrefix(cfg.Origin(key), "default")
 	return advice.Setting{
-		Name:  key,
-		Value: value,
-		From:  cmp.Or(origin, "the default"),
+		Name:   key,
+		Value:  value,
+		Origin: cmp.Or(origin, "the default"),
 	}
 }
 
-// command returns the command that starts the program. npx and npm install no command, so that it
-// is npx then.
-func command(getenv func(string) string) string {
+// startCommand returns the command that starts the program. npx and npm install no command, so that
+// it is npx then.
+func startCommand(getenv func(string) string) string {
 	if strings.Contains(getenv("npm_lifecycle_script"), version.Name) {
 		return "npx -y " + version.Name + "@" + version.Version // not a local package
 	}

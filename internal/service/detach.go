@@ -48,7 +48,7 @@ func (s *Service) DecideLongCalls(
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealing()) > 0:
-		api = s.taskAPI(sealing)
+		api = s.backgroundAPI(sealing)
 	case tasksAtAPI || within > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
@@ -67,9 +67,9 @@ func (s *Service) DecideLongCalls(
 	return calls, warning, nil
 }
 
-// taskAPI returns the API that runs responses for tasks. secrets returns the secrets that seal
-// their ids.
-func (s *Service) taskAPI(secrets func() []string) *tasks.BackgroundAPI {
+// backgroundAPI returns the API that runs responses for tasks. secrets returns the secrets that
+// seal their ids.
+func (s *Service) backgroundAPI(secrets func() []string) *tasks.BackgroundAPI {
 	// keep is how long after the time limit a task relies on the API to have the answer.
 	keep := 8 * time.Minute // the API keeps it for about ten minutes
 	if s.Config.Responses.Store {

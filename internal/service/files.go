@@ -50,10 +50,10 @@ func (s *Service) NewFiles() *Files {
 
 	cfg := s.Config
 	f.all = append(f.all, &file{
-		what:    "key",
-		path:    s.keyFile,
-		read:    cfg.ReadKey,
-		current: newReading([]byte(cfg.APIKey), cfg.APIKeyErr),
+		name:      "key",
+		path:      s.keyFile,
+		read:      cfg.ReadKey,
+		confirmed: newReadResult([]byte(cfg.APIKey), cfg.APIKeyErr),
 		accept: func(key []byte) error {
 			s.Redactor.Add(string(key))
 			s.APIClient.SetKey(string(key))
@@ -65,21 +65,21 @@ func (s *Service) NewFiles() *Files {
 	return f
 }
 
-// Add adds a file. what names it in the log, and data is its present content. accept is called with
-// new content. If the content cannot be used, accept returns an error, and the old content stays in
-// use.
-func (f *Files) Add(what, path string, data []byte, accept func(data []byte) error) {
+// Add adds a file. name is that of the file in the log, and data is its present content. accept is
+// called with new content. If the content cannot be used, accept returns an error, and the old
+// content stays in use.
+func (f *Files) Add(name, path string, data []byte, accept func(data []byte) error) {
 	f.all = append(f.all, &file{
-		what:    what,
-		path:    path,
-		read:    config.ReadFile,
-		current: newReading(data, nil),
-		accept:  accept,
+		name:      name,
+		path:      path,
+		read:      config.ReadFile,
+		confirmed: newReadResult(data, nil),
+		accept:    accept,
 	})
 }
 
-// Stale returns the number of files whose present content cannot be used.
-func (f *Files) Stale() (n int) {
+// NumStale returns the number of files whose present content cannot be used.
+func (f *Files) NumStale() (n int) {
 	for _, target := range f.all {
 		if target.isStale.Load() {
 			n++
@@ -100,29 +100,29 @@ func (f *Files) Follow(ctx context.Context) {
 // file is one of Files. A change counts only if a second read returns the same: the first read may
 // see a half-written file.
 type file struct {
-	what   string // name in the log
+	name   string // in the log
 	path   string
 	read   func(path string) ([]byte, error)
 	accept func(data []byte) error
 
-	current reading     // the last reading that was accepted or refused, at first that of the start
-	isStale atomic.Bool // current cannot be used
+	confirmed readResult  // the last one that was accepted or refused, at first that of the start
+	isStale   atomic.Bool // confirmed cannot be used
 }
 
-// reading is the result of one read: the content, or the text of the error.
-type reading struct{ data, problem string }
+// readResult is the result of one read: the content, or the text of the error.
+type readResult struct{ data, problem string }
 
-func newReading(data []byte, err error) reading {
+func newReadResult(data []byte, err error) readResult {
 	if err != nil {
-		return reading{problem: err.Error()}
+		return readResult{problem: err.Error()}
 	}
-	return reading{data: string(data)}
+	return readResult{data: string(data)}
 }
 
 // follow reads a file again and again until ctx ends. It logs each problem once.
 func (f *Files) follow(ctx context.Context, target *file) {
-	target.isStale.Store(target.current.problem != "")
-	last := target.current
+	target.isStale.Store(target.confirmed.problem != "")
+	last := target.confirmed
 	wait := rereadInterval
 	for {
 		select {
@@ -131,20 +131,20 @@ func (f *Files) follow(ctx context.Context, target *file) {
 		case <-time.After(wait):
 		}
 
-		next := newReading(target.read(target.path))
+		next := newReadResult(target.read(target.path))
 		wait = rereadInterval
 		switch {
-		case next == target.current:
+		case next == target.confirmed:
 		case next != last:
 			wait = confirmTime
 		default:
-			target.current = next
+			target.confirmed = next
 			err := errors.New(next.problem)
 			if next.problem == "" {
 				err = target.accept([]byte(next.data))
 			}
 			if err != nil {
-				f.log.Error("keeping the old "+target.what, "err", err)
+				f.log.Error("keeping the old "+target.name, "err", err)
 			}
 			target.isStale.Store(err != nil)
 		}

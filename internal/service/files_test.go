@@ -54,8 +54,8 @@ func follow(
 	var log bytes.Buffer
 	start := time.Now()
 	f := &file{
-		what:    "data",
-		current: reading{data: "old"},
+		name:      "data",
+		confirmed: readResult{data: "old"},
 	}
 	f.read = func(string) ([]byte, error) {
 		text := "old"
@@ -87,7 +87,7 @@ func follow(
 		all: []*file{f},
 	}
 	files.Follow(ctx)
-	return accepted, log.String(), files.Stale()
+	return accepted, log.String(), files.NumStale()
 }
 
 // A key that login stores is in force and redacted after a second read, and one that it removes is

@@ -56,17 +56,17 @@ type Options struct {
 
 // Service answers questions. It is what all commands share.
 type Service struct {
-	Config    *config.Config
-	Warnings  []string                  // about the configuration, one line each
-	Advisor   advice.Advisor            // explains errors of the API that answers
-	Profiles  map[string]answer.Profile // by tool
-	Log       *slog.Logger
-	LogErr    error            // why the debug file cannot be written, or nil
-	Redactor  *redact.Redactor // knows the secrets of the configuration
-	APIClient *llm.Client
-	Answerer  *answer.Answerer
-	Getenv    func(name string) string
-	Command   string // command that starts the program, for hints
+	Config       *config.Config
+	Warnings     []string                  // about the configuration, one line each
+	Advisor      advice.Advisor            // explains errors of the API that answers
+	Profiles     map[string]answer.Profile // by tool
+	Log          *slog.Logger
+	LogErr       error            // why the debug file cannot be written, or nil
+	Redactor     *redact.Redactor // knows the secrets of the configuration
+	APIClient    *llm.Client
+	Answerer     *answer.Answerer
+	Getenv       func(name string) string
+	StartCommand string // command that starts the program, for hints
 
 	// NewAPIClient returns a client of the API that sends each request once, with a key. If key is
 	// "", it is the key of the configuration.
@@ -110,17 +110,17 @@ func New(o Options) (*Service, error) {
 	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
 
 	return &Service{
-		Config:    o.Config, // for --show-config, so not the copy for --offline
-		Warnings:  o.warnings(cfg, logErr, warning),
-		Advisor:   o.advisor(cfg, keys),
-		Profiles:  byTool,
-		Log:       log,
-		LogErr:    logErr,
-		Redactor:  o.Redactor,
-		APIClient: client,
-		Answerer:  o.answerer(cfg, client, instructions, byTool, log),
-		Getenv:    o.Getenv,
-		Command:   command(o.Getenv),
+		Config:       o.Config, // for --show-config, so not the copy for --offline
+		Warnings:     o.warnings(cfg, logErr, warning),
+		Advisor:      o.advisor(cfg, keys),
+		Profiles:     byTool,
+		Log:          log,
+		LogErr:       logErr,
+		Redactor:     o.Redactor,
+		APIClient:    client,
+		Answerer:     o.answerer(cfg, client, instructions, byTool, log),
+		Getenv:       o.Getenv,
+		StartCommand: startCommand(o.Getenv),
 		NewAPIClient: func(key string) *llm.Client {
 			return newClient(cmp.Or(key, cfg.APIKey), 0)
 		},

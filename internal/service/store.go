@@ -46,8 +46,9 @@ func (s *Service) openStore(
 	return store, u, err
 }
 
-// NamedStore is the store that the environment names. Its fields tell where it is, without secrets.
-type NamedStore struct {
+// ConfiguredStore is the store that the environment names. Its fields tell where it is, without
+// secrets.
+type ConfiguredStore struct {
 	Host     string `json:"host"` // with its port, if the URL has one
 	Database string `json:"database"`
 	Prefix   string `json:"prefix,omitempty"`
@@ -55,14 +56,14 @@ type NamedStore struct {
 	*budget.Store `json:"-"`
 }
 
-// FindStore returns the store that the environment names, or nil if it names none. The store does
-// not log. The error is about its URL.
-func (s *Service) FindStore() (*NamedStore, error) {
+// ConfiguredStore returns the store that the environment names, or nil if it names none. The store
+// does not log. The error is about its URL.
+func (s *Service) ConfiguredStore() (*ConfiguredStore, error) {
 	store, u, err := s.openStore(slog.New(slog.DiscardHandler), &Files{}) // not followed
 	if store == nil || err != nil {
 		return nil, err
 	}
-	return &NamedStore{
+	return &ConfiguredStore{
 		Host:     u.Host,
 		Database: cmp.Or(strings.Trim(u.Path, "/"), "0"),
 		Prefix:   budget.Prefix(u),
@@ -72,7 +73,7 @@ func (s *Service) FindStore() (*NamedStore, error) {
 
 // ConfigJSON returns the output of --show-config.
 func (s *Service) ConfigJSON() []byte {
-	store, _ := s.FindStore() // serve and doctor report an error of the URL
+	store, _ := s.ConfiguredStore() // serve and doctor report an error of the URL
 	var shown any
 	if store != nil { // a nil store in shown would not be nil
 		shown = store

@@ -91,7 +91,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	}
 	_, err = fmt.Fprintf(f.stdout,
 		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
-		path, state, s.Command)
+		path, state, s.StartCommand)
 	f.warn(config.OpenFolderWarning(path))
 	if s.Config.CredentialVariable != variable || f.variable(variable) != "" {
 		f.warn(s.Config.CredentialVariable + " hides the stored key: unset it to use that one")

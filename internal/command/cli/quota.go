@@ -53,12 +53,12 @@ one that several people have is an error.`,
 
 // store returns the store of the limits and its service, which the caller closes unless there is an
 // error.
-func (f *quotaFlags) store() (*service.Service, *service.NamedStore, error) {
+func (f *quotaFlags) store() (*service.Service, *service.ConfiguredStore, error) {
 	s, err := f.loadService()
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := s.FindStore()
+	store, err := s.ConfiguredStore()
 	switch {
 	case err != nil:
 		err = usageError("", "%v", err)
@@ -104,7 +104,7 @@ func (f *quotaFlags) show(c *cobra.Command, words []string) error {
 }
 
 // storeError returns the failure for an error of the store.
-func storeError(ctx context.Context, store *service.NamedStore, err error) error {
+func storeError(ctx context.Context, store *service.ConfiguredStore, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -205,25 +205,25 @@ func (f *serveFlags) serve(
 	defer srv.Close()
 
 	o := httpd.Options{
-		Server:              srv,
-		Path:                f.path,
-		Ready:               s.Ready,
-		Notice:              f.notice,
-		Drain:               f.drainTime(s),
-		People:              registry,
-		Budget:              quotas,
-		WaitingForRateLimit: s.APIClient.Waiting,
-		Access:              access,
-		Metrics:             metrics,
-		TrustedProxy:        f.trustedProxy,
-		MetricsListener:     metricsListener,
+		Server:                 srv,
+		Path:                   f.path,
+		Ready:                  s.Ready,
+		Notice:                 f.notice,
+		Drain:                  f.drainTime(s),
+		People:                 registry,
+		Budget:                 quotas,
+		NumWaitingForRateLimit: s.APIClient.NumWaiting,
+		Access:                 access,
+		Metrics:                metrics,
+		TrustedProxy:           f.trustedProxy,
+		MetricsListener:        metricsListener,
 		// Probe returns at once without a store, and FollowKeys if people do not sign in.
 		Loops: []func(context.Context){
 			files.Follow, quotas.Store.Probe, access.Resource.FollowKeys,
 		},
-		StaleFiles: files.Stale,
-		Log:        s.Log,
-		LogLimiter: limiter,
+		NumStaleFiles: files.NumStale,
+		Log:           s.Log,
+		LogLimiter:    limiter,
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)

@@ -36,7 +36,7 @@ func TestShutdown(t *testing.T) {
 
 func TestBaseURL(t *testing.T) {
 	testTable(t, "base-url", func(address string) Check {
-		return baseURLCheck(advice.Setting{Value: address, From: "X"})
+		return baseURLCheck(advice.Setting{Value: address, Origin: "X"})
 	})
 }
 

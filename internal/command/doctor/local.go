@@ -116,7 +116,7 @@ func baseURLCheck(base advice.Setting) Check {
 	if problem != "" {
 		return warn(problem, "use https, or a server on this machine")
 	}
-	return pass(base.Value + " (" + base.From + ")")
+	return pass(base.Value + " (" + base.Origin + ")")
 }
 
 // proxyForm matches the URL of a proxy that net/http can use, without user and password. Only a

@@ -50,7 +50,7 @@ func TestProbe(t *testing.T) {
 				Advisor: advice.Advisor{
 					KeyVariable:   "K",
 					ProxyVariable: "HTTPS_PROXY",
-					BaseURL:       advice.Setting{Value: "https://api.example/v1", From: "Y"},
+					BaseURL:       advice.Setting{Value: "https://api.example/v1", Origin: "Y"},
 					KeyFlaw:       func() string { return "" },
 				},
 				Profiles: map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}},

@@ -23,7 +23,7 @@ func (l *checklist) addLimits(s *service.Service) {
 // addStore adds the checks of the store of the quotas, if there is one: whether it runs the script
 // of the quotas with the rights of the account, how far its clock is off, and which keys it drops.
 func (l *checklist) addStore(ctx context.Context, s *service.Service) {
-	store, err := s.FindStore()
+	store, err := s.ConfiguredStore()
 	if err != nil {
 		l.add("store", fail(err.Error(), "correct MCP_STORE_URL, or the file of MCP_STORE_URL_FILE"))
 		return

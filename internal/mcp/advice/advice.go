@@ -54,7 +54,7 @@ type Advisor struct {
 type Setting struct {
 	Name  string // for example model_profiles.answer.model
 	Value string // for example gpt-5.2
-	From  string // for example MODEL_ANSWER, /etc/config.yaml:12, --model or the default
+	Origin  string // for example MODEL_ANSWER, /etc/config.yaml:12, --model or the default
 }
 
 // Explain puts an error of a question into one line that says what to do. The hint comes before the

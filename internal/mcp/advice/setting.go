@@ -123,8 +123,8 @@ func (a Advisor) modelHint(tool string) string {
 	hint := fmt.Sprintf("%s is %s (%s): name another model there",
 		s.Name,
 		s.Value,
-		s.From)
-	if s.From == "the default" {
+		s.Origin)
+	if s.Origin == "the default" {
 		hint += ", or with MODEL_ANSWER or --model"
 	}
 	return hint

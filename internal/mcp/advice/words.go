@@ -142,7 +142,7 @@ func (a Advisor) values(tool string, err error, e *call.APIError) map[string]str
 		"ONE_LINE": a.PutKeyHint("the key alone, in one line"),
 		"MODEL":    a.modelHint(tool),
 		"HOST":     a.host(),
-		"BASE":     "openai.base_url (" + a.BaseURL.From + ")",
+		"BASE":     "openai.base_url (" + a.BaseURL.Origin + ")",
 		"PROXY":    a.ProxyVariable,
 		"SCHEMES":  proxy.Schemes,
 		"PLAIN":    a.noStreamHint(e),

@@ -59,7 +59,7 @@ func TestWaitUntil(t *testing.T) {
 
 		got := fmt.Sprint(len(api.sent), errors.Is(err, call.ErrWaiting), time.Since(began) == most)
 		wantEqual(t, "requests, whether it waits and whether in time", got, row[1])
-		wantEqual(t, "waiting calls", cl.Waiting(), 0)
+		wantEqual(t, "waiting calls", cl.NumWaiting(), 0)
 	})
 }
 

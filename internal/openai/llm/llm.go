@@ -168,11 +168,11 @@ func (cl *Client) pacer(model string) *pacer.Pacer {
 	return p.(*pacer.Pacer)
 }
 
-// Waiting returns how many calls wait for the rate limit.
-func (cl *Client) Waiting() int {
+// NumWaiting returns how many calls wait for the rate limit.
+func (cl *Client) NumWaiting() int {
 	waiting := 0
 	for _, p := range cl.pacers.Range {
-		waiting += p.(*pacer.Pacer).Waiting()
+		waiting += p.(*pacer.Pacer).NumWaiting()
 	}
 	return waiting
 }

@@ -289,7 +289,7 @@ func TestPacerEnds(t *testing.T) {
 		}
 
 		synctest.Wait()
-		wantEqual(t, "waiting calls", cl.Waiting(), many)
+		wantEqual(t, "waiting calls", cl.NumWaiting(), many)
 
 		_, err := cl.Create(within(t, 100*time.Millisecond), as("alice"), question())
 		wantKind(t, err, call.KindTimeout)

@@ -248,7 +248,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	calls.Wait()
-	wantEqual(t, "waiting calls", cl.Waiting(), 0)
+	wantEqual(t, "waiting calls", cl.NumWaiting(), 0)
 	for _, w := range crowds {
 		w.check(t, s)
 	}

@@ -123,8 +123,8 @@ func (p *Pacer) Ticket(personID string) *Ticket {
 	return t
 }
 
-// Waiting returns how many calls wait.
-func (p *Pacer) Waiting() int {
+// NumWaiting returns how many calls wait.
+func (p *Pacer) NumWaiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.queue.Len()

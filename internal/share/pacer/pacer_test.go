@@ -133,7 +133,7 @@ func TestRace(t *testing.T) {
 
 			ticket := p.Ticket(fmt.Sprint(i % 7))
 			for attempt := range 4 {
-				err := ticket.Wait(ctx, attempt == 3, func(int) { p.Waiting() })
+				err := ticket.Wait(ctx, attempt == 3, func(int) { p.NumWaiting() })
 				switch {
 				case err != nil, chance.IntN(10) == 0:
 					ticket.NoVerdict()
@@ -148,7 +148,7 @@ func TestRace(t *testing.T) {
 	}
 
 	calls.Wait()
-	compare.Equal(t, "waiting calls", p.Waiting(), 0)
+	compare.Equal(t, "waiting calls", p.NumWaiting(), 0)
 }
 
 // limited returns the ticket of a call of a person that the API has refused.
@@ -175,7 +175,7 @@ func TestTurnAsWaitEnds(t *testing.T) {
 			ticket := limited(t, p, "alice", 5*time.Second)
 			err := ticket.waitFor(t.Context(), 5*time.Second)
 			if err != nil {
-				compare.Equal(t, "waiting calls", p.Waiting(), 0)
+				compare.Equal(t, "waiting calls", p.NumWaiting(), 0)
 				return
 			}
 			ticket.NoVerdict()
@@ -204,7 +204,7 @@ func TestGivesUp(t *testing.T) {
 		p := New()
 		err := limited(t, p, "alice", time.Hour).waitFor(t.Context(), 50*time.Second)
 		compare.Equal(t, "error", err, error(call.QueuedError(0)))
-		compare.Equal(t, "waiting calls", p.Waiting(), 0)
+		compare.Equal(t, "waiting calls", p.NumWaiting(), 0)
 
 		time.Sleep(59 * time.Second)
 		wantLimited(t, p, 1)
@@ -315,7 +315,7 @@ func (c *crowd) play() {
 	time.Sleep(limitTTL)
 	synctest.Wait()
 	wantLimited(c.T, c.Pacer, 0)
-	compare.Equal(c, "waiting calls", c.Waiting(), 0)
+	compare.Equal(c, "waiting calls", c.NumWaiting(), 0)
 	compare.Equal(c, "gap", c.gap, 0)
 }
 

@@ -59,11 +59,11 @@ type Options struct {
 
 	// People is the registry of Server. Its bounds of calls bound requests, too: twice as many
 	// requests are accepted, since as many calls may wait as run. Any further request gets 429.
-	People              *people.Registry
-	Budget              *budget.Budget // the budget of Server, for the metrics
-	WaitingForRateLimit func() int     // counts the running calls that wait for the rate limit
-	Access              Access
-	Metrics             *Metrics
+	People                 *people.Registry
+	Budget                 *budget.Budget // the budget of Server, for the metrics
+	NumWaitingForRateLimit func() int     // counts the running calls that wait for the rate limit
+	Access                 Access
+	Metrics                *Metrics
 
 	// TrustedProxy is the proxy whose X-Forwarded-For names the address of a client for the log. It
 	// is zero if there is none.
@@ -74,10 +74,10 @@ type Options struct {
 
 	// Loops are functions that run until the calls in flight have ended. They read files and the
 	// keys of issuers again and again, because these may change, and probe the store.
-	Loops      []func(context.Context)
-	StaleFiles func() int // counts the files whose present content cannot be used
-	Log        *slog.Logger
-	LogLimiter *logging.Limiter // bounds the log lines about calls and rejected requests
+	Loops         []func(context.Context)
+	NumStaleFiles func() int // counts the files whose present content cannot be used
+	Log           *slog.Logger
+	LogLimiter    *logging.Limiter // bounds the log lines about calls and rejected requests
 }
 
 // instance is one run of Serve.

@@ -174,18 +174,18 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	t.Helper()
 	s := &service{pipes: newPipes(), t: t}
 	o := Options{
-		Path:                "/mcp",
-		Ready:               func() error { return nil },
-		Notice:              2 * time.Second,
-		Drain:               time.Minute,
-		People:              people.New(people.Bounds{MaxCalls: 1}),
-		Budget:              budget.New(budget.Options{}),
-		Access:              Access{Loopback: true},
-		WaitingForRateLimit: func() int { return 0 },
-		StaleFiles:          func() int { return 0 },
-		Metrics:             NewMetrics(map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "gpt-5.2"}}}),
-		Log:                 slog.New(slog.NewTextHandler(&s.log, nil)),
-		LogLimiter:          &logging.Limiter{},
+		Path:                   "/mcp",
+		Ready:                  func() error { return nil },
+		Notice:                 2 * time.Second,
+		Drain:                  time.Minute,
+		People:                 people.New(people.Bounds{MaxCalls: 1}),
+		Budget:                 budget.New(budget.Options{}),
+		Access:                 Access{Loopback: true},
+		NumWaitingForRateLimit: func() int { return 0 },
+		NumStaleFiles:          func() int { return 0 },
+		Metrics:                NewMetrics(map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "gpt-5.2"}}}),
+		Log:                    slog.New(slog.NewTextHandler(&s.log, nil)),
+		LogLimiter:             &logging.Limiter{},
 	}
 	o.People.Bounds.PerPerson = func() int {
 		return o.Access.PersonBound(o.People.Bounds.MaxCalls, 0)()

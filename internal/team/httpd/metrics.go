@@ -302,7 +302,7 @@ func (s *instance) gauges() []gauge {
 		{
 			"stale_files",
 			"Files that cannot be used: their last content stays in use.",
-			float64(s.StaleFiles()),
+			float64(s.NumStaleFiles()),
 		},
 		{"max_calls", "Calls that run at once.", float64(s.People.Bounds.MaxCalls)},
 		{
@@ -319,7 +319,7 @@ func (s *instance) gauges() []gauge {
 		{
 			"calls_waiting",
 			"Calls that wait, for others or for the API's rate limit.",
-			float64(waiting + s.WaitingForRateLimit()),
+			float64(waiting + s.NumWaitingForRateLimit()),
 		},
 	}
 
