@@ -52,9 +52,9 @@ type Advisor struct {
 
 // Setting is a value of the configuration and its origin.
 type Setting struct {
-	Name  string // for example model_profiles.answer.model
-	Value string // for example gpt-5.2
-	Origin  string // for example MODEL_ANSWER, /etc/config.yaml:12, --model or the default
+	Name   string // for example model_profiles.answer.model
+	Value  string // for example gpt-5.2
+	Origin string // for example MODEL_ANSWER, /etc/config.yaml:12, --model or the default
 }
 
 // Explain puts an error of a question into one line that says what to do. The hint comes before the

@@ -91,7 +91,7 @@ var fetchErrors = map[string]error{
 }
 
 func (a *api) fetch(
-	ctx context.Context, c *call.Call, from answer.Origin,
+	ctx context.Context, c *call.Call, from answer.ResponseRef,
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
@@ -280,7 +280,7 @@ func TestRestart(t *testing.T) {
 		t.Run(tt.Name, func(t *testing.T) {
 			a := &api{}
 			fetch := func(
-				ctx context.Context, c *call.Call, from answer.Origin,
+				ctx context.Context, c *call.Call, from answer.ResponseRef,
 			) (*answer.Answer, error) {
 				answer, err := a.fetch(ctx, c, from)
 				if err == nil {

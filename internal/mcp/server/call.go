@@ -293,13 +293,13 @@ func sendProgress(
 // It does nothing for an end without an answer and without a usage: the process that ran the call
 // may know the usage, and else what it has reserved counts.
 func (s *Server) settleRemoteCall(
-	c *call.Call, origin answer.Origin, a *answer.Answer, err error,
+	c *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
 ) {
 	ended := *c
 	ended.Requests = 1 // for the log
-	ended.NotInStore = origin.NotInStore
+	ended.NotInStore = ref.NotInStore
 
-	took := time.Since(origin.Created)
+	took := time.Since(ref.Created)
 	if a != nil {
 		took = a.Meta.Elapsed
 		ended.APITime = took
@@ -313,7 +313,7 @@ func (s *Server) settleRemoteCall(
 		ended.UnreportedRequests = 1
 		ended.UnreportedBegun = 1
 	}
-	if s.options.Budget.SettleResponse(&ended, origin.ResponseID) {
+	if s.options.Budget.SettleResponse(&ended, ref.ResponseID) {
 		s.observe(&ended, took, a, err)
 	}
 }

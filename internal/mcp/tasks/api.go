@@ -66,8 +66,8 @@ func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, wasCancell
 		return r.message
 	}
 
-	origin := *t.origin.get()
-	a, err := ts.fetchAnswer(ctx, c, origin)
+	ref := *t.ref.get()
+	a, err := ts.fetchAnswer(ctx, c, ref)
 	r.fetchedAt = time.Now()
 	r.message = ""
 
@@ -78,38 +78,38 @@ func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, wasCancell
 	switch {
 	case !errors.Is(err, answer.ErrRunning): // it has ended; ErrStateUnknown wraps ErrRunning
 		defer ts.end(t, a, err) // also after a panic
-		ts.options.RemoteEnded(c, origin, a, err)
+		ts.options.RemoteEnded(c, ref, a, err)
 	case errors.Is(err, answer.ErrStateUnknown):
 		r.message = "the API does not say whether the answer is complete"
 	case overdue:
-		ts.cancelResponse(ctx, c, origin)
-		a, err = ts.fetchAnswer(ctx, c, origin) // sets in c what the response has used
+		ts.cancelResponse(ctx, c, ref)
+		a, err = ts.fetchAnswer(ctx, c, ref) // sets in c what the response has used
 		responseEnded := !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = call.TimeoutError(ts.options.Timeout)
 		}
 		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
 		if responseEnded {
-			ts.options.RemoteEnded(c, origin, a, err)
+			ts.options.RemoteEnded(c, ref, a, err)
 		}
 	}
 	return r.message
 }
 
-func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, origin answer.Origin) {
+func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, ref answer.ResponseRef) {
 	var err error // for Recover: the next GET tells whether it worked
 	defer ts.options.Recover(c.Tool, &err)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_ = ts.options.BackgroundAPI.Cancel(ctx, c, origin.ResponseID)
+	_ = ts.options.BackgroundAPI.Cancel(ctx, c, ref.ResponseID)
 }
 
 // fetchAnswer asks the API for the answer of a response.
 func (ts *Tasks) fetchAnswer(
-	ctx context.Context, c *call.Call, origin answer.Origin,
+	ctx context.Context, c *call.Call, ref answer.ResponseRef,
 ) (a *answer.Answer, err error) {
 	defer ts.options.Recover(c.Tool, &err)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return ts.options.BackgroundAPI.Fetch(ctx, c, origin)
+	return ts.options.BackgroundAPI.Fetch(ctx, c, ref)
 }

@@ -41,7 +41,7 @@ func (terms Terms) canDetach() bool { return terms.Polled || terms.DetachAfter >
 
 // localCall is a call that runs in this process. Prepare and Run set its fields.
 type localCall struct {
-	Terms // without Excluded, which the origin has
+	Terms // without Excluded, which the ResponseRef has
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
@@ -77,7 +77,7 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	if terms.OtherProcesses && terms.DetachAfter > 0 {
 		c.WaitUntil = time.Now().Add(terms.DetachAfter)
 	}
-	origin := answer.Origin{
+	ref := answer.ResponseRef{
 		Created:    t.Created,
 		Tool:       t.Tool,
 		Excluded:   strings.Join(terms.Excluded, " "),
@@ -93,56 +93,56 @@ func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
 	}
 
 	c.Sink = func(ev call.Event) {
-		t.noteResponse(ev, c.Reported, origin)
+		t.noteResponse(ev, c.Reported, ref)
 		t.Progress.Add(ev)
 	}
 	return t
 }
 
 // noteResponse notes an event that begins a response, and what the API has reported of the call
-// before. If the event names a response in the background (call.ResponseNamed), that becomes the origin of
+// before. If the event names a response in the background (call.ResponseNamed), that becomes the ResponseRef of
 // the task, unless an id has no room for the excluded domains. Until a
-// retry has a response with a
-// name, the origin is that of the earlier one.
+// a has a response with a
+// name, retry it is that of the earlier one.
 //
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
 // this process answers with resp_2, and any other process with the end of resp_1. The call is
 // settled once, as resp_1; what resp_2 has used is noted apart.
-func (t *Task) noteResponse(ev call.Event, reported call.Reported, origin answer.Origin) {
+func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.ResponseRef) {
 	switch ev := ev.(type) {
 	case call.Retrying:
-		t.origin.beginAttempt()
+		t.ref.beginAttempt()
 	case call.Requesting:
 	case call.ResponseNamed:
-		origin.ResponseID = ev.ID
-		if ev.ID != "" && len(origin.Excluded) <= maxExcluded {
-			t.origin.set(&origin)
+		ref.ResponseID = ev.ID
+		if ev.ID != "" && len(ref.Excluded) <= maxExcluded {
+			t.ref.set(&ref)
 		}
 	default:
 		return
 	}
-	t.local.responses = append(t.local.responses, namedResponse{origin.ResponseID, reported})
+	t.local.responses = append(t.local.responses, namedResponse{ref.ResponseID, reported})
 }
 
-// latestOrigin is the origin of the response that the API has named last. It is safe for concurrent
-// use.
-type latestOrigin struct {
-	mu       sync.Mutex     // guards the fields below
-	origin   *answer.Origin // nil: the API has named no response yet
-	isNamed  bool           // the API has named the response of this attempt
-	namedNow chan struct{}  // closed while isNamed is set
+// latestRef is the ResponseRef of the response that the API has named last. It is safe for
+// concurrent use.
+type latestRef struct {
+	mu       sync.Mutex          // guards the fields below
+	ref      *answer.ResponseRef // nil: the API has named no response yet
+	isNamed  bool                // the API has named the response of this attempt
+	namedNow chan struct{}       // closed while isNamed is set
 }
 
-func (l *latestOrigin) get() *answer.Origin {
+func (l *latestRef) get() *answer.ResponseRef {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.origin
+	return l.ref
 }
 
-func (l *latestOrigin) set(o *answer.Origin) {
+func (l *latestRef) set(o *answer.ResponseRef) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.origin = o
+	l.ref = o
 	if !l.isNamed {
 		close(l.namedNow)
 	}
@@ -150,7 +150,7 @@ func (l *latestOrigin) set(o *answer.Origin) {
 }
 
 // beginAttempt notes that another attempt begins.
-func (l *latestOrigin) beginAttempt() {
+func (l *latestRef) beginAttempt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isNamed {
@@ -160,7 +160,7 @@ func (l *latestOrigin) beginAttempt() {
 }
 
 // named returns a channel that is closed when the API has named the response of this attempt.
-func (l *latestOrigin) named() <-chan struct{} {
+func (l *latestRef) named() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.namedNow
@@ -254,11 +254,11 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepHere
-	origin := t.origin.get()
-	if api := ts.options.BackgroundAPI; api != nil && origin != nil && !t.idFrozen {
-		id = seal(*origin, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
+	ref := t.ref.get()
+	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.idFrozen {
+		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
 		keep = api.Keep
-		t.sealedResponseID = origin.ResponseID
+		t.sealedResponseID = ref.ResponseID
 	}
 	ts.addLocked(t, id, keep, poll)
 	return true
@@ -295,14 +295,14 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.local.DetachAfter/2)
 
-	atHalf := t.origin.get()
-	if t.hasEnded() || atHalf != nil && ts.askWhetherGone(detachCtx, t, *atHalf) {
+	refAtHalf := t.ref.get()
+	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(detachCtx, t, *refAtHalf) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
-	if atHalf == nil {
+	if refAtHalf == nil {
 		return ts.awaitNamedAndKept(t)
 	}
 	t.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
@@ -316,31 +316,31 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.
 	var timeout <-chan time.Time
-	if t.origin.get() != nil {
+	if t.ref.get() != nil {
 		timeout = time.After(nameTimeout)
 	}
 	t.awaitNamed(timeout)
-	origin := t.origin.get()
-	isWorking := origin != nil && !t.hasEnded()
-	return isWorking && !ts.askWhetherGone(t.local.ctx, t, *origin) && !t.hasEnded()
+	ref := t.ref.get()
+	isWorking := ref != nil && !t.hasEnded()
+	return isWorking && !ts.askWhetherGone(t.local.ctx, t, *ref) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
 // ended or is to end (then leave fails), or until timeout; nil: no timeout.
 func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	select {
-	case <-t.origin.named():
+	case <-t.ref.named():
 	case <-t.local.ctx.Done():
 	case <-timeout:
 	}
 }
 
-// askWhetherGone asks the API for the response with an origin, and reports whether the reply is a
+// askWhetherGone asks the API for the response that ref names, and reports whether the reply is a
 // 404 with an error object: some servers say that a response runs in the background, but do not
 // keep it. After a GET that fails in another way, the task is detached all the same: a client that
 // ends long calls would otherwise certainly lose the answer.
-func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, origin answer.Origin) bool {
+func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, ref answer.ResponseRef) bool {
 	original := t.local.original
-	_, err := ts.fetchAnswer(ctx, &original, origin)
+	_, err := ts.fetchAnswer(ctx, &original, ref)
 	return errors.Is(err, answer.ErrGone)
 }

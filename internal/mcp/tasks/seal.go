@@ -32,10 +32,10 @@ func ownerOf(personID, baseURL string) []byte {
 	return []byte(personID + "\x00" + baseURL)
 }
 
-// seal returns an id that has the origin of a response in it, encrypted. For a response of OpenAI
+// seal returns an id that has a ResponseRef in it, encrypted. For a response of OpenAI
 // the id has 145 characters, and more only with excluded domains: it is short because models copy
 // ids. Only unseal with the same secret and the same owner can read it.
-func seal(o answer.Origin, secret string, owner []byte) string {
+func seal(o answer.ResponseRef, secret string, owner []byte) string {
 	created := uint64(o.Created.UnixMilli())
 	if o.NotInStore {
 		created |= notInStoreBit
@@ -47,9 +47,9 @@ func seal(o answer.Origin, secret string, owner []byte) string {
 	return encoding.EncodeToString(sealed)
 }
 
-// unseal returns the origin in an id that was sealed with one of the secrets for its owner, and
-// false for any other id.
-func unseal(id string, secrets []string, owner []byte) (o answer.Origin, ok bool) {
+// unseal returns the ResponseRef in an id that was sealed with one of the secrets for its owner,
+// and false for any other id.
+func unseal(id string, secrets []string, owner []byte) (o answer.ResponseRef, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
 		return o, false

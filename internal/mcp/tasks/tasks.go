@@ -54,7 +54,7 @@ type Options struct {
 	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
 	// response whose call another process runs, or ran. c is the call of the request that read the
 	// end, with what the response has used. a and err are the results of Fetch.
-	RemoteEnded func(c *call.Call, origin answer.Origin, a *answer.Answer, err error)
+	RemoteEnded func(c *call.Call, ref answer.ResponseRef, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch, Cancel and RemoteEnded, and turns a panic into an error.
 	Recover func(tool string, err *error)
@@ -69,7 +69,7 @@ type BackgroundAPI struct {
 	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error that says why
 	// there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel) cancels a response.
 	// Neither waits for a slot or for the rate limit.
-	Fetch  func(ctx context.Context, c *call.Call, origin answer.Origin) (*answer.Answer, error)
+	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, response string) error
 
 	Secrets func() []string // at least one: ids are sealed with the first, and opened with any
@@ -122,7 +122,7 @@ type Task struct {
 	PollInterval time.Duration
 
 	personID string // of the person who made the call
-	origin   latestOrigin
+	ref      latestRef
 
 	// One of the two is set.
 	local  *localCall  // the call runs in this process, or ran
@@ -163,7 +163,7 @@ func newTask(tool, personID string, created time.Time) *Task {
 		Created:  created,
 		Progress: NewProgress(),
 		personID: personID,
-		origin:   latestOrigin{namedNow: make(chan struct{})},
+		ref:      latestRef{namedNow: make(chan struct{})},
 		done:     make(chan struct{}),
 	}
 }
@@ -250,7 +250,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.runsHere() {
 		ctx = context.WithoutCancel(ctx)
 		if !t.hasEnded() { // at once, even while another request asks
-			ts.cancelResponse(ctx, c, *t.origin.get())
+			ts.cancelResponse(ctx, c, *t.ref.get())
 		}
 		ts.fetch(ctx, t, c, true)
 		return
@@ -282,12 +282,12 @@ func (ts *Tasks) open(id, personID string) *Task {
 	if api == nil {
 		return nil
 	}
-	origin, ok := unseal(id, api.Secrets(), ownerOf(personID, api.BaseURL))
+	ref, ok := unseal(id, api.Secrets(), ownerOf(personID, api.BaseURL))
 	if !ok {
 		return nil
 	}
-	t := newTask(origin.Tool, personID, origin.Created)
-	t.origin.set(&origin)
+	t := newTask(ref.Tool, personID, ref.Created)
+	t.ref.set(&ref)
 	t.remote = &remoteCall{fetching: make(chan struct{}, 1)}
 
 	ts.mu.Lock()

@@ -41,9 +41,9 @@ func TestOwners(t *testing.T) {
 				found = second.Find(task.ID, who) != nil
 				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
 				if found {
-					origin := *second.Find(task.ID, who).origin.get()
-					compare.Equal(t, "its origin", origin, *task.origin.get())
-					compare.Equal(t, "unreserved", origin.NotInStore, true)
+					ref := *second.Find(task.ID, who).ref.get()
+					compare.Equal(t, "its ref", ref, *task.ref.get())
+					compare.Equal(t, "unreserved", ref.NotInStore, true)
 				}
 			}
 		})
@@ -128,7 +128,7 @@ func TestAskEnds(t *testing.T) {
 		s := New(Options{
 			Recover: func(string, *error) {},
 			BackgroundAPI: &BackgroundAPI{Fetch: func(
-				ctx context.Context, _ *call.Call, _ answer.Origin,
+				ctx context.Context, _ *call.Call, _ answer.ResponseRef,
 			) (*answer.Answer, error) {
 				<-ctx.Done()
 				return nil, answer.ErrStateUnknown
@@ -154,13 +154,13 @@ func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) 
 	o.BackgroundAPI = &BackgroundAPI{
 		Secrets: func() []string { return []string{newSecret} },
 		Keep:    time.Hour,
-		Fetch: func(context.Context, *call.Call, answer.Origin) (*answer.Answer, error) {
+		Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
 			return fetch()
 		},
 	}
 	s := New(o)
-	origin := answer.Origin{Created: now(), ResponseID: "resp_1"}
-	return s, s.Find(seal(origin, newSecret, ownerOf("", "")), "")
+	ref := answer.ResponseRef{Created: now(), ResponseID: "resp_1"}
+	return s, s.Find(seal(ref, newSecret, ownerOf("", "")), "")
 }
 
 // After EOF a request waits for the end of its task, but not forever for an API that does not tell
@@ -190,7 +190,7 @@ func TestSettlePanic(t *testing.T) {
 					panics++
 				}
 			},
-			RemoteEnded: func(*call.Call, answer.Origin, *answer.Answer, error) { panic("bug") },
+			RemoteEnded: func(*call.Call, answer.ResponseRef, *answer.Answer, error) { panic("bug") },
 		}, func() (*answer.Answer, error) { return &answer.Answer{}, nil })
 		for range 2 {
 			_ = s.Refresh(t.Context(), task, &call.Call{})

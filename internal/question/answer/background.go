@@ -23,9 +23,9 @@ var (
 	ErrStateUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 
-// Origin is what Fetch needs to know: which response in the background to fetch, and what its
+// ResponseRef is what Fetch needs to know: which response in the background to fetch, and what its
 // question asked. Package tasks seals it into an id, so its strings contain no NUL.
-type Origin struct {
+type ResponseRef struct {
 	Created    time.Time // when its call began, to the millisecond
 	Tool       string    // tool of its call
 	ResponseID string    // id of the response at the API
@@ -36,9 +36,9 @@ type Origin struct {
 
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
 // and takes the elapsed time from the API. The error may be ErrGone, ErrRunning or ErrStateUnknown.
-func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answer, error) {
-	p := a.options.Profiles[from.Tool]
-	resp, err := a.options.Get(ctx, c, from.ResponseID, p.Model, searchSources)
+func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*Answer, error) {
+	p := a.options.Profiles[ref.Tool]
+	resp, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources)
 	e, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ok && e.ResponseLost:
@@ -53,9 +53,9 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, from Origin) (*Answe
 		return nil, resp.Failure
 	}
 
-	r := &reading{blocked: p.Search.Blocked(strings.Fields(from.Excluded))}
+	r := &reading{blocked: p.Search.Blocked(strings.Fields(ref.Excluded))}
 	r.add(resp)
-	ans, err := a.compose(c, r, p, from.Created)
+	ans, err := a.compose(c, r, p, ref.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API sets it for complete responses only
 		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
