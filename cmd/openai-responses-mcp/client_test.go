@@ -44,8 +44,8 @@ func ask(id, query string) string {
 	return call(id, "answer", fmt.Sprintf(`{"query":%q}`, query))
 }
 
-// watched returns a call whose client asks for progress.
-func watched(call string) string {
+// withProgress returns a call whose client asks for progress.
+func withProgress(call string) string {
 	return strings.Replace(call, `"_meta":{}`, `"_meta":{"progressToken":"token"}`, 1)
 }
 

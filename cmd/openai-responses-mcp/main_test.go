@@ -215,7 +215,7 @@ func newMessage(command string, args []string) string {
 	case "ask":
 		return ask(id, join(args[1:]))
 	case "watch":
-		return watched(ask(id, join(args[1:])))
+		return withProgress(ask(id, join(args[1:])))
 	case "call":
 		return call(id, args[1], join(args[2:]))
 	case "cancel":

@@ -104,7 +104,7 @@ func TestIDs(t *testing.T) {
 		`"", "1", "a\u0062", "日本", "\ud83d\ude00", "a/b\/c", "<&>", "é\" 1"`
 	for id := range strings.SplitSeq(ids, ", ") {
 		t.Run(id, func(t *testing.T) {
-			c.line(strings.Replace(watched(ask(id, "x")), `"token"`, id, 1))
+			c.line(strings.Replace(withProgress(ask(id, "x")), `"token"`, id, 1))
 			prefix := `{"jsonrpc":"2.0","id":` + id + `,"result":{`
 
 			if got := c.want(id).raw; !strings.HasPrefix(got, prefix) {

@@ -122,7 +122,7 @@ func TestSecrets(t *testing.T) {
 	session := strings.Join([]string{
 		initialize,
 		initialized,
-		watched(ask("1", "x")),
+		withProgress(ask("1", "x")),
 		ask("2", "Is "+key+" a good key?"),
 	}, "\n")
 

@@ -63,7 +63,7 @@ func lane(t *testing.T, c *client, name string, kinds [][]string) {
 		id := strconv.Quote(call)
 		message := ask(id, kind[0]+" "+call+";")
 		if rand.IntN(2) == 0 {
-			message = watched(message)
+			message = withProgress(message)
 		}
 		send(message)
 

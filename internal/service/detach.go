@@ -19,16 +19,16 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
-// DecideLongCalls returns which calls go on without their requests; server.LongCalls has a table.
-// ofTransport has OtherProcesses and EOF; DecideLongCalls sets the other fields. The error is about
+// DetachOptions returns which calls go on without their requests; server.DetachOptions has a table.
+// ofTransport has OtherProcesses and EOF; DetachOptions sets the other fields. The error is about
 // MCP_TASK_SECRETS.
-func (s *Service) DecideLongCalls(
-	ofTransport server.LongCalls,
-) (calls server.LongCalls, warning string, err error) {
-	calls = ofTransport
+func (s *Service) DetachOptions(
+	ofTransport server.DetachOptions,
+) (o server.DetachOptions, warning string, err error) {
+	o = ofTransport
 	secrets, err := s.taskSecrets()
 	if err != nil {
-		return calls, "", err
+		return o, "", err
 	}
 	sealing := func() []string { return secrets } // the secrets that seal ids
 	if len(secrets) == 0 {
@@ -44,7 +44,7 @@ func (s *Service) DecideLongCalls(
 	var api *tasks.BackgroundAPI
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background
-		if calls.OtherProcesses && within > 0 {
+		if o.OtherProcesses && within > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealing()) > 0:
@@ -54,17 +54,18 @@ func (s *Service) DecideLongCalls(
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
 
-	// These are the rows of the table of server.LongCalls: stdio with and without an API, and HTTP.
-	calls.BackgroundAPI = api
-	calls.OffersTasks = settings.Tasks
-	calls.DetachAfter = within
-	if calls.OtherProcesses {
-		calls.OffersTasks = tasksAtAPI && api != nil
+	// These are the rows of the table of server.DetachOptions: stdio with and without an API, and
+	// HTTP.
+	o.BackgroundAPI = api
+	o.OffersTasks = settings.Tasks
+	o.DetachAfter = within
+	if o.OtherProcesses {
+		o.OffersTasks = tasksAtAPI && api != nil
 	}
-	if calls.OtherProcesses && api == nil {
-		calls.DetachAfter = 0
+	if o.OtherProcesses && api == nil {
+		o.DetachAfter = 0
 	}
-	return calls, warning, nil
+	return o, warning, nil
 }
 
 // backgroundAPI returns the API that runs responses for tasks. secrets returns the secrets that

@@ -182,7 +182,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	longCalls, err := f.decideLongCalls(s, server.LongCalls{OtherProcesses: true})
+	detach, err := f.detachOptions(s, server.DetachOptions{OtherProcesses: true})
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (f *serveFlags) serve(
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
 	serverOptions := observedBy(s, metrics, limiter)
-	serverOptions.LongCalls = longCalls
+	serverOptions.Detach = detach
 	serverOptions.People = registry
 	serverOptions.Budget = quotas
 	srv := server.New(serverOptions)

@@ -126,7 +126,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	eof := make(chan struct{}) // closed by the transport at the end of stdin
-	longCalls, err := a.decideLongCalls(s, server.LongCalls{EOF: eof})
+	detach, err := a.detachOptions(s, server.DetachOptions{EOF: eof})
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		return usageError("", "%v", err)
 	}
 	o := s.ServerOptions()
-	o.LongCalls = longCalls
+	o.Detach = detach
 	o.Needs = a.needs(s)
 	o.Budget = quotas
 	srv := server.New(o)
@@ -235,14 +235,14 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	}
 }
 
-// decideLongCalls returns the result of Service.DecideLongCalls, and prints its warning.
-func (a *app) decideLongCalls(
-	s *service.Service, ofTransport server.LongCalls,
-) (server.LongCalls, error) {
-	calls, warning, err := s.DecideLongCalls(ofTransport)
+// detachOptions returns the result of Service.DetachOptions, and prints its warning.
+func (a *app) detachOptions(
+	s *service.Service, ofTransport server.DetachOptions,
+) (server.DetachOptions, error) {
+	detach, warning, err := s.DetachOptions(ofTransport)
 	if err != nil {
-		return calls, usageError("separate secrets by commas or blanks", "%v", err)
+		return detach, usageError("separate secrets by commas or blanks", "%v", err)
 	}
 	a.warn(warning)
-	return calls, nil
+	return detach, nil
 }

@@ -130,7 +130,7 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.LongCalls.OtherProcesses = true
+	o.Detach.OtherProcesses = true
 }
 
 // profiles has answer_detailed, in the background or not.
@@ -140,7 +140,7 @@ func profiles(background bool) map[string]answer.Profile {
 
 func (a *api) overStdio(o *Options) {
 	o.Settings.Profiles = profiles(true)
-	o.LongCalls.BackgroundAPI = &tasks.BackgroundAPI{
+	o.Detach.BackgroundAPI = &tasks.BackgroundAPI{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },
@@ -297,7 +297,7 @@ func TestRestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			restarted := func(o *Options) {
-				o.LongCalls.BackgroundAPI.Fetch = fetch
+				o.Detach.BackgroundAPI.Fetch = fetch
 				o.Budget = budget.New(budget.Options{
 					Limits: budget.Limits{TokensPerDay: 1_000_000},
 					Store:  store,

@@ -138,7 +138,7 @@ func (s *Server) call(
 		return s.result(req, name, a, err)
 	}
 
-	if s.options.LongCalls.OtherProcesses { // over HTTP, where the session ends with the request
+	if s.options.Detach.OtherProcesses { // over HTTP, where the session ends with the request
 		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task, c) })
 	}
 	if task.Polled {
@@ -149,7 +149,7 @@ func (s *Server) call(
 
 // hasTool reports whether clients can call a tool.
 func (s *Server) hasTool(name string) bool {
-	if name == answerResultTool && s.options.LongCalls.BackgroundAPI != nil {
+	if name == answerResultTool && s.options.Detach.BackgroundAPI != nil {
 		return true // it may not be listed here, but another server may have sealed the id
 	}
 	listed := s.clientSettings.Load().tools
@@ -248,8 +248,8 @@ func (s *Server) internalError(tool string, panicked any) error {
 	return call.KindInternal.Errorf("internal error")
 }
 
-// isWatched reports whether the client of a request asks for progress notifications.
-func isWatched(req *mcp.CallToolRequest) bool {
+// wantsProgress reports whether the client of a request asks for progress notifications.
+func wantsProgress(req *mcp.CallToolRequest) bool {
 	switch req.Params.GetProgressToken().(type) {
 	case string, float64: // the types that the protocol allows
 		return true
@@ -262,7 +262,7 @@ func isWatched(req *mcp.CallToolRequest) bool {
 func sendProgress(
 	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress, delay time.Duration,
 ) (stop func()) {
-	if !isWatched(req) {
+	if !wantsProgress(req) {
 		return func() {}
 	}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// LongCalls says which calls may be detached from their requests (tasks.Tasks.DetachWhenDue), when,
+// DetachOptions say which calls may be detached from their requests (tasks.Tasks.DetachWhenDue), when,
 // and where later requests find them: in this process, or at the API, which other processes ask,
 // too. In both cases the call goes on in this process. The zero value detaches no call.
 //
@@ -26,7 +26,7 @@ import (
 //	                the response is gone                   time, or later
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
-// ids. Where the table says "no call", service.Service.DecideLongCalls sets OffersTasks to false
+// ids. Where the table says "no call", service.Service.DetachOptions sets OffersTasks to false
 // and DetachAfter to 0.
 //
 // At the API, a response is found by its name. So with OtherProcesses
@@ -35,7 +35,7 @@ import (
 //     status waiting (call.ErrWaiting), even if its client would poll it;
 //   - a call that has sent its request is not detached before the response has a name: otherwise
 //     the answer would be lost.
-type LongCalls struct {
+type DetachOptions struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
 	// DetachAfter is how long a call waits for its answer before it is detached, and how long
@@ -64,13 +64,13 @@ func (s *Server) ask(
 	q answer.Question,
 	taken *budget.Taken,
 ) (*tasks.Task, *answer.Answer, error) {
-	calls := s.options.LongCalls
-	t := s.tasks.Prepare(c, tasks.Terms{
+	o := s.options.Detach
+	t := s.tasks.Prepare(c, tasks.CallOptions{
 		Polled:         s.isPolled(req.Params),
-		Background:     calls.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
-		Watched:        isWatched(req),
+		Background:     o.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
+		WantsProgress:  wantsProgress(req),
 		DetachAfter:    s.clientSettings.Load().detachAfter,
-		OtherProcesses: calls.OtherProcesses,
+		OtherProcesses: o.OtherProcesses,
 		Excluded:       q.ExcludeDomains,
 	})
 

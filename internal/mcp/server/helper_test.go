@@ -138,12 +138,14 @@ const (
 	initialized  = `{` + capabilities + extension + `}`
 )
 
-// watched is the _meta of a request whose client wants its progress.
-func watched(meta string) string { return strings.Replace(meta, "{", `{"progressToken":1,`, 1) }
+// withProgress is the _meta of a request whose client wants its progress.
+func withProgress(meta string) string {
+	return strings.Replace(meta, "{", `{"progressToken":1,`, 1)
+}
 
 // withoutLimit takes tasks and any number of calls.
 func withoutLimit(o *Options) {
-	o.LongCalls.OffersTasks = true
+	o.Detach.OffersTasks = true
 	o.People.Bounds.MaxCalls = 2000
 }
 

@@ -19,7 +19,7 @@ import (
 
 const within = 25 * time.Second
 
-func late(o *Options) { o.LongCalls.DetachAfter = within }
+func late(o *Options) { o.Detach.DetachAfter = within }
 
 // lateClient is late for the client of the tests alone.
 func lateClient(o *Options) {
@@ -248,7 +248,7 @@ func TestLateWaitsHere(t *testing.T) {
 // time.
 func TestLateInTime(t *testing.T) {
 	const short = 10 * time.Second // which a GET may take
-	inTime := func(o *Options) { o.LongCalls.DetachAfter = short }
+	inTime := func(o *Options) { o.Detach.DetachAfter = short }
 	for _, tt := range compare.Rows[struct {
 		Name, Arguments string
 		Want            time.Duration
@@ -316,7 +316,7 @@ func TestLateProgress(t *testing.T) {
 			"thinking\nsearching: a\n",     // of the call
 			"searching: a\nsearching: a\n", // of answer_result
 		} {
-			p.send("tools/call", watched(withTasks), params)
+			p.send("tools/call", withProgress(withTasks), params)
 			messages, r := p.messages()
 			if got := strings.Join(messages, "\n"); !strings.HasPrefix(got, want) {
 				p.Errorf("messages %q, want %q", got, want)
@@ -339,7 +339,7 @@ func TestPolledProgress(t *testing.T) {
 	} {
 		t.Run(query, func(t *testing.T) {
 			inSession(t, func(p *peer) {
-				p.send("tools/call", watched(withTasks), detailedCall(query))
+				p.send("tools/call", withProgress(withTasks), detailedCall(query))
 				messages, r := p.messages()
 				p.want(r, `\"answer\":\"`, `"resultType":"complete"`)
 				if len(messages) < least {

@@ -43,8 +43,8 @@ type Options struct {
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
 	Observe      func(CallEnd)    // called at the end of each call, concurrently; may be nil
 
-	Settings  Settings
-	LongCalls LongCalls
+	Settings Settings
+	Detach   DetachOptions
 
 	// Needs returns what the client with a name needs (the name in clientInfo of MCP). It is nil
 	// where one server has different clients.
@@ -76,7 +76,7 @@ type Settings struct {
 // Needs are the settings that a client needs in place of the configured ones. A zero field changes
 // nothing.
 type Needs struct {
-	DetachAfter time.Duration // in place of LongCalls.DetachAfter
+	DetachAfter time.Duration // in place of DetachOptions.DetachAfter
 	ToolErrors  string        // in place of Settings.ToolErrors
 }
 
@@ -114,7 +114,7 @@ type Server struct {
 
 // clientSettings are the settings that depend on the client, and what follows from them.
 type clientSettings struct {
-	detachAfter  time.Duration // see LongCalls
+	detachAfter  time.Duration // see DetachOptions
 	toolErrors   string        // see Settings
 	tools        []*mcp.Tool
 	instructions string
@@ -129,18 +129,18 @@ func New(o Options) *Server {
 	s.setNeeds(Needs{})
 	s.tasks = tasks.New(tasks.Options{
 		Timeout:       o.Settings.Timeout,
-		BackgroundAPI: o.LongCalls.BackgroundAPI,
+		BackgroundAPI: o.Detach.BackgroundAPI,
 
 		RemoteEnded: s.settleRemoteCall,
 		Recover:     s.recoverCall,
-		EOF:         o.LongCalls.EOF,
+		EOF:         o.Detach.EOF,
 	})
 	return s
 }
 
 // setNeeds sets the settings for a client with some needs.
 func (s *Server) setNeeds(n Needs) {
-	detachAfter := cmp.Or(n.DetachAfter, s.options.LongCalls.DetachAfter)
+	detachAfter := cmp.Or(n.DetachAfter, s.options.Detach.DetachAfter)
 	s.clientSettings.Store(&clientSettings{
 		detachAfter:  detachAfter,
 		toolErrors:   cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors),
@@ -288,7 +288,7 @@ func (s *Server) addMembers(res mcp.Result) {
 		r.Instructions = settings.instructions
 	case *mcp.DiscoverResult:
 		r.Instructions = settings.instructions
-		if s.options.LongCalls.OffersTasks {
+		if s.options.Detach.OffersTasks {
 			r.Capabilities.AddExtension(tasksExtension, nil)
 		}
 	case *mcp.ListToolsResult:

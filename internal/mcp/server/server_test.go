@@ -83,8 +83,8 @@ func TestSink(t *testing.T) {
 	}{
 		{"plain", withoutTasks, none, 0},
 		{"plain over HTTP", withoutTasks, (&api{}).overHTTP, 0},
-		{"watched", watched(withoutTasks), none, 1},
-		{"null as token", strings.Replace(watched(withoutTasks), "1", "null", 1), none, 0},
+		{"progress", withProgress(withoutTasks), none, 1},
+		{"null as token", strings.Replace(withProgress(withoutTasks), "1", "null", 1), none, 0},
 		{"may be late", withoutTasks, late, 1},
 		{"polled", withTasks, none, 1},
 	} {

@@ -76,7 +76,7 @@ func declaresTasks(meta mcp.Meta) bool {
 func (s *Server) isPolled(p *mcp.CallToolParamsRaw) bool {
 	isPollable := func(t call.Tool) bool { return t.Pollable && t.Name == p.Name }
 	pollable := slices.ContainsFunc(call.Tools, isPollable)
-	return s.options.LongCalls.OffersTasks && pollable && declaresTasks(p.Meta)
+	return s.options.Detach.OffersTasks && pollable && declaresTasks(p.Meta)
 }
 
 // createdResult returns the result of a call that its client polls from now on.
@@ -104,7 +104,7 @@ func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request,
 ) (mcp.Result, error) {
 	p := req.GetParams().(*taskParams)
-	hasTasks := s.options.LongCalls.OffersTasks || s.options.LongCalls.BackgroundAPI != nil
+	hasTasks := s.options.Detach.OffersTasks || s.options.Detach.BackgroundAPI != nil
 	if p == nil || !isStateless(p.Meta) || !hasTasks {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}

@@ -17,7 +17,7 @@ func TestTask(t *testing.T) {
 		// A task is returned at once.
 		const times = `"createdAt":"2000-01-01T00:00:00Z","ttlMs":3900000,"pollIntervalMs":2000`
 		began := time.Now()
-		created := p.call(watched(withTasks), "why")
+		created := p.call(withProgress(withTasks), "why")
 		id := created.Get("taskId").Str
 		p.want(created, `"resultType":"task"`, `"status":"working"`, times)
 
@@ -88,7 +88,7 @@ func TestNoTask(t *testing.T) {
 		Name, Method, Client, Params, Want string
 	}](t, "no-task") {
 		t.Run(tt.Name+" "+tt.Method, func(t *testing.T) {
-			tasks := func(o *Options) { o.LongCalls.OffersTasks = tt.Name != "off" }
+			tasks := func(o *Options) { o.Detach.OffersTasks = tt.Name != "off" }
 			inSession(t, func(p *peer) {
 				if tt.Client == "2025-06-18" {
 					p.initialize()

@@ -30,7 +30,8 @@ func uses() []string {
 	return all
 }
 
-// instructionsFor returns the instructions of a server; detachAfter is its LongCalls.DetachAfter.
+// instructionsFor returns the instructions of a server; detachAfter is its
+// DetachOptions.DetachAfter.
 func instructionsFor(detachAfter time.Duration) string {
 	if detachAfter > 0 {
 		return instructions + lateInstructions

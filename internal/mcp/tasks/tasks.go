@@ -5,7 +5,7 @@
 // id, the call goes on, and later requests find the task by the id. If only this process runs the
 // call, the id is random. If the API runs the response in its background, the id is the name of the
 // response, sealed: any process with the same secret can open it, and ask the API. Package server
-// decides which calls may be detached (server.LongCalls), and shows tasks to clients.
+// decides which calls may be detached (server.DetachOptions), and shows tasks to clients.
 //
 // An example: two processes serve one URL with answer_within_ms 25000 and timeout_ms 300000, and
 // the answer to a question takes 60 s.
@@ -22,8 +22,8 @@
 // If the first process had ended after 25 s, the second one would return the answer all the same.
 //
 //	tasks.go     Tasks: which tasks this process knows, and for how long
-//	here.go      a call that runs in this process, and how it is separated from its request
-//	api.go       a response that the API runs for a call of another process
+//	local.go     a call that runs in this process, and how it is separated from its request
+//	remote.go    a response that the API runs for a call of another process
 //	progress.go  messages about the progress of a call
 //	seal.go      sealed ids
 package tasks
@@ -99,7 +99,7 @@ func (ts *Tasks) Close() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
-		if t.runsHere() {
+		if t.isLocal() {
 			t.local.stop(call.ErrLeaveAtAPI) // package llm knows whether the API runs a response
 		}
 	}
@@ -114,11 +114,11 @@ type Task struct {
 	Progress *Progress
 
 	// TTL is how long after Created the task can be found: the time limit of a call plus
-	// BackgroundAPI.Keep if ID is sealed, else plus keepHere.
+	// BackgroundAPI.Keep if ID is sealed, else plus keepLocal.
 	TTL time.Duration
 
 	// PollInterval is how long a client waits before it asks again: pollAPI if its requests may
-	// reach another process, or another process runs the call; else pollHere.
+	// reach another process, or another process runs the call; else pollLocal.
 	PollInterval time.Duration
 
 	personID string // of the person who made the call
@@ -138,9 +138,9 @@ type Task struct {
 }
 
 const (
-	keepHere = time.Hour       // for clients that ask for the answer late
-	pollHere = 2 * time.Second // a request of the client costs nothing
-	pollAPI  = 5 * time.Second // a request of the client makes one to the API
+	keepLocal = time.Hour       // for clients that ask for the answer late
+	pollLocal = 2 * time.Second // a request of the client costs nothing
+	pollAPI   = 5 * time.Second // a request of the client makes one to the API
 )
 
 // State is the state of a task. A task without an answer and without an error still works.
@@ -182,8 +182,8 @@ func (t *Task) hasEnded() bool {
 	}
 }
 
-// runsHere reports whether this process runs the call, or ran it.
-func (t *Task) runsHere() bool { return t.local != nil }
+// isLocal reports whether this process runs the call, or ran it.
+func (t *Task) isLocal() bool { return t.local != nil }
 
 func (t *Task) isExpired() bool {
 	return time.Since(t.Created) > t.TTL
@@ -193,7 +193,7 @@ func (t *Task) isExpired() bool {
 // it: c is the call of the request that looks. For a task that runs in this process c may be nil.
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
-	if !t.runsHere() {
+	if !t.isLocal() {
 		message = ts.fetch(ctx, t, c, false) // also ends the task, if its response has ended
 	}
 	if t.hasEnded() {
@@ -230,7 +230,7 @@ func (ts *Tasks) Wait(
 		}
 
 		var askAgain <-chan time.Time // nil if the call runs here: t.done tells its end
-		if !t.runsHere() {
+		if !t.isLocal() {
 			askAgain = time.After(fetchInterval)
 		}
 		select {
@@ -247,7 +247,7 @@ func (ts *Tasks) Wait(
 // in 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
 // the client leaves; c is the call of the request that cancels.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
-	if !t.runsHere() {
+	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)
 		if !t.hasEnded() { // at once, even while another request asks
 			ts.cancelResponse(ctx, c, *t.ref.get())
@@ -257,7 +257,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	}
 	ts.end(t, nil, context.Canceled)
 	t.local.stop(context.Canceled)
-	<-t.local.over
+	<-t.local.returned
 }
 
 // Find returns the task with an id. It returns nil if there is no such task, if it belongs to

@@ -31,7 +31,7 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Prepare(c, Terms{Polled: true, Background: api != nil})
+			task := first.Prepare(c, CallOptions{Polled: true, Background: api != nil})
 			first.Run(t.Context(), task, run)
 			compare.Equal(t, "detached", first.DetachWhenDue(task), true)
 
@@ -61,7 +61,7 @@ func TestDetach(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Timeout: time.Hour})
 				request, leave := context.WithCancel(t.Context())
-				task := s.Prepare(&call.Call{}, Terms{Polled: true})
+				task := s.Prepare(&call.Call{}, CallOptions{Polled: true})
 				s.Run(request, task, func(ctx context.Context) (*answer.Answer, error) {
 					<-ctx.Done()
 					return nil, context.Cause(ctx)
@@ -97,7 +97,7 @@ func TestOtherResponses(t *testing.T) {
 				}})
 				c := &call.Call{}
 				c.Usage.Input = 1 // of a response before
-				task := s.Prepare(c, Terms{Polled: true, Background: true})
+				task := s.Prepare(c, CallOptions{Polled: true, Background: true})
 				s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 					c.Sink(call.ResponseNamed{ID: "resp_1"})
 					time.Sleep(time.Second)
@@ -136,7 +136,7 @@ func TestAskEnds(t *testing.T) {
 		})
 		began := time.Now()
 		c := &call.Call{}
-		task := s.Prepare(c, Terms{Polled: true, OtherProcesses: true})
+		task := s.Prepare(c, CallOptions{Polled: true, OtherProcesses: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.ResponseNamed{ID: "resp_1"})
 			time.Sleep(time.Second)

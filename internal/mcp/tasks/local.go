@@ -19,13 +19,13 @@ import (
 //   - a task during a retry then has an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
-// Terms say what the client of a call takes, and when and where the call can go on without its
-// request. The zero value is a call that ends with its request.
-type Terms struct {
-	Polled      bool          // the client polls the task
-	Watched     bool          // the client gets progress notifications
-	Background  bool          // the API soon names the response, and awaitDetachHere waits for that
-	DetachAfter time.Duration // a task that is not polled can be detached after it; 0: never
+// CallOptions say what the client of a call takes, and when and where the call can go on without
+// its request. The zero value is a call that ends with its request.
+type CallOptions struct {
+	Polled        bool          // the client polls the task
+	WantsProgress bool          // the client gets progress notifications
+	Background    bool          // the API soon names the response, for which awaitDetachLocal waits
+	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OtherProcesses says that later requests may reach other processes. So only a call whose
 	// response the API runs in the background can go on.
@@ -37,11 +37,11 @@ type Terms struct {
 }
 
 // canDetach reports whether the call may go on without its request.
-func (terms Terms) canDetach() bool { return terms.Polled || terms.DetachAfter > 0 }
+func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
 // localCall is a call that runs in this process. Prepare and Run set its fields.
 type localCall struct {
-	Terms // without Excluded, which the ResponseRef has
+	CallOptions // without Excluded, which the ResponseRef has
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
@@ -52,10 +52,10 @@ type localCall struct {
 	responses []namedResponse
 
 	// These are set if the call can be detached.
-	ctx   context.Context         // of the call; done at its end, or when it is to end
-	stop  context.CancelCauseFunc // ends the call
-	leave func() bool             // separates the call from its request; false: the request has ended
-	over  chan struct{}           // closed when the call has returned
+	ctx      context.Context         // of the call; done at its end, or when it is to end
+	stop     context.CancelCauseFunc // ends the call
+	detach   func() bool             // separates it from its request; false: that has ended
+	returned chan struct{}           // closed when the call has returned
 }
 
 // namedResponse is an entry of localCall.responses.
@@ -69,26 +69,27 @@ type namedResponse struct {
 //   - WaitUntil, with OtherProcesses: a call that still waits for a slot or for the rate limit
 //     after DetachAfter ends then, because it cannot go on elsewhere. A call without Background
 //     could never go on elsewhere; it ends, too, because its client would soon give up.
-//   - Sink, if the task is watched or can be detached. Other calls get none, so that no events are
+//   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
+//     that no events are
 //     made of their deltas.
-func (ts *Tasks) Prepare(c *call.Call, terms Terms) *Task {
+func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
-	t.Polled = terms.Polled
-	if terms.OtherProcesses && terms.DetachAfter > 0 {
-		c.WaitUntil = time.Now().Add(terms.DetachAfter)
+	t.Polled = o.Polled
+	if o.OtherProcesses && o.DetachAfter > 0 {
+		c.WaitUntil = time.Now().Add(o.DetachAfter)
 	}
 	ref := answer.ResponseRef{
 		Created:    t.Created,
 		Tool:       t.Tool,
-		Excluded:   strings.Join(terms.Excluded, " "),
+		Excluded:   strings.Join(o.Excluded, " "),
 		NotInStore: c.NotInStore,
 	}
-	terms.Excluded = nil
+	o.Excluded = nil
 	t.local = &localCall{
-		Terms:    terms,
-		original: *c, // without a sink, so that the GET of askWhetherGone adds nothing to the call
+		CallOptions: o,
+		original:    *c, // without a sink: the GET of askWhetherGone adds nothing to the call
 	}
-	if !terms.canDetach() && !terms.Watched {
+	if !o.canDetach() && !o.WantsProgress {
 		return t
 	}
 
@@ -180,13 +181,13 @@ func (ts *Tasks) Run(
 	}
 
 	local.ctx, local.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
-	// Until leave is called, the end of the request ends the call: Server.call cancels requestCtx
+	// Until detach is called, the end of the request ends the call: Server.call cancels requestCtx
 	// when it returns.
 	undo := context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
-	local.leave = func() bool { return requestCtx.Err() == nil && undo() }
-	local.over = make(chan struct{})
+	local.detach = func() bool { return requestCtx.Err() == nil && undo() }
+	local.returned = make(chan struct{})
 	go func() {
-		defer close(local.over)
+		defer close(local.returned)
 		defer local.stop(nil)
 		a, err := run(local.ctx)
 		ts.end(t, a, err)
@@ -224,23 +225,24 @@ func (ts *Tasks) FreezeID(t *Task) (response string) {
 	return t.sealedResponseID
 }
 
-// DetachWhenDue separates a task from its request, if its Terms allow that. It waits until this is
-// decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue returns true,
-// the task has an ID, by which later requests find it, and the call goes on, at most until Close.
-// If not, the task ends with its request, or has ended already: Result returns its end.
+// DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
+// this is decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue
+// returns true, the task has an ID, by which later requests find it, and the call goes on, at most
+// until Close. If not, the task ends with its request, or has ended already: Result returns its
+// end.
 func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if !t.local.canDetach() {
 		return false
 	}
-	poll := pollHere
+	poll := pollLocal
 	var canGoOn bool
 	if t.local.OtherProcesses {
 		poll = pollAPI
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
-		canGoOn = ts.awaitDetachHere(t)
+		canGoOn = ts.awaitDetachLocal(t)
 	}
-	if !canGoOn || !t.local.leave() {
+	if !canGoOn || !t.local.detach() {
 		return false
 	}
 
@@ -253,7 +255,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
-	keep := keepHere
+	keep := keepLocal
 	ref := t.ref.get()
 	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.idFrozen {
 		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
@@ -264,10 +266,10 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	return true
 }
 
-// awaitDetachHere waits until a task can go on in this process, and reports whether it can. A
+// awaitDetachLocal waits until a task can go on in this process, and reports whether it can. A
 // polled task can at once, even if it has ended; with Background it waits for the name of its
 // response, for nameTimeout at most. Any other task can after DetachAfter, unless it has ended.
-func (ts *Tasks) awaitDetachHere(t *Task) bool {
+func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)
 		return !t.hasEnded()
@@ -326,7 +328,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
-// ended or is to end (then leave fails), or until timeout; nil: no timeout.
+// ended or is to end (then detach fails), or until timeout; nil: no timeout.
 func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	select {
 	case <-t.ref.named():
