@@ -203,7 +203,7 @@ func (f *askFlags) askOnce(
 		}
 	}
 	if !f.events {
-		watch = screen.Add
+		watch = screen.AddEvent
 		screen.StartRefreshing()
 	}
 

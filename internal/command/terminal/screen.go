@@ -44,9 +44,9 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // shown in turn before t
 // complete, and a status line below them on stderr.
 //
 // Text is written to the terminal only after the status line has been removed. The methods that run
-// while the call does (StartRefreshing, Add, Finish and Write) lock mu, and the unexported methods
-// that they call expect that mu is held. The result of written begins with shown, unless markers of
-// the API were cut out of the shown text later.
+// while the call does (StartRefreshing, AddEvent, Finish and Write) lock mu, and the unexported
+// methods that they call expect that mu is held. The result of written begins with shown, unless
+// markers of the API were cut out of the shown text later.
 type Screen struct {
 	stdout    io.Writer
 	showsText bool      // the answer is shown on stdout
@@ -156,14 +156,14 @@ func (s *Screen) StartRefreshing() {
 	time.AfterFunc(redraw, s.StartRefreshing)
 }
 
-// Add is the sink of the call's events. It notes them for the next refresh.
-func (s *Screen) Add(ev call.Event) {
+// AddEvent is the sink of the call's events. It notes them for the next refresh.
+func (s *Screen) AddEvent(ev call.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	stage, what := answer.Stage(ev)
-	if what != "" {
-		stage += ": " + text.Truncate(what, maxStage)
+	stage, detail := answer.Stage(ev)
+	if detail != "" {
+		stage += ": " + text.Truncate(detail, maxStage)
 	}
 	// The API names the query only when the search is over. So a stage without a query does not
 	// replace the same stage with a query.

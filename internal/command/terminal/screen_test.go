@@ -57,7 +57,7 @@ func TestStatusLine(t *testing.T) {
 			s := newTestScreen(nil, &out, 40)
 			s.mono = true
 			for _, ev := range happened {
-				s.Add(ev)
+				s.AddEvent(ev)
 			}
 
 			s.drawStatus()
@@ -122,13 +122,13 @@ func do(s *Screen, step string) {
 
 	switch word {
 	case "message":
-		s.Add(call.BlockStart{Kind: call.BlockText})
+		s.AddEvent(call.BlockStart{Kind: call.BlockText})
 		do(s, "delta "+quoted)
 	case "delta":
-		s.Add(call.BlockDelta{Text: text})
+		s.AddEvent(call.BlockDelta{Text: text})
 		s.showBlocks()
 	case "retry":
-		s.Add(call.Retrying{Attempt: 2, Err: &call.APIError{}})
+		s.AddEvent(call.Retrying{Attempt: 2, Err: &call.APIError{}})
 	case "interrupt":
 		s.interrupted = func() bool { return true }
 	case "block":
@@ -210,7 +210,7 @@ func TestLongURL(t *testing.T) {
 	long := "https://a.example/" + strings.Repeat("x", 1<<20)
 	var out strings.Builder
 	s := newTestScreen(&out, nil, 80)
-	s.Add(call.Search{Action: "open_page", URL: long})
+	s.AddEvent(call.Search{Action: "open_page", URL: long})
 	compare.Equal(t, "the stage is short", len(s.stage) < 1000, true)
 
 	var before, after runtime.MemStats

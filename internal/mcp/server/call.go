@@ -273,7 +273,7 @@ func sendProgress(
 		delayed, end := context.WithTimeout(ctx, delay)
 		defer end()
 		<-delayed.Done()
-		progress.Watch(ctx, func(message string) error {
+		progress.SendMessages(ctx, func(message string) error {
 			p.Progress++
 			p.Message = message
 			return req.Session.NotifyProgress(ctx, p)

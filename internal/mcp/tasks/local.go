@@ -60,8 +60,8 @@ type localCall struct {
 
 // namedResponse is an entry of localCall.responses.
 type namedResponse struct {
-	id     string
-	before call.Reported // what the API had reported of the call before
+	id             string
+	reportedBefore call.Reported // what the API had reported of the call before
 }
 
 // Prepare returns the task of a call, for Run, and sets fields of the call:
@@ -95,7 +95,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 
 	c.Sink = func(ev call.Event) {
 		t.noteResponse(ev, c.Reported, ref)
-		t.Progress.Add(ev)
+		t.Progress.AddEvent(ev)
 	}
 	return t
 }
@@ -210,9 +210,9 @@ func (t *Task) ReportedOf(response string, all call.Reported) call.Reported {
 	}
 	until := all
 	if i+1 < len(t.local.responses) {
-		until = t.local.responses[i+1].before
+		until = t.local.responses[i+1].reportedBefore
 	}
-	return until.Minus(t.local.responses[i].before)
+	return until.Minus(t.local.responses[i].reportedBefore)
 }
 
 // FreezeID keeps a task from getting a sealed id from now on. If the task already has one,

@@ -23,12 +23,12 @@ const (
 // messages may be sent, stages are left out, but no search and no page: the API names a search only
 // when it is over, just before the next stage.
 type Progress struct {
-	mu          sync.Mutex
-	current     string   // the message about the current stage
-	steps       []string // the messages about searches and pages
-	stepsBefore int      // how many of steps were before this attempt
-	written     int      // characters of the response to this attempt
-	hasEnded    bool     // no more steps are kept: see forgetSteps
+	mu           sync.Mutex
+	current      string   // the message about the current stage
+	steps        []string // the messages about searches and pages
+	stepsBefore  int      // how many of steps were before this attempt
+	writtenChars int      // characters of the response to this attempt
+	hasEnded     bool     // no more steps are kept: see forgetSteps
 }
 
 // NewProgress returns the progress of a call that begins.
@@ -36,9 +36,9 @@ func NewProgress() *Progress {
 	return &Progress{current: "thinking"}
 }
 
-// Watch sends the messages from now on, until ctx is done or sending fails. It repeats the last
-// message if there is no new one for repeatInterval.
-func (p *Progress) Watch(ctx context.Context, send func(message string) error) {
+// SendMessages sends the messages from now on, until ctx is done or sending fails. It repeats the
+// last message if there is no new one for repeatInterval.
+func (p *Progress) SendMessages(ctx context.Context, send func(message string) error) {
 	seen := p.count()
 	sent := ""
 	silent := time.Duration(0) // since the last message
@@ -95,13 +95,13 @@ func (p *Progress) forgetSteps() {
 	p.hasEnded = true
 }
 
-// Add updates the progress with an event of the call.
-func (p *Progress) Add(ev call.Event) {
+// AddEvent updates the progress with an event of the call.
+func (p *Progress) AddEvent(ev call.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stage, object := answer.Stage(ev)
-	if object != "" && !p.hasEnded {
-		stage = text.Truncate(stage+": "+object, maxMessageChars)
+	stage, detail := answer.Stage(ev)
+	if detail != "" && !p.hasEnded {
+		stage = text.Truncate(stage+": "+detail, maxMessageChars)
 		p.steps = append(p.steps, stage)
 	}
 	p.current = cmp.Or(stage, p.current)
@@ -109,13 +109,13 @@ func (p *Progress) Add(ev call.Event) {
 	switch e := ev.(type) {
 	case call.BlockDelta:
 		if e.Text != "" {
-			p.written += utf8.RuneCountInString(e.Text)
-			p.current = "writing (" + grouped(p.written) + " characters)"
+			p.writtenChars += utf8.RuneCountInString(e.Text)
+			p.current = "writing (" + grouped(p.writtenChars) + " characters)"
 		}
 	case call.Requesting:
-		p.written = 0
+		p.writtenChars = 0
 	case call.Retrying:
-		p.written = 0
+		p.writtenChars = 0
 		p.stepsBefore = len(p.steps)
 	}
 }

@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 			s := NewProgress()
 			events := strings.Split(row[1], "; ")
 			for _, words := range events {
-				s.Add(event(words))
+				s.AddEvent(event(words))
 			}
 
 			var got []string
@@ -54,7 +54,7 @@ func TestMessages(t *testing.T) {
 			compare.Equal(t, "messages", strings.Join(slices.Compact(got), ", "), row[2])
 
 			s.forgetSteps()
-			s.Add(event("search after the end"))
+			s.AddEvent(event("search after the end"))
 			compare.Equal(t, "steps after the end", s.count(), 0)
 		})
 	}
@@ -66,23 +66,23 @@ func TestProgress(t *testing.T) {
 		began := time.Now()
 		s := NewProgress()
 		var got []string
-		go s.Watch(ctx, func(message string) error {
+		go s.SendMessages(ctx, func(message string) error {
 			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
 			return nil
 		})
 
 		time.Sleep(10 * time.Millisecond)
-		s.Add(event("start search"))
-		s.Add(event("search a"))
-		s.Add(event("start text"))
-		s.Add(event("delta ab"))
+		s.AddEvent(event("start search"))
+		s.AddEvent(event("search a"))
+		s.AddEvent(event("start text"))
+		s.AddEvent(event("delta ab"))
 
 		time.Sleep(6 * time.Second)
-		s.Add(event("start thinking"))
+		s.AddEvent(event("start thinking"))
 		time.Sleep(time.Millisecond)
-		s.Add(event("search " + strings.Repeat("天", 1000)))
+		s.AddEvent(event("search " + strings.Repeat("天", 1000)))
 		time.Sleep(300 * time.Millisecond)
-		s.Add(event("search too late"))
+		s.AddEvent(event("search too late"))
 		cancel()
 		synctest.Wait()
 

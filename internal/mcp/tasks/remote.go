@@ -24,11 +24,14 @@ type remoteCall struct {
 	message   string    // about the task at fetchedAt; "": the response runs
 }
 
-// fetch asks the API about a task, ends the task if its response has ended, and returns a message
-// about a task that works. It may return what an earlier request got less than maxReplyAge ago,
-// unless wasCancelled says that the response was cancelled since. If ctx ends first, fetch returns
-// "" at once. A request to the API that has begun goes on, for requestTimeout at most.
-func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, wasCancelled bool) string {
+// refreshRemote asks the API about a task, ends the task if its response has ended, and returns a
+// message about a task that works. It may return what an earlier request got less than maxReplyAge
+// ago, unless wasCancelled says that the response was cancelled since. If ctx ends first,
+// refreshRemote returns "" at once. A request to the API that has begun goes on, for requestTimeout
+// at most.
+func (ts *Tasks) refreshRemote(
+	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
+) string {
 	select {
 	case t.remote.fetching <- struct{}{}:
 	case <-ctx.Done():
@@ -45,7 +48,7 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, wasCancelled 
 		}()
 		var err error // for Recover; after a panic of RemoteEnded the task has ended
 		defer ts.options.Recover(callCopy.Tool, &err)
-		message = ts.fetchNow(context.WithoutCancel(ctx), t, &callCopy, wasCancelled)
+		message = ts.refreshRemoteLocked(context.WithoutCancel(ctx), t, &callCopy, wasCancelled)
 	}()
 	select {
 	case message := <-replies:
@@ -55,11 +58,13 @@ func (ts *Tasks) fetch(ctx context.Context, t *Task, c *call.Call, wasCancelled 
 	}
 }
 
-// fetchNow does the work of fetch, while no other request asks about the task.
+// refreshRemoteLocked does the work of refreshRemote, while no other request asks about the task.
 //
 // A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
 // otherwise a complete answer would be lost because the API is busy.
-func (ts *Tasks) fetchNow(ctx context.Context, t *Task, c *call.Call, wasCancelled bool) string {
+func (ts *Tasks) refreshRemoteLocked(
+	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
+) string {
 	r := t.remote
 	isFresh := time.Since(r.fetchedAt) < maxReplyAge && !wasCancelled
 	if isFresh || t.hasEnded() {

@@ -13,8 +13,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// purpose makes the derived key differ from keys that other uses derive from the same secret.
-const purpose = "openai-responses-mcp task id"
+// hkdfInfo makes the derived key differ from keys that other uses derive from the same secret.
+const hkdfInfo = "openai-responses-mcp task id"
 
 // maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
 const maxExcluded = 1000
@@ -75,7 +75,7 @@ func unseal(id string, secrets []string, owner []byte) (o answer.ResponseRef, ok
 // newAEAD returns AES-256-GCM with a key derived from secret, and with a random nonce before the
 // ciphertext. The errors it ignores are only about sizes, which are fixed here.
 func newAEAD(secret string) cipher.AEAD {
-	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
+	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, hkdfInfo, 32)
 	block, _ := aes.NewCipher(key)
 	aead, _ := cipher.NewGCMWithRandomNonce(block)
 	return aead

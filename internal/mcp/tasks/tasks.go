@@ -132,9 +132,9 @@ type Task struct {
 	sealedResponseID string // the response whose id this process has sealed in ID, or ""
 	idFrozen         bool   // the call has ended: see FreezeID
 
-	done  chan struct{} // closed when the task has ended
-	final State         // the state of an ended task; only read after done is closed
-	size  int           // bytes of the answer in final
+	done        chan struct{} // closed when the task has ended
+	final       State         // the state of an ended task; only read after done is closed
+	answerBytes int           // bytes of the answer in final
 }
 
 const (
@@ -194,7 +194,8 @@ func (t *Task) isExpired() bool {
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	message := t.Progress.Current()
 	if !t.isLocal() {
-		message = ts.fetch(ctx, t, c, false) // also ends the task, if its response has ended
+		// If the response has ended, this also ends the task.
+		message = ts.refreshRemote(ctx, t, c, false)
 	}
 	if t.hasEnded() {
 		return t.final
@@ -252,7 +253,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 		if !t.hasEnded() { // at once, even while another request asks
 			ts.cancelResponse(ctx, c, *t.ref.get())
 		}
-		ts.fetch(ctx, t, c, true)
+		ts.refreshRemote(ctx, t, c, true)
 		return
 	}
 	ts.end(t, nil, context.Canceled)
@@ -320,7 +321,7 @@ func (ts *Tasks) end(t *Task, a *answer.Answer, err error) {
 		Answer:  a,
 		Err:     err,
 	}
-	t.size = size(a)
+	t.answerBytes = answerBytes(a)
 	t.Progress.forgetSteps()
 	close(t.done)
 	if t.ID != "" {
@@ -338,20 +339,20 @@ func (ts *Tasks) forgetLocked() {
 	for _, t := range ts.known {
 		if t.hasEnded() {
 			ended = append(ended, t)
-			bytes += t.size
+			bytes += t.answerBytes
 		}
 	}
 	slices.SortFunc(ended, func(a, b *Task) int { return a.final.Updated.Compare(b.final.Updated) })
 
 	for len(ended) > 1 && (len(ts.known) > maxTasks || bytes > maxBytes) {
 		delete(ts.known, ended[0].ID)
-		bytes -= ended[0].size
+		bytes -= ended[0].answerBytes
 		ended = ended[1:]
 	}
 }
 
 // size returns how many bytes the texts of an answer have, which may be nil.
-func size(a *answer.Answer) int {
+func answerBytes(a *answer.Answer) int {
 	if a == nil {
 		return 0
 	}
