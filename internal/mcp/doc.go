@@ -6,6 +6,6 @@
 //	tasks   runs calls, and keeps those that outlive their requests
 //	advice  an error as a problem and a hint
 //
-// It may import question, share and base, but not openai. Begin with Server.call in server/call.go,
-// which each call of a tool passes.
+// It may import question, share and base, but not openai. Begin with Server.callTool in
+// server/call.go, which each call of a tool passes.
 package mcp

@@ -214,13 +214,13 @@ func (s *Service) ServerOptions() server.Options {
 		Redactor: s.Redactor,
 		Log:      s.Log,
 		Settings: server.Settings{
-			Profiles:        s.Profiles,
-			Timeout:         s.Config.Timeout(),
-			Structured:      cfg.StructuredContent,
-			NoMeta:          !cfg.Meta,
-			ToolErrors:      cfg.ToolErrors,
-			ProtocolVersion: cfg.ProtocolVersion,
-			Debug:           cfg.Debug,
+			Profiles:          s.Profiles,
+			Timeout:           s.Config.Timeout(),
+			StructuredContent: cfg.StructuredContent,
+			NoMeta:            !cfg.Meta,
+			ToolErrors:        cfg.ToolErrors,
+			ProtocolVersion:   cfg.ProtocolVersion,
+			Debug:             cfg.Debug,
 		},
 	}
 }

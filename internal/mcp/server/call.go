@@ -86,9 +86,9 @@ func personOf(token *auth.TokenInfo) call.Person {
 	return person
 }
 
-// call answers tools/call. A call that is not detached ends with ctx, the context of its request,
-// or with sessionCtx, which over HTTP ends with the request or after the drain (see MCP).
-func (s *Server) call(
+// callTool answers tools/call. A call that is not detached ends with ctx, the context of its
+// request, or with sessionCtx, which over HTTP ends with the request or after the drain (see MCP).
+func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest,
 ) (res mcp.Result, err error) {
 	name := req.Params.Name
@@ -113,7 +113,7 @@ func (s *Server) call(
 	}
 	if name == answerResultTool {
 		s.logArguments(name, args, "")
-		return s.await(ctx, req, c, args.Get("id").Str)
+		return s.callAnswerResult(ctx, req, c, args.Get("id").Str)
 	}
 
 	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
@@ -130,7 +130,7 @@ func (s *Server) call(
 		return s.failure(req, name, err)
 	}
 
-	task, a, err := s.ask(ctx, req, c, q, taken)
+	task, a, err := s.runOrDetach(ctx, req, c, q, taken)
 	switch {
 	case errors.Is(err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil

@@ -39,7 +39,8 @@ type DetachOptions struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
 	// DetachAfter is how long a call waits for its answer before it is detached, and how long
-	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s (resultTimeout).
+	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s
+	// (answerResultTimeout).
 	DetachAfter time.Duration
 
 	BackgroundAPI  *tasks.BackgroundAPI // runs responses in the background; nil: none
@@ -54,10 +55,10 @@ type DetachOptions struct {
 // then.
 const polledProgressDelay = 5 * time.Second
 
-// ask runs a call until it has an answer, has failed or is detached. Exactly one of the three
-// results is not nil: the task if the call goes on without its request, else the answer or the
-// error.
-func (s *Server) ask(
+// runOrDetach runs a call until it has an answer, has failed or is detached. Exactly one of the
+// three results is not nil: the task if the call goes on without its request, else the answer or
+// the error.
+func (s *Server) runOrDetach(
 	ctx context.Context,
 	req *mcp.CallToolRequest,
 	c *call.Call,

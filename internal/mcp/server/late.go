@@ -18,9 +18,9 @@ const (
 	answerResultTool  = "answer_result" // the tool that returns late answers
 	maxWorkingResults = 1_000_000       // working results of a task (nextID)
 
-	// resultTimeout is how long answer_result waits where DetachAfter is 0. Such a server has no
-	// late answers of its own, but its clients may have ids of servers with other settings.
-	resultTimeout = 20 * time.Second
+	// answerResultTimeout is how long answer_result waits where DetachAfter is 0. Such a server has
+	// no late answers of its own, but its clients may have ids of servers with other settings.
+	answerResultTimeout = 20 * time.Second
 )
 
 const lateInstructions = "\nA result with status working is not the answer yet: call " +
@@ -65,9 +65,10 @@ func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 	}{statusWaiting, ahead, fmt.Sprintf(format, time.Now().Format(time.TimeOnly), ahead)}, nil)
 }
 
-// await answers answer_result. It waits for the end of the task with an id, and returns what the
-// call of the task would have returned, or a working result if the task has not ended in time.
-func (s *Server) await(
+// callAnswerResult answers a call of answer_result. It waits for the end of the task with an id,
+// and returns what the call of the task would have returned, or a working result if the task has
+// not ended in time.
+func (s *Server) callAnswerResult(
 	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, id string,
 ) (mcp.Result, error) {
 	id, next := nextID(id)
@@ -81,7 +82,8 @@ func (s *Server) await(
 	// another process, settleRemoteCall observes that end with a copy of c.
 	c.Tool = task.Tool
 	defer sendProgress(ctx, req, task.Progress, 0)()
-	state := s.tasks.Wait(ctx, task, c, cmp.Or(s.clientSettings.Load().detachAfter, resultTimeout))
+	limit := cmp.Or(s.clientSettings.Load().detachAfter, answerResultTimeout)
+	state := s.tasks.Wait(ctx, task, c, limit)
 	if state.IsWorking() {
 		return s.workingResult(req, next), nil
 	}

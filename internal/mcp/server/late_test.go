@@ -132,7 +132,7 @@ func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) {
 		o.People.Bounds.MaxCalls = 1
-		o.Settings.Structured = true
+		o.Settings.StructuredContent = true
 	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
@@ -202,7 +202,7 @@ func (p *peer) wantWaiting(params string, ahead int) {
 // takes nothing of the quota. Each result has other words.
 func TestLateWaits(t *testing.T) {
 	settings := func(o *Options) {
-		o.Settings.Structured = true
+		o.Settings.StructuredContent = true
 		o.Budget = callsPerHour(1)
 	}
 	inSession(t, func(p *peer) {
@@ -270,7 +270,7 @@ func TestLateInTime(t *testing.T) {
 }
 
 // elsewhere returns a server whose calls are not late. It has waited for the late answer to a query
-// in vain, for resultTimeout, and answers with the id that is returned.
+// in vain, for answerResultTimeout, and answers with the id that is returned.
 func (p *peer) elsewhere(a *api, query string) (other *peer, next string) {
 	p.Helper()
 	_, working := p.ask(query)
@@ -281,7 +281,7 @@ func (p *peer) elsewhere(a *api, query string) (other *peer, next string) {
 	_, second := other.await(id)
 	next = id + ".2"
 	other.want(second, `"status":"working","id":"`+next+`"`)
-	compare.Equal(p, "wait", time.Since(began), resultTimeout)
+	compare.Equal(p, "wait", time.Since(began), answerResultTimeout)
 	return other, next
 }
 

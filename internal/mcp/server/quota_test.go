@@ -19,7 +19,7 @@ func (s *Server) callAs(t *testing.T, name, query string, calls *[]CallEnd) Call
 	req := request(query)
 	person := call.Person{ID: "token:" + name, Name: name}
 	req.Extra.TokenInfo = &auth.TokenInfo{Extra: map[string]any{PersonKey: person}}
-	s.call(t.Context(), t.Context(), req)
+	s.callTool(t.Context(), t.Context(), req)
 	return (*calls)[len(*calls)-1]
 }
 

@@ -51,7 +51,7 @@ func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *r
 func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result {
 	body, _ := jsonx.Marshal(v) // strings and numbers are always valid JSON
 	r := s.newResult(req, string(body), meta)
-	if s.options.Settings.Structured {
+	if s.options.Settings.StructuredContent {
 		r.Structured = body
 	}
 	return r
@@ -162,7 +162,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 
 	e, ok := errors.AsType[*call.APIError](err)
 	if ok && s.options.Settings.Debug {
-		maps.Copy(data, details(e, clean))
+		maps.Copy(data, errorDetails(e, clean))
 	}
 
 	mode := s.clientSettings.Load().toolErrors
@@ -182,8 +182,8 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	}
 }
 
-// details returns what an error of the API says besides its message, without empty members.
-func details(e *call.APIError, clean func(string) string) map[string]any {
+// errorDetails returns what an error of the API says besides its message, without empty members.
+func errorDetails(e *call.APIError, clean func(string) string) map[string]any {
 	data := map[string]any{
 		"name":       e.SDKClass(),
 		"type":       clean(e.Type),

@@ -58,11 +58,13 @@ type Options struct {
 
 // Settings are the settings of the configuration that the server uses.
 type Settings struct {
-	Profiles   map[string]answer.Profile // by tool; the schemas show their defaults
-	Timeout    time.Duration             // time limit of a call, its wait for a slot included
-	Structured bool                      // add structuredContent; some clients then drop content
-	NoMeta     bool                      // leave out _meta; some clients show it to models
-	Debug      bool                      // add status, type, name, request_id to errors (spec §8.2)
+	Profiles map[string]answer.Profile // by tool; the schemas show their defaults
+	Timeout  time.Duration             // time limit of a call, its wait for a slot included
+	NoMeta   bool                      // leave out _meta; some clients show it to models
+	Debug    bool                      // add status, type, name, request_id to errors (spec §8.2)
+
+	// StructuredContent adds structuredContent; some clients then drop content.
+	StructuredContent bool
 
 	// ProtocolVersion is the version that initialize answers, whichever the client asks for. "" is
 	// 2025-06-18.
@@ -196,11 +198,11 @@ func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	})
 
 	// The tools are not added to m: AddTool would take two thirds of the memory that a request
-	// allocates. receive answers tools/call, and addMembers puts the tools into the result of
+	// allocates. handler answers tools/call, and completeResult puts the tools into the result of
 	// tools/list.
 	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return s.receive(sessionCtx, next)
+		return s.handler(sessionCtx, next)
 	})
 	return m
 }
@@ -257,14 +259,14 @@ var Methods = rpc.Methods{
 	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
 }
 
-// receive returns the handler of all requests and notifications. It passes to next, the SDK's own
+// handler returns the handler of all requests and notifications. It passes to next, the SDK's own
 // handler, what it does not answer itself.
-func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp.MethodHandler {
+func (s *Server) handler(sessionCtx context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		s.adaptTo(req)
 		switch {
 		case method == "tools/call":
-			return s.call(ctx, sessionCtx, req.(*mcp.CallToolRequest))
+			return s.callTool(ctx, sessionCtx, req.(*mcp.CallToolRequest))
 		case slices.Contains(taskMethods, method):
 			return s.handleTask(ctx, method, req)
 		}
@@ -274,14 +276,14 @@ func (s *Server) receive(sessionCtx context.Context, next mcp.MethodHandler) mcp
 			return s.initializeResult(), nil
 		}
 		if err == nil {
-			s.addMembers(res)
+			s.completeResult(res)
 		}
 		return res, err
 	}
 }
 
-// addMembers adds to a result of the SDK what the SDK does not know.
-func (s *Server) addMembers(res mcp.Result) {
+// completeResult adds to a result of the SDK what the SDK does not know.
+func (s *Server) completeResult(res mcp.Result) {
 	settings := s.clientSettings.Load()
 	switch r := res.(type) {
 	case *mcp.InitializeResult:

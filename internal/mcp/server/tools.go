@@ -67,7 +67,7 @@ func tools(s Settings, detachAfter time.Duration) (all []*mcp.Tool) {
 			ReadOnlyHint:  true,
 			OpenWorldHint: new(true),
 		}
-		if s.Structured {
+		if s.StructuredContent {
 			t.OutputSchema = json.RawMessage(output)
 		}
 	}

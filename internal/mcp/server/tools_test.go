@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the arguments of the tools into t
 
 // The SDK, which does not see the tools in a server, accepts them: it panics at a wrong schema.
 func TestTools(t *testing.T) {
-	for _, tool := range tools(Settings{Structured: true}, time.Second) {
+	for _, tool := range tools(Settings{StructuredContent: true}, time.Second) {
 		mcp.NewServer(implementation(), nil).AddTool(tool, nil)
 	}
 }

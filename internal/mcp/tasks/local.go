@@ -181,8 +181,8 @@ func (ts *Tasks) Run(
 	}
 
 	local.ctx, local.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
-	// Until detach is called, the end of the request ends the call: Server.call cancels requestCtx
-	// when it returns.
+	// Until detach is called, the end of the request ends the call: Server.callTool cancels
+	// requestCtx when it returns.
 	undo := context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
 	local.detach = func() bool { return requestCtx.Err() == nil && undo() }
 	local.returned = make(chan struct{})
