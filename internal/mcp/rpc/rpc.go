@@ -27,9 +27,9 @@ type Message struct {
 	Error *jsonrpc.Error
 }
 
-// Key returns a string that is the same for equal ids: strings are equal by their value, numbers by
-// their digits. It returns "" if id is neither.
-func Key(id gjson.Result) string {
+// IDKey returns a string that is the same for equal ids: strings are equal by their value, numbers
+// by their digits. It returns "" if id is neither.
+func IDKey(id gjson.Result) string {
 	switch id.Type {
 	case gjson.String:
 		return strconv.Quote(id.Str) // escapes bytes that are not UTF-8

@@ -22,8 +22,8 @@ import (
 
 // conn is one session of a Transport. It implements [mcp.Connection].
 //
-// pending counts what the session waits for: the end of the input, and each request from begin on
-// until its response is written or it is cancelled. countDown counts each of them down, and the
+// pending counts what the session waits for: the end of the input, and each request from register
+// on until its response is written or it is cancelled. countDown counts each of them down, and the
 // last one ends the session.
 type conn struct {
 	*Transport
@@ -36,7 +36,7 @@ type conn struct {
 	writeMu sync.Mutex // held during a write
 
 	mu         sync.Mutex         // guards the fields below; not held during a write
-	requests   map[string]request // in flight, by the rpc.Key of their id
+	requests   map[string]request // in flight, by the rpc.IDKey of their id
 	lastNumber int                // the number of the last request
 }
 
@@ -138,7 +138,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 // receiveRequest returns r, the request in m, for the SDK, or nil if it is answered here: its id is
 // in use, or the SDK would not answer it.
 func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Message {
-	if !c.begin(r, m.ID) {
+	if !c.register(r, m.ID) {
 		// An error with that id would look like the response to the request in flight.
 		c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 		return nil
@@ -156,29 +156,29 @@ func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Messag
 	return r
 }
 
-// begin registers a request with an id, and sets in r the id and the progress token for the SDK. It
-// returns false if a request with that id is in flight.
-func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
+// register registers a request with an id, and sets in r the id and the progress token for the SDK.
+// It returns false if a request with that id is in flight.
+func (c *conn) register(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, inUse := c.requests[rpc.Key(id)]; inUse {
+	if _, inUse := c.requests[rpc.IDKey(id)]; inUse {
 		return false
 	}
 
 	c.lastNumber++
 	req := request{
-		name:   fmt.Sprintf("%d %s", c.lastNumber, rpc.Key(id)),
+		name:   fmt.Sprintf("%d %s", c.lastNumber, rpc.IDKey(id)),
 		id:     id,
 		method: r.Method,
 	}
 	r.ID, _ = jsonrpc.MakeID(req.name) // a string is always an id
 	const path = "_meta.progressToken"
-	if token := gjson.GetBytes(r.Params, path); rpc.Key(token) != "" {
+	if token := gjson.GetBytes(r.Params, path); rpc.IDKey(token) != "" {
 		req.progressToken = token.Raw
 		r.Params, _ = sjson.SetBytes(r.Params, path, req.name) // the path is valid
 	}
 
-	c.requests[rpc.Key(id)] = req
+	c.requests[rpc.IDKey(id)] = req
 	c.pending.Add(1)
 	return true
 }
@@ -190,14 +190,14 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := gjson.GetBytes(params, "requestId")
-	req, ok := c.requests[rpc.Key(id)]
+	req, ok := c.requests[rpc.IDKey(id)]
 	if !ok || req.method == "initialize" {
 		return nil
 	}
 
 	reason := gjson.GetBytes(params, "reason").Str
 	c.Log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
-	delete(c.requests, rpc.Key(id))
+	delete(c.requests, rpc.IDKey(id))
 	c.countDown()
 	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
 	return &jsonrpc.Request{
@@ -227,7 +227,7 @@ func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	name, _ := m.ID.Raw().(string)
-	req, ok := c.find(name, true)
+	req, ok := c.remove(name)
 	if !ok {
 		return false, nil
 	}
@@ -244,7 +244,9 @@ func (c *conn) writeProgress(m *jsonrpc.Request) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	const path = "progressToken"
-	req, ok := c.find(gjson.GetBytes(m.Params, path).Str, false)
+	c.mu.Lock()
+	_, req, ok := c.findLocked(gjson.GetBytes(m.Params, path).Str)
+	c.mu.Unlock()
 	if !ok {
 		return nil
 	}
@@ -255,18 +257,22 @@ func (c *conn) writeProgress(m *jsonrpc.Request) error {
 	})
 }
 
-// find returns the request in flight with a name. If ends is set, it ends the request: its id is
-// free from now on.
-func (c *conn) find(name string, ends bool) (request, bool) {
+// findLocked returns the request in flight with a name, and the key of its id.
+func (c *conn) findLocked(name string) (key string, req request, ok bool) {
+	_, key, _ = strings.Cut(name, " ") // the key of the id follows the number
+	req = c.requests[key]
+	return key, req, req.name == name && name != ""
+}
+
+// remove takes the request with a name out of those in flight: its id is free from now on.
+func (c *conn) remove(name string) (req request, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, key, _ := strings.Cut(name, " ") // the key of the id follows the number
-	req := c.requests[key]
-	found := req.name == name && name != ""
-	if found && ends {
+	key, req, ok := c.findLocked(name)
+	if ok {
 		delete(c.requests, key)
 	}
-	return req, found
+	return req, ok
 }
 
 // refuse answers input with an error whose id is null. It blocks while the client reads nothing, so
@@ -300,7 +306,7 @@ func (c *conn) writeLocked(m outgoing) error {
 	}
 	c.Log.Debug(msg, "bytes", len(body), "json", logged(body))
 
-	if err := Write(retrying{c.Transport}, body, withHeader); err != nil {
+	if err := Write(eagainRetrier{c.Transport}, body, withHeader); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
 		return err

@@ -42,7 +42,7 @@ type Reader struct {
 
 	// After a parseError, the next Read skips this many bytes, or the rest of the line. They are
 	// not skipped before Read returns the error, because they may arrive late.
-	skip      int
+	skipBytes int
 	skipsLine bool
 }
 
@@ -168,7 +168,7 @@ func (r *Reader) readValue(limit, length int, endsWithLine bool) ([]byte, error)
 	}
 
 	r.skipsLine = length == unknownLength
-	r.skip = max(0, length-in.discarded)
+	r.skipBytes = max(0, length-in.discarded)
 	if limit == maxMessage && limited.N == 0 {
 		return nil, parseError("message larger than 64 MiB")
 	}
@@ -180,30 +180,30 @@ func (r *Reader) readValue(limit, length int, endsWithLine bool) ([]byte, error)
 type peekReader struct {
 	in           *bufio.Reader
 	endsWithLine bool // stop before a line feed
-	seen         int  // bytes returned by Read that are still in the buffer of in
+	peeked       int  // bytes returned by Read that are still in the buffer of in
 	discarded    int  // bytes returned by Read that are no longer there
 }
 
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
 // discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.seen == maxLine { // the buffer is full; half of it stays for resync, if this is not JSON
+	if r.peeked == maxLine { // the buffer is full; half of it stays for resync, if this is not JSON
 		n, _ := r.in.Discard(maxLine / 2)
 		r.discarded += n
-		r.seen -= n
+		r.peeked -= n
 	}
 
-	if _, err := r.in.Peek(r.seen + 1); err != nil {
+	if _, err := r.in.Peek(r.peeked + 1); err != nil {
 		return 0, err
 	}
 	buffered, _ := r.in.Peek(r.in.Buffered())
-	n := copy(p, buffered[r.seen:])
+	n := copy(p, buffered[r.peeked:])
 
 	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 && r.endsWithLine {
-		r.seen += end
+		r.peeked += end
 		return end, io.EOF
 	}
-	r.seen += n
+	r.peeked += n
 	return n, nil
 }
 
@@ -239,7 +239,7 @@ func (r *Reader) peekLine(limit int) []byte {
 // resync skips the input that the last parseError was about, but stops before a Content-Length
 // header.
 func (r *Reader) resync() {
-	for skipped := 0; r.skipsLine || skipped < r.skip; skipped++ {
+	for skipped := 0; r.skipsLine || skipped < r.skipBytes; skipped++ {
 		first, _ := r.in.Peek(1)
 		header := bytes.EqualFold(first, []byte("c")) && lengthLine.Match(r.peekLine(maxLengthLine))
 		if header {
@@ -251,7 +251,7 @@ func (r *Reader) resync() {
 			break
 		}
 	}
-	r.skip = 0
+	r.skipBytes = 0
 	r.skipsLine = false
 }
 

@@ -68,7 +68,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c.writesLines.Store(t.LineMode)
 	c.pending.Store(1) // for the input
 
-	r := NewReader(retrying{t})
+	r := NewReader(eagainRetrier{t})
 	r.log = t.Log
 	go c.scan(r)
 	go func() {
@@ -92,12 +92,12 @@ func WaitReaderGone(ctx context.Context, w io.Writer) bool {
 	return false
 }
 
-// retrying reads from In and writes to Out of a Transport, even if their descriptors are
+// eagainRetrier reads from In and writes to Out of a Transport, even if their descriptors are
 // non-blocking.
-type retrying struct{ *Transport }
+type eagainRetrier struct{ *Transport }
 
-func (r retrying) Read(p []byte) (int, error) {
-	n, err := retry(r.In, pollIn, func(int) (int, error) { return r.In.Read(p) })
+func (r eagainRetrier) Read(p []byte) (int, error) {
+	n, err := retryEAGAIN(r.In, pollIn, func(int) (int, error) { return r.In.Read(p) })
 	r.Log.Debug("stdin", "chunk", n)
 	if n > 0 {
 		r.received.Store(true)
@@ -105,15 +105,15 @@ func (r retrying) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r retrying) Write(p []byte) (int, error) {
-	return retry(r.Out, pollOut, func(done int) (int, error) { return r.Out.Write(p[done:]) })
+func (r eagainRetrier) Write(p []byte) (int, error) {
+	return retryEAGAIN(r.Out, pollOut, func(done int) (int, error) { return r.Out.Write(p[done:]) })
 }
 
-// retry repeats do while it fails with EAGAIN, which happens when another process that shares the
-// descriptor of f makes it non-blocking. Before each retry it waits for event. do returns how many
-// bytes it has transferred, and gets how many earlier tries have transferred. retry returns the
-// bytes of all tries.
-func retry(f any, event int16, do func(done int) (int, error)) (int, error) {
+// retryEAGAIN repeats do while it fails with EAGAIN, which happens when another process that shares
+// the descriptor of f makes it non-blocking. Before each retry it waits for event. do returns how
+// many bytes it has transferred, and gets how many earlier tries have transferred. retryEAGAIN
+// returns the bytes of all tries.
+func retryEAGAIN(f any, event int16, do func(done int) (int, error)) (int, error) {
 	done := 0
 	for {
 		n, err := do(done)

@@ -38,7 +38,7 @@ type runningCalls struct {
 type callKey struct {
 	personID string // "" if anonymous
 	session  string // Mcp-Session-Id of the client; "" if it sends none
-	id       string // id of the request, in the form of rpc.Key
+	id       string // id of the request, in the form of rpc.IDKey
 }
 
 // keyOf returns the key of a call with an id. r responds to the call, or to its cancellation: both
@@ -47,7 +47,7 @@ func keyOf(r *response, id gjson.Result) callKey {
 	return callKey{
 		personID: r.person.ID,
 		session:  r.request.Header.Get(sessionHeader),
-		id:       rpc.Key(id),
+		id:       rpc.IDKey(id),
 	}
 }
 
