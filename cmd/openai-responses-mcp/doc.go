@@ -59,9 +59,9 @@
 //	when a call leaves its request         tasks    Tasks.DetachWhenDue
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise
-//	which earlier answer a question gets   answer   Answerer.earlier, Answerer.remember
+//	which earlier answer a question gets   answer   Answerer.earlierMessages, Answerer.remember
 //	whether a list ends the text           cite     Document.readList
-//	which sources become citations         answer   reading.sources
+//	which sources become citations         answer   findings.sources
 //	which citations the limit keeps        cite     Document.choose
 //	which date a citation has              cite     Document.Citations, Document.datesOf, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose

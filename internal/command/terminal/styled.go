@@ -112,7 +112,7 @@ var escaped = text.LazyRegexp(`[^!-~]+`)
 // OSC 8 for its link.
 func change(from, to style) (sequences string) {
 	if from.page != to.page {
-		target := escaped().ReplaceAllStringFunc(cite.Target(to.page), url.PathEscape)
+		target := escaped().ReplaceAllStringFunc(cite.LinkTarget(to.page), url.PathEscape)
 		sequences = "\x1b]8;;" + target + "\x1b\\"
 	}
 	if from.sgr != to.sgr {

@@ -8,8 +8,8 @@
 //	converse.go   one request, or more if the response has no text or no sources
 //	background.go the answer of a response in the background
 //	stage.go      an event of a call -> words for a status line
-//	reading.go    what the responses contain: text, sources, searches
-//	compose.go    reading -> Answer
+//	findings.go   what the responses contain: text, sources, searches
+//	compose.go    findings -> Answer
 package answer
 
 import (
@@ -112,31 +112,31 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 	began := time.Now()
 	p := a.options.Profiles[c.Tool]
 	req := a.request(ctx, c.Tool, p, q)
-	r := &reading{blocked: p.Search.Blocked(q.ExcludeDomains)}
+	f := &findings{blocked: p.Search.Blocked(q.ExcludeDomains)}
 
-	earlier, followUp := a.earlier(c, q, r.blocked)
+	earlier, followUp := a.earlierMessages(c, q, f.blocked)
 	req.Input = append(earlier, req.Input...)
-	err := a.converse(ctx, c, req, r)
+	err := a.converse(ctx, c, req, f)
 	if err != nil {
 		return nil, err
 	}
 
 	c.Emit(c.Usage)
 	status := "completed"
-	if r.incompleteNote != "" {
+	if f.incompleteNote != "" {
 		status = "incomplete"
 	}
 	c.Emit(call.Done{
 		Status:   status,
-		Streamed: r.lastResponse.Streamed,
+		Streamed: f.lastResponse.Streamed,
 	})
 
-	ans, err := a.compose(c, r, p, began)
+	ans, err := a.compose(c, f, p, began)
 	if err != nil {
 		return nil, err
 	}
 	ans.Meta.FollowUp = followUp
-	if r.incompleteNote == "" {
+	if f.incompleteNote == "" {
 		a.remember(c, q, ans)
 	}
 	return ans, nil

@@ -53,9 +53,9 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*A
 		return nil, resp.Failure
 	}
 
-	r := &reading{blocked: p.Search.Blocked(strings.Fields(ref.Excluded))}
-	r.add(resp)
-	ans, err := a.compose(c, r, p, ref.Created)
+	f := &findings{blocked: p.Search.Blocked(strings.Fields(ref.Excluded))}
+	f.addResponse(resp)
+	ans, err := a.compose(c, f, p, ref.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API sets it for complete responses only
 		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

@@ -12,20 +12,20 @@ import (
 // question was asked, and the date of access to pages without a date. The error is of
 // call.KindNoText.
 func (a *Answerer) compose(
-	c *call.Call, r *reading, p Profile, began time.Time,
+	c *call.Call, f *findings, p Profile, began time.Time,
 ) (*Answer, error) {
 	limit := cmp.Or(p.MaxCitations, 3) // spec §5.3
-	text, doc := r.document(limit)
+	text, doc := f.document(limit)
 	if text == "" {
-		return nil, call.KindNoText.Errorf("%s", cmp.Or(r.incompleteNote, "no output"))
+		return nil, call.KindNoText.Errorf("%s", cmp.Or(f.incompleteNote, "no output"))
 	}
 
-	sources := r.sources(text, doc)
+	sources := f.sources(text, doc)
 	citations := doc.Citations(sources, limit, a.date(began))
 
-	if r.incompleteNote != "" {
+	if f.incompleteNote != "" {
 		text += cite.FenceEnd(text)
-		text += "\n\n[" + r.incompleteNote + "]"
+		text += "\n\n[" + f.incompleteNote + "]"
 	}
 	if len(citations) > 0 && !doc.EndsWithList {
 		text += "\n\nSources:"
@@ -36,21 +36,21 @@ func (a *Answerer) compose(
 
 	return &Answer{
 		Text:       text,
-		UsedSearch: r.searched,
+		UsedSearch: f.searched,
 		Citations:  citations,
 		Model:      p.Model,
 		Sources:    sources,
 		Meta: Meta{
 			Usage:         c.Usage,
-			ResolvedModel: r.lastResponse.Model,
-			ServiceTier:   r.lastResponse.ServiceTier,
-			ResponseID:    r.lastResponse.ID,
-			RequestID:     r.lastResponse.RequestID,
+			ResolvedModel: f.lastResponse.Model,
+			ServiceTier:   f.lastResponse.ServiceTier,
+			ResponseID:    f.lastResponse.ID,
+			RequestID:     f.lastResponse.RequestID,
 			Searches:      c.Searches,
-			Queries:       r.queries,
-			Opened:        r.opened,
+			Queries:       f.queries,
+			Opened:        f.opened,
 			Cost:          p.Cost(c.Used),
-			Retries:       r.retries,
+			Retries:       f.retries,
 			Elapsed:       time.Since(began),
 		},
 	}, nil

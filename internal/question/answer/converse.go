@@ -15,11 +15,11 @@ const (
 		"Write the whole answer again and cite the pages that it rests on."
 )
 
-// converse sends the request, and adds the response to r. If the response has no text or no
+// converse sends the request, and adds the response to f. If the response has no text or no
 // sources, converse asks again in the same conversation, up to Requeries times. The API need not
 // store anything, because the whole output is sent back, reasoning included.
 func (a *Answerer) converse(
-	ctx context.Context, c *call.Call, req call.Request, r *reading,
+	ctx context.Context, c *call.Call, req call.Request, f *findings,
 ) error {
 	for requeries := 0; ; requeries++ {
 		resp, err := a.options.Create(ctx, c, req)
@@ -28,7 +28,7 @@ func (a *Answerer) converse(
 			// ErrLeaveAtAPI.
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
-			if r.lastResponse == nil || isCancelled {
+			if f.lastResponse == nil || isCancelled {
 				return err
 			}
 			// If the earlier response has no text, compose returns an error that says more.
@@ -36,16 +36,16 @@ func (a *Answerer) converse(
 			return nil
 		}
 
-		r.add(resp)
+		f.addResponse(resp)
 		if requeries >= a.options.Requeries {
 			return nil
 		}
 
 		var follow string
 		switch {
-		case len(r.content.texts) == 0:
+		case len(f.content.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(r.document(0))) == 0: // 0: without names in the text
+		case f.searched && len(f.sources(f.document(0))) == 0: // 0: without names in the text
 			follow = askForSources
 		default:
 			return nil

@@ -141,10 +141,10 @@ const (
 	followsQuestion = "question"
 )
 
-// earlier returns the messages to send before a question that continues an earlier one: the earlier
-// question and, if the memory has it, the answer. followUp is for Meta.FollowUp. An answer that
-// cites or links to a page of a blocked domain is not used.
-func (a *Answerer) earlier(
+// earlierMessages returns the messages to send before a question that continues an earlier one: the
+// earlier question and, if the memory has it, the answer. followUp is for Meta.FollowUp. An answer
+// that cites or links to a page of a blocked domain is not used.
+func (a *Answerer) earlierMessages(
 	c *call.Call, q Question, blocked []string,
 ) (messages []json.RawMessage, followUp string) {
 	if q.FollowUpTo == "" {

@@ -53,7 +53,7 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 		ModelSettings: p.ModelSettings,
 		Instructions:  a.options.Instructions,
 		Input:         []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
-		Tools:         []map[string]any{p.webSearch(q)},
+		Tools:         []map[string]any{p.webSearchTool(q)},
 		Include:       searchSources,
 		ExtraBody:     a.options.ExtraBody,
 		NoStream:      a.options.NoStream,
@@ -86,10 +86,10 @@ func decimal(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// narrow returns those of the domains that allowed contains: of docs.go.dev and a.example, with
+// narrowDomains returns those of the domains that allowed contains: of docs.go.dev and a.example, with
 // go.dev allowed, only docs.go.dev. If allowed contains none of them, it returns allowed, because a
 // question never widens the search. If allowed is empty, it returns all domains.
-func narrow(domains, allowed []string) []string {
+func narrowDomains(domains, allowed []string) []string {
 	hosts := cite.NewHosts(allowed)
 	outside := func(domain string) bool {
 		return len(allowed) > 0 && !hosts.HasPage("https://"+domain)
@@ -118,10 +118,10 @@ func (s WebSearch) Blocked(excluded []string) []string {
 	return slices.Concat(s.BlockedDomains, excluded, extra)
 }
 
-// webSearch returns the web search tool for a question
+// webSearchTool returns the web search tool for a question
 // (https://platform.openai.com/docs/guides/tools-web-search). request has given the question the
 // default domains if it had none.
-func (p Profile) webSearch(q Question) map[string]any {
+func (p Profile) webSearchTool(q Question) map[string]any {
 	s := p.Search
 	t := map[string]any{}
 	maps.Copy(t, s.Extra)
@@ -133,7 +133,7 @@ func (p Profile) webSearch(q Question) map[string]any {
 	only := s.EnforceDomains || q.OnlyDomains
 	if only && len(q.Domains) > 0 {
 		allowed := stringsOf(filters["allowed_domains"])
-		filters["allowed_domains"] = narrow(q.Domains, allowed)
+		filters["allowed_domains"] = narrowDomains(q.Domains, allowed)
 	}
 	blocked := s.Blocked(q.ExcludeDomains)
 	if len(blocked) > 0 {

@@ -128,14 +128,14 @@ func datesIn(s string) []date { return datesOfForms(s, false) }
 // datesInPath returns the dates in the path of a URL, in the order in which they appear.
 func datesInPath(s string) []date { return datesOfForms(s, true) }
 
-func datesOfForms(s string, path bool) (all []date) {
+func datesOfForms(s string, inPath bool) (all []date) {
 	if !strings.Contains(s, "19") && !strings.Contains(s, "20") {
 		return nil
 	}
 
 	textHasMonth := sync.OnceValue(func() bool { return hasMonth(s) })
 	for _, f := range forms() {
-		if path != (f.where == "path") || !f.mayBeIn(s, textHasMonth) {
+		if inPath != (f.where == "path") || !f.mayBeIn(s, textHasMonth) {
 			continue
 		}
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
@@ -144,7 +144,7 @@ func datesOfForms(s string, path bool) (all []date) {
 			if s[d.start] == '/' { // a form of a path may begin with it
 				d.start++
 			}
-			if d.day != "" && isSeparate(s, d.part, path) {
+			if d.day != "" && isSeparate(s, d.part, inPath) {
 				all = append(all, d)
 			}
 		}
@@ -159,7 +159,7 @@ func datesOfForms(s string, path bool) (all []date) {
 		end = max(end, d.end)
 		return inside
 	})
-	if path {
+	if inPath {
 		return slices.DeleteFunc(all, func(d date) bool {
 			segment, _, _ := strings.Cut(s[d.end:], "/")
 			return dateWords()[strings.TrimPrefix(segment, "-")] == "version" // 2026-05-01-preview
@@ -207,9 +207,9 @@ var (
 
 // isSeparate reports whether a part of a text, or of the path of a URL, is not a part of a longer
 // number or name.
-func isSeparate(s string, p part, path bool) bool {
+func isSeparate(s string, p part, inPath bool) bool {
 	joins := joinsBefore
-	if path {
+	if inPath {
 		joins = joinsInPath
 	}
 	last := s[p.end-1]
@@ -310,7 +310,7 @@ func wordBefore(s string) string {
 	for start < len(s) && !utf8.RuneStart(s[start]) {
 		start++
 	}
-	end := lower(s[start:])
+	end := lowerSameLength(s[start:])
 	for i := range end {
 		word := end[i:]
 		if dateWords()[word] != "" && isWord(s, len(s)-len(word), len(s)) {
@@ -326,7 +326,7 @@ func wordAfter(s string) string {
 	for end < len(s) && !utf8.RuneStart(s[end]) {
 		end--
 	}
-	for word := lower(s[:end]); word != ""; word = word[:len(word)-1] {
+	for word := lowerSameLength(s[:end]); word != ""; word = word[:len(word)-1] {
 		if dateWords()[word] != "" && isWord(s, 0, len(word)) {
 			return word
 		}
@@ -334,8 +334,8 @@ func wordAfter(s string) string {
 	return ""
 }
 
-// lower returns a text in lower case, or unchanged if its length would change.
-func lower(s string) string {
+// lowerSameLength returns a text in lower case, or unchanged if its length would change.
+func lowerSameLength(s string) string {
 	l := strings.ToLower(s)
 	if len(l) != len(s) {
 		return s
@@ -391,7 +391,7 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 			if link.key != key {
 				continue
 			}
-			if i >= doc.begin && i < doc.end && listed.pageDate() == "" {
+			if i >= doc.listBegin && i < doc.listEnd && listed.pageDate() == "" {
 				found := doc.listDates(i, k, today)
 				found.accessed = cmp.Or(listed.accessed, found.accessed)
 				listed = found
@@ -438,7 +438,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	}
 
 	below := i + 1
-	blank := below+1 < doc.end && strings.TrimSpace(doc.lines[below].text) == ""
+	blank := below+1 < doc.listEnd && strings.TrimSpace(doc.lines[below].text) == ""
 	if blank && doc.lines[below+1].entry().isDate {
 		below++
 	}
@@ -454,7 +454,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 // belong to another page: line i has a link itself, or the lower one of the two lines starts
 // another entry.
 func (doc *Document) datesBeside(i, lower int) []date {
-	inside := lower > doc.begin && lower < doc.end
+	inside := lower > doc.listBegin && lower < doc.listEnd
 	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil

@@ -94,10 +94,11 @@ type Document struct {
 
 	lines []line
 
-	// The list is lines[begin:end], below its heading lines[begin-1]. Without a list both are 0.
-	begin  int
-	end    int
-	indent int // bytes of the blanks at the start of the first line of the list
+	// The list is lines[listBegin:listEnd], below its heading lines[listBegin-1]. Without a list
+	// both are 0.
+	listBegin  int
+	listEnd    int
+	listIndent int // bytes of the blanks at the start of the first line of the list
 }
 
 // line is a line of a text with its links. Only the first maxLinks links of a text are known.
@@ -130,12 +131,12 @@ func NewDocument(body string, names ...string) *Document {
 		doc.lines = append(doc.lines, l)
 
 		if heading().MatchString(strings.Trim(s, Marks)) {
-			doc.begin = len(doc.lines)
+			doc.listBegin = len(doc.lines)
 			doc.ListStart = offset
 		}
 		offset += len(s) + len("\n")
 	}
-	if doc.begin > 0 {
+	if doc.listBegin > 0 {
 		doc.readList()
 	}
 	return doc
@@ -151,29 +152,29 @@ func (doc *Document) readList() {
 	belowEntries := false // the previous line is blank, and a link is above it
 	lacksSource := false  // the current entry has no source yet
 
-	first := slices.IndexFunc(doc.lines[doc.begin:], func(l line) bool {
+	first := slices.IndexFunc(doc.lines[doc.listBegin:], func(l line) bool {
 		return strings.TrimSpace(l.text) != ""
 	})
 	if first >= 0 {
-		doc.indent = indentation(doc.lines[doc.begin+first].text)
+		doc.listIndent = indentation(doc.lines[doc.listBegin+first].text)
 	}
 
-	for i, l := range doc.lines[doc.begin:] {
+	for i, l := range doc.lines[doc.listBegin:] {
 		if strings.TrimSpace(l.text) == "" {
 			belowEntries = hasLink
 			continue
 		}
 
 		e := l.entry()
-		starts := doc.startsEntry(doc.begin + i)
+		starts := doc.startsEntry(doc.listBegin + i)
 		prose := !e.hasSource && !e.isDate && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
-			doc.end = doc.begin + i
+			doc.listEnd = doc.listBegin + i
 			return
 		}
 		belowEntries = false
 
-		belongs := e.isDate || doc.isIndented(doc.begin+i)
+		belongs := e.isDate || doc.isIndented(doc.listBegin+i)
 		switch {
 		case starts: // lacksSource is still that of the entry above
 			onlyEntries = onlyEntries && !lacksSource
@@ -187,7 +188,7 @@ func (doc *Document) readList() {
 		hasDate = hasDate || e.hasDate
 	}
 
-	doc.end = len(doc.lines)
+	doc.listEnd = len(doc.lines)
 	doc.EndsWithList = hasDate && onlyEntries && !lacksSource
 }
 
@@ -199,7 +200,7 @@ func (doc *Document) startsEntry(i int) bool {
 
 // isIndented reports whether line i is indented more than the first line of the list.
 func (doc *Document) isIndented(i int) bool {
-	return indentation(doc.lines[i].text) > doc.indent
+	return indentation(doc.lines[i].text) > doc.listIndent
 }
 
 // indentation returns how many bytes of blanks a line begins with.
@@ -211,7 +212,7 @@ func indentation(s string) int {
 // (DatedListPages).
 func (doc *Document) ListPages() []Citation {
 	var list []Citation
-	for _, l := range doc.lines[doc.begin:doc.end] {
+	for _, l := range doc.lines[doc.listBegin:doc.listEnd] {
 		for _, link := range l.links {
 			if link.URL != "" {
 				list = append(list, Citation{URL: link.URL})
@@ -224,7 +225,7 @@ func (doc *Document) ListPages() []Citation {
 // DatedListPages returns the pages of the list, with the titles and dates that it gives.
 func (doc *Document) DatedListPages() []Citation {
 	var list []Citation
-	for i := doc.begin; i < doc.end; i++ {
+	for i := doc.listBegin; i < doc.listEnd; i++ {
 		for k, link := range doc.lines[i].links {
 			if link.URL != "" {
 				found := doc.listDates(i, k, farFuture)

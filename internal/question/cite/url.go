@@ -115,9 +115,9 @@ func HostOf(u string) string {
 	return browserHost(host)
 }
 
-// Target returns the URL of a page with its host as a browser maps it. It is the target of a link
-// whose text may show another form of the host.
-func Target(page string) string {
+// LinkTarget returns the URL of a page with its host as a browser maps it. It is the target of a
+// link whose text may show another form of the host.
+func LinkTarget(page string) string {
 	scheme, host, rest := cutHost(page)
 	return scheme + browserHost(host) + rest
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// reading is what the responses to one question contain. add reads each response, once. The answer
+// findings are what the responses to one question contain. addResponse reads each response, once. The answer
 // has the content of the last response with text, but an incomplete text does not replace a
 // complete one.
-type reading struct {
+type findings struct {
 	blocked        []string // domains that are not cited
 	lastResponse   *call.Response
 	content        content         // for the answer; of the first response if none has text
 	incompleteNote string          // "incomplete: " and why, or "" if content is complete
 	searched       bool            // spec §3.3
-	citedAny       []cite.Citation // what the messages of all responses cite
-	found          []cite.Citation // the sources that the searches list
+	allCitations   []cite.Citation // what the messages of all responses cite
+	foundSources   []cite.Citation // the sources that the searches list
 	queries        []string        // queries of the searches, at most maxSteps
 	opened         []string        // URLs of pages that the model opened, at most maxSteps
 	retries        int
@@ -64,9 +64,9 @@ func contentOf(message call.Item) (c content) {
 	return c
 }
 
-// add adds the content of a message. It adds a text only once, because some servers send a message
-// twice (https://github.com/pipecat-ai/pipecat/issues/4852).
-func (c *content) add(message content) {
+// addMessage adds the content of a message. It adds a text only once, because some servers send a
+// message twice (https://github.com/pipecat-ai/pipecat/issues/4852).
+func (c *content) addMessage(message content) {
 	if c.hasText == nil {
 		c.hasText = map[string]bool{}
 	}
@@ -80,41 +80,41 @@ func (c *content) add(message content) {
 	c.isIncomplete = c.isIncomplete || message.isIncomplete
 }
 
-// add reads the next response. Its text is in the messages of phase final_answer; if there is none,
+// addResponse reads the next response. Its text is in the messages of phase final_answer; if there is none,
 // in those without the phase commentary; else in all messages. Phases are optional.
-func (r *reading) add(resp *call.Response) {
+func (f *findings) addResponse(resp *call.Response) {
 	var all, withoutCommentary, final content
 
 	for _, item := range resp.Output {
 		if item.Type == "message" {
 			message := contentOf(item)
-			all.add(message)
+			all.addMessage(message)
 			if item.Phase != "commentary" {
-				withoutCommentary.add(message)
+				withoutCommentary.addMessage(message)
 			}
 			if item.Phase == "final_answer" {
-				final.add(message)
+				final.addMessage(message)
 			}
 		}
 
 		if item.IsSearch() {
 			if item.Status != "failed" || len(item.Action.Sources) > 0 {
-				r.searched = true
-				r.addSteps(item)
+				f.searched = true
+				f.addSteps(item)
 			}
 			for _, source := range item.Action.Sources {
 				c := cite.Page(source.URL, source.Title)
 				if c.URL == "" {
 					c = cite.NamedSource(source.Name)
 				}
-				r.found = append(r.found, c)
+				f.foundSources = append(f.foundSources, c)
 			}
 		}
 	}
 
-	r.citedAny = append(r.citedAny, all.citations...)
-	if len(r.citedAny) > 0 {
-		r.searched = true
+	f.allCitations = append(f.allCitations, all.citations...)
+	if len(f.allCitations) > 0 {
+		f.searched = true
 	}
 
 	chosen := all
@@ -126,25 +126,25 @@ func (r *reading) add(resp *call.Response) {
 	}
 
 	isIncomplete := resp.Status == "incomplete" || chosen.isIncomplete
-	hasWhole := len(r.content.texts) > 0 && r.incompleteNote == ""
+	hasWhole := len(f.content.texts) > 0 && f.incompleteNote == ""
 	isBetter := len(chosen.texts) > 0 && !(isIncomplete && hasWhole)
-	if isBetter || r.lastResponse == nil {
-		r.content = chosen
-		r.incompleteNote = ""
+	if isBetter || f.lastResponse == nil {
+		f.content = chosen
+		f.incompleteNote = ""
 		if isIncomplete {
 			reason := text.OneLine(resp.IncompleteDetails.Reason)
-			r.incompleteNote = "incomplete: " + cmp.Or(reason, "unknown reason")
+			f.incompleteNote = "incomplete: " + cmp.Or(reason, "unknown reason")
 		}
 	}
-	r.lastResponse = resp
-	r.retries += resp.Retries
+	f.lastResponse = resp
+	f.retries += resp.Retries
 }
 
 // maxSteps bounds the lists of the queries and of the pages that were opened.
 const maxSteps = 10
 
 // addSteps adds what a search did: its queries, or the pages that it opened.
-func (r *reading) addSteps(search call.Item) {
+func (f *findings) addSteps(search call.Item) {
 	add := func(list *[]string, step string) {
 		if step != "" && len(*list) < maxSteps && !slices.Contains(*list, step) {
 			*list = append(*list, step)
@@ -153,12 +153,12 @@ func (r *reading) addSteps(search call.Item) {
 
 	action := search.Action
 	for _, query := range append([]string{action.Query}, action.Queries...) {
-		add(&r.queries, text.OneLine(query))
+		add(&f.queries, text.OneLine(query))
 	}
-	add(&r.opened, cite.PageURL(action.URL))
+	add(&f.opened, cite.PageURL(action.URL))
 	if action.Type == "open_page" {
 		for _, source := range action.Sources {
-			add(&r.opened, cite.PageURL(source.URL))
+			add(&f.opened, cite.PageURL(source.URL))
 		}
 	}
 }
@@ -166,16 +166,16 @@ func (r *reading) addSteps(search call.Item) {
 // document returns the text of the answer, whole and as a document. In the document, the names of
 // at most maxNames sources without a URL count as links. A text that was cut short does not end
 // with its list.
-func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
+func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
-	for _, c := range r.found {
+	for _, c := range f.foundSources {
 		if c.URL != "" && !c.IsPage() && len(names) < maxNames {
 			names = append(names, c.URL)
 		}
 	}
-	whole = strings.Join(r.content.texts, "\n\n")
+	whole = strings.Join(f.content.texts, "\n\n")
 	doc = cite.NewDocument(whole, names...)
-	doc.EndsWithList = doc.EndsWithList && r.incompleteNote == ""
+	doc.EndsWithList = doc.EndsWithList && f.incompleteNote == ""
 	return whole, doc
 }
 
@@ -189,8 +189,8 @@ func (r *reading) document(maxNames int) (whole string, doc *cite.Document) {
 //  6. the sources without a URL that the searches found
 //
 // Pages of blocked domains are left out.
-func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
-	blockedHosts := cite.NewHosts(r.blocked)
+func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
+	blockedHosts := cite.NewHosts(f.blocked)
 	var list []cite.Citation
 	index := map[string]int{}                               // in list, by PageKey
 	add := func(candidates []cite.Citation) (listed bool) { // whether list contains one of them
@@ -209,24 +209,24 @@ func (r *reading) sources(whole string, doc *cite.Document) []cite.Citation {
 		return listed
 	}
 
-	if r.searched && doc.EndsWithList {
+	if f.searched && doc.EndsWithList {
 		add(cite.PublicPages(doc.ListPages()))
 	}
-	cited := add(r.content.citations) || add(r.citedAny)
-	if r.searched && !cited {
-		add(cite.LinkedPages(whole, r.incompleteNote != ""))
+	cited := add(f.content.citations) || add(f.allCitations)
+	if f.searched && !cited {
+		add(cite.LinkedPages(whole, f.incompleteNote != ""))
 	}
 	if len(list) == 0 {
-		add(r.found)
+		add(f.foundSources)
 	}
-	add(slices.DeleteFunc(slices.Clone(r.found), cite.Citation.IsPage))
+	add(slices.DeleteFunc(slices.Clone(f.foundSources), cite.Citation.IsPage))
 
 	// A page may have its title only where it is mentioned again.
 	untitled := func(c cite.Citation) bool { return c.Title == "" }
 	if !slices.ContainsFunc(list, untitled) {
 		return list
 	}
-	for _, c := range slices.Concat(r.content.citations, r.citedAny, r.found) {
+	for _, c := range slices.Concat(f.content.citations, f.allCitations, f.foundSources) {
 		i, known := index[cite.PageKey(c.URL)]
 		if known && list[i].Title == "" {
 			list[i].Title = c.Title
