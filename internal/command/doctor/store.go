@@ -44,7 +44,7 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	l.add("store", pass(at+": runs the script of the limits"))
 	l.add("store clock", clockCheck(found.ClockAhead))
 	switch {
-	case found.Drops:
+	case found.DropsKeys:
 		l.add("store policy", warn(found.EvictionPolicy+": "+budget.DropsWarning, budget.DropsHint))
 	case found.EvictionPolicy != "": // "" if the account may not ask
 		l.add("store policy", pass(found.EvictionPolicy+": no key is dropped"))

@@ -63,7 +63,7 @@ type Options struct {
 // Budget counts what people use. It is safe for concurrent use.
 type Budget struct {
 	Options
-	local        *local
+	local        *localBuckets
 	personLimits atomic.Pointer[PersonLimits]
 
 	nearMu sync.Mutex // guards near
@@ -83,8 +83,8 @@ func New(o Options) *Budget {
 	}
 	b := &Budget{
 		Options: o,
-		local:   newLocal(time.Now),
-		near:    expire.Map[string, nearEntry]{Expired: nearEntry.isOver},
+		local:   newLocalBuckets(time.Now),
+		near:    expire.Map[string, nearEntry]{Expired: nearEntry.isExpired},
 	}
 	b.SetPersonLimits(nil)
 	return b
@@ -126,13 +126,13 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		name:     rand.Text(),
 		reserved: b.reservation(c.Tool),
 	}
-	start := change{
+	start := callChange{
 		use:         amount{unitCalls: 1},
 		reserve:     taken.reserved,
-		untilMinute: fromNow(min(b.Timeout, 24*time.Hour)),
+		untilMinute: minutesFromNow(min(b.Timeout, 24*time.Hour)),
 	}
 
-	changes := b.perBucket(taken.person, start)
+	changes := b.bucketChanges(taken.person, start)
 	storeChanges, r, decided := taken.takeInStore(start, changes)
 	inStore := decided && r.refusedBucket == 0
 	c.NotInStore = !inStore
@@ -142,7 +142,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		if inStore { // the local buckets take the call, too: they decide if the store fails
 			taken.storeUntilMinute = r.untilMinute
 			start.force = true
-			taken.localUntilMinute = b.local.apply(b.perBucket(taken.person, start)).untilMinute
+			taken.localUntilMinute = b.local.apply(b.bucketChanges(taken.person, start)).untilMinute
 		}
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
@@ -167,23 +167,23 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 //
 // r numbers the storeChanges, which are the changes behind marks: startMark, by which the store
 // remembers the call, and forgetMarks of calls that have ended. If the store does not answer, it
-// may have taken the call: later giveBack asks for startMark, and gives the call back.
+// may have taken the call: later giveBackLater asks for startMark, and gives the call back.
 func (t *Taken) takeInStore(
-	start change, changes []bucketChange,
+	start callChange, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, decided bool) {
-	var forgotten []bucketChange
+	var toForget []bucketChange
 	if len(changes) > 0 {
-		forgotten = t.budget.Store.takeForgotten()
-		changes = slices.Concat([]bucketChange{startMark(t.name)}, forgotten, changes)
+		toForget = t.budget.Store.takeToForget()
+		changes = slices.Concat([]bucketChange{startMark(t.name)}, toForget, changes)
 	}
 
 	r, result := t.budget.Store.apply(changes)
 	if result != storeRan || r.refusedBucket != 0 {
-		t.budget.Store.forget(forgotten...)
+		t.budget.Store.forgetLater(toForget...)
 	}
 
 	if result == storeUnsure {
-		t.budget.Store.giveBack(t.name, t.budget.perBucket(t.person, change{
+		t.budget.Store.giveBackLater(t.name, t.budget.bucketChanges(t.person, callChange{
 			use:         amount{unitCalls: -1},
 			reserve:     t.reserved.times(-1),
 			force:       true,
@@ -197,11 +197,11 @@ func (t *Taken) takeInStore(
 // refusal returns the error of a call that a bucket refuses.
 func (b *Budget) refusal(refused bucketChange, r reply) error {
 	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limitUnits)
-	if r.wait == 0 {
+	if r.waitMicros == 0 {
 		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
 			"take the rest; ask again in a minute", limit, refused.unitWords(), used)
 	}
-	wait := time.Duration(r.wait) * time.Microsecond
+	wait := time.Duration(r.waitMicros) * time.Microsecond
 	at := time.Now().Add(wait + time.Minute - 1).In(b.Location)
 	format := "15:04"
 	if wait > 12*time.Hour {
@@ -240,8 +240,8 @@ type End struct {
 // to the store what other responses of the call have used. While the store fails, isFirst is true.
 func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	b := t.budget
-	correction := change{
-		use:     b.used(t.tool, c),
+	correction := callChange{
+		use:     b.countUsed(t.tool, c),
 		reserve: t.reserved.times(-1),
 		force:   true,
 	}
@@ -271,7 +271,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 			others.UnreportedRequests = c.UnreportedRequests
 			others.UnreportedBegun = c.UnreportedBegun
 		}
-		rest = b.used(t.tool, &others)
+		rest = b.countUsed(t.tool, &others)
 		correction.use = correction.use.plus(rest.times(-1))
 	}
 
@@ -285,7 +285,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	case rest != (amount{}):
 		t.settleRest(rest)
 	case t.storeUntilMinute != 0 && result == storeRan:
-		store.forget(forgetMark(t.name))
+		store.forgetLater(forgetMark(t.name))
 	}
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
@@ -294,9 +294,9 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 // a change of its own, because the store refuses the end of EndedResponse if another process has
 // settled that.
 func (t *Taken) settleRest(rest amount) {
-	list := t.budget.perBucket(t.person, change{
+	list := t.budget.bucketChanges(t.person, callChange{
 		use:         rest,
-		untilMinute: fromNow(0),
+		untilMinute: minutesFromNow(0),
 		force:       true,
 	})
 	if len(list) > 0 {
@@ -310,11 +310,11 @@ func (t *Taken) settleRest(rest amount) {
 //	as before         is corrected
 //	new               has not taken the call: it only adds what the call has used
 //	not there now     is corrected, too: the limit may come again
-func (t *Taken) corrections(c change) []bucketChange {
+func (t *Taken) corrections(c callChange) []bucketChange {
 	isIn := func(list []bucketChange, bc bucketChange) bool {
 		return slices.ContainsFunc(list, func(b bucketChange) bool { return b.key == bc.key })
 	}
-	list := t.budget.perBucket(t.person, c)
+	list := t.budget.bucketChanges(t.person, c)
 	for i := range list {
 		bc := &list[i]
 		if bc.isMark() || isIn(t.buckets, *bc) {
@@ -342,7 +342,7 @@ func (t *Taken) corrections(c change) []bucketChange {
 //	the store has taken the call       corrections; with LeftResponse the use is a guess
 //	it has not, with LeftResponse      nothing: SettleResponse takes the call
 //	it has not                         the call is taken now, with what it has used
-func (t *Taken) correctionsInStore(c change, end End) []bucketChange {
+func (t *Taken) correctionsInStore(c callChange, end End) []bucketChange {
 	c.untilMinute = t.storeUntilMinute
 	c.responseID = end.EndedResponse
 	switch {
@@ -356,9 +356,9 @@ func (t *Taken) correctionsInStore(c change, end End) []bucketChange {
 		return nil
 	}
 	c.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
-	c.untilMinute = fromNow(0)
+	c.untilMinute = minutesFromNow(0)
 	c.reserve = amount{}
-	return t.budget.perBucket(t.person, c)
+	return t.budget.bucketChanges(t.person, c)
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the
@@ -379,10 +379,10 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	if store == nil {
 		return false
 	}
-	use := b.used(c.Tool, c)
-	correction := change{
+	use := b.countUsed(c.Tool, c)
+	correction := callChange{
 		use:         use.plus(b.reservation(c.Tool).times(-1)),
-		untilMinute: fromNow(0),
+		untilMinute: minutesFromNow(0),
 		force:       true,
 		responseID:  response,
 	}
@@ -390,7 +390,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 		correction.use = use
 		correction.use[unitCalls] = 1
 	}
-	storeChanges := b.perBucket(c.Person, correction)
+	storeChanges := b.bucketChanges(c.Person, correction)
 	r, result := store.applyOrKeep(storeChanges)
 	if result == storeNotRun || r.refusedBucket != 0 {
 		return false
@@ -403,7 +403,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	// process that began it.
 	correction.use = use
 	correction.responseID = ""
-	b.local.apply(b.perBucket(c.Person, correction))
+	b.local.apply(b.bucketChanges(c.Person, correction))
 	return true
 }
 
@@ -415,11 +415,11 @@ func (b *Budget) storeOf(p call.Person) *Store {
 	return b.Store
 }
 
-// used returns what a call has used: what the API has reported, and a guess for each request whose
-// usage it has not reported. The guess is questionTokens, or the reservation of the tool if the
+// countUsed returns what a call has used: what the API has reported, and a guess for each request
+// whose usage it has not reported. The guess is questionTokens, or the reservation of the tool if the
 // request had begun its work. used sets GuessedTokens of c.
-func (b *Budget) used(tool string, c *call.Call) amount {
-	guess := b.usual(tool, questionTokens, 0).times(c.UnreportedRequests - c.UnreportedBegun).
+func (b *Budget) countUsed(tool string, c *call.Call) amount {
+	guess := b.amountOf(tool, questionTokens, 0).times(c.UnreportedRequests - c.UnreportedBegun).
 		plus(b.reservation(tool).times(c.UnreportedBegun))
 	c.GuessedTokens = guess[unitTokens]
 	return guess.plus(amount{
@@ -430,12 +430,12 @@ func (b *Budget) used(tool string, c *call.Call) amount {
 
 // reservation returns what a call of a tool usually takes.
 func (b *Budget) reservation(tool string) amount {
-	return b.usual(tool, call.UsualTokensOf(tool), usualSearches)
+	return b.amountOf(tool, call.UsualTokensOf(tool), usualSearches)
 }
 
-// usual returns n tokens, a tenth of them output, with their price and that of searches in the
+// amountOf returns n tokens, a tenth of them output, with their price and that of searches in the
 // model of a tool.
-func (b *Budget) usual(tool string, n int64, searches int) amount {
+func (b *Budget) amountOf(tool string, n int64, searches int) amount {
 	usage := call.Usage{
 		Input:  n - n/10,
 		Output: n / 10,

@@ -50,7 +50,7 @@ func settle(taken *Taken, tokens int64) {
 func (b *Budget) bucketOf(p call.Person, of unit) bucketChange {
 	var use amount
 	use[of] = 1
-	return b.perBucket(p, change{use: use})[0]
+	return b.bucketChanges(p, callChange{use: use})[0]
 }
 
 // held returns how many units alice uses and reserves in this process.

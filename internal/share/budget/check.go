@@ -14,24 +14,24 @@ const (
 	DropsHint    = "set its maxmemory-policy to noeviction"
 )
 
-// Checked is what Check finds.
-type Checked struct {
+// CheckResult is what Check finds.
+type CheckResult struct {
 	Err            error         // why the store cannot be used, or nil
 	Hint           string        // what to do about Err, or ""
 	EvictionPolicy string        // maxmemory-policy, "" if the account may not ask
-	Drops          bool          // the policy drops keys
+	DropsKeys      bool          // the policy drops keys
 	ClockAhead     time.Duration // how far the clock of the store is ahead of that of this machine
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
 // most a second.
-func (s *Store) Check(ctx context.Context) (c Checked) {
+func (s *Store) Check(ctx context.Context) (c CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	conn, err := s.dial(bounded)
 	if err == nil {
 		defer conn.Close()
-		_, err = s.run(bounded, conn, probe)
+		_, err = s.runScriptOn(bounded, conn, probe)
 	}
 	if err == nil {
 		c.ClockAhead, err = clockAhead(bounded, conn)
@@ -41,7 +41,7 @@ func (s *Store) Check(ctx context.Context) (c Checked) {
 		c.Hint = s.Hint(bounded, err)
 		return c
 	}
-	c.EvictionPolicy, c.Drops = s.evictionPolicy(ctx)
+	c.EvictionPolicy, c.DropsKeys = s.evictionPolicy(ctx)
 	return c
 }
 

@@ -97,7 +97,8 @@ func TestAhead(t *testing.T) {
 			ran := []byte("*4\r\n:0\r\n:0\r\n:0\r\n:29930880\r\n")
 			r := replying(t, "redis://store", 1, ran, "TIME", clock)
 			found := r.Store.Check(t.Context())
-			compare.Equal(t, "found", found, Checked{ClockAhead: time.Duration(seconds) * time.Second})
+			ahead := time.Duration(seconds) * time.Second
+			compare.Equal(t, "found", found, CheckResult{ClockAhead: ahead})
 		})
 	}
 }

@@ -7,54 +7,57 @@ import (
 	"time"
 )
 
-// local holds the buckets of this process. Its rules are those of take.lua, which has the same
-// three steps: advance, refuse, change. TestSame compares both.
-type local struct {
+// localBuckets holds the buckets of this process. Its rules are those of take.lua, which has the
+// same three steps: advance, refuse, change. TestSame compares both.
+type localBuckets struct {
 	clock func() time.Time
 
 	mu      sync.Mutex // guards buckets
-	buckets map[string]state
+	buckets map[string]bucketState
 }
 
-// state is the content of a bucket.
-type state struct {
+// bucketState is the content of a bucket.
+type bucketState struct {
 	// used is how many units are used. If SettleResponse gives back 45,000 of 60,000 units that are
 	// still reserved, used may be -45,000 until the reservation ends. The sum of used and reserved
 	// units is never below 0.
 	used float64
 
-	at       int64           // time since which used units refill, in microseconds since 1970
-	reserved map[int64]int64 // units, by the minute since 1970 at whose end they count as used
-	unusedAt int64           // when nothing is used or reserved, in microseconds since 1970
+	changedAtMicros int64 // time since which used units refill, since 1970
+	unusedAtMicros  int64 // when nothing is used or reserved, since 1970
+
+	// reserved has units by the minute since 1970 at whose end they count as used.
+	reserved map[int64]int64
 }
 
-// newLocal returns a local of whose buckets nothing is used.
-func newLocal(clock func() time.Time) *local {
-	return &local{
+// newLocalBuckets returns localBuckets of which nothing is used.
+func newLocalBuckets(clock func() time.Time) *localBuckets {
+	return &localBuckets{
 		clock:   clock,
-		buckets: map[string]state{},
+		buckets: map[string]bucketState{},
 	}
 }
 
 // apply changes all buckets, or none if one refuses.
-func (l *local) apply(changes []bucketChange) reply {
+func (l *localBuckets) apply(changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock().UnixMicro() // under the lock: no bucket may have been changed after now
-	maps.DeleteFunc(l.buckets, func(_ string, s state) bool { return s.unusedAt <= now })
+	isUnused := func(_ string, s bucketState) bool { return s.unusedAtMicros <= now }
+	maps.DeleteFunc(l.buckets, isUnused)
 
-	states := make([]state, len(changes))
-	r := reply{wait: -1}
+	states := make([]bucketState, len(changes))
+	r := reply{waitMicros: -1}
 	for i, b := range changes {
 		s, running := l.buckets[b.key].advance(now, b)
 		missing := s.used + float64(b.need) - float64(b.limitUnits)
-		wait := max(int64(math.Ceil(missing*float64(b.period)/float64(b.limitUnits))), 0)
-		if missing+float64(running) > 0 && wait > r.wait {
+		wait := max(int64(math.Ceil(missing*float64(b.periodMicros)/float64(b.limitUnits))), 0)
+		if missing+float64(running) > 0 && wait > r.waitMicros {
 			r = reply{
-				refusedBucket: int64(i + 1),
-				wait:          wait,
-				used:          int64(math.Ceil(max(s.used, 0))),
-				changedAt:     int64(math.Ceil(float64(s.at) / minuteMicros)),
+				refusedBucket:   int64(i + 1),
+				waitMicros:      wait,
+				used:            int64(math.Ceil(max(s.used, 0))),
+				changedAtMinute: int64(math.Ceil(float64(s.changedAtMicros) / minuteMicros)),
 			}
 		}
 		states[i] = s
@@ -70,7 +73,7 @@ func (l *local) apply(changes []bucketChange) reply {
 			r.untilMinute = int64(math.Ceil(float64(now)/minuteMicros)) - b.untilMinute
 		}
 
-		s := states[i].after(now, b, r.untilMinute)
+		s := states[i].applyChange(now, b, r.untilMinute)
 		l.buckets[b.key] = s
 
 		used := mostUsed{int64(math.Floor(s.used / float64(b.limitUnits) * 1000)), int64(i + 1)}
@@ -85,9 +88,9 @@ func (l *local) apply(changes []bucketChange) reply {
 
 // advance returns the state at the time now, with a map of its own, and how many units are reserved
 // for calls that run.
-func (s state) advance(now int64, b bucketChange) (next state, running int64) {
+func (s bucketState) advance(now int64, b bucketChange) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.at >= now+b.period { // the clock was wrong
+	if s.changedAtMicros >= now+b.periodMicros { // the clock was wrong
 		return next, 0
 	}
 
@@ -101,17 +104,18 @@ func (s state) advance(now int64, b bucketChange) (next state, running int64) {
 		running += units
 	}
 
-	refilled := float64(max(now-s.at, 0)) * float64(b.limitUnits) / float64(b.period)
-	next.at = s.at
+	since := max(now-s.changedAtMicros, 0)
+	refilled := float64(since) * float64(b.limitUnits) / float64(b.periodMicros)
+	next.changedAtMicros = s.changedAtMicros
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
-	next.used = bounded(used-refilled, least, b)
+	next.used = clampUsed(used-refilled, least, b)
 	return next, running
 }
 
-// after returns the state after a change at the time now, which reserves units until untilMinute.
-// It changes the map of s.
-func (s state) after(now int64, b bucketChange, untilMinute int64) state {
+// applyChange returns the state after a change at the time now, which reserves units until
+// untilMinute. It changes the map of s.
+func (s bucketState) applyChange(now int64, b bucketChange, untilMinute int64) bucketState {
 	use := b.use
 	if b.reserve < 0 && untilMinute*minuteMicros <= now { // these units count as used already
 		use += b.reserve
@@ -127,8 +131,8 @@ func (s state) after(now int64, b bucketChange, untilMinute int64) state {
 		}
 	}
 
-	s.at = now
-	s.used = bounded(s.used+float64(use), least, b)
+	s.changedAtMicros = now
+	s.used = clampUsed(s.used+float64(use), least, b)
 	s.reserved[untilMinute] = max(s.reserved[untilMinute]+b.reserve, 0)
 
 	units := s.used
@@ -139,13 +143,13 @@ func (s state) after(now int64, b bucketChange, untilMinute int64) state {
 			unreservedAt = max(unreservedAt, until*minuteMicros)
 		}
 	}
-	refill := bounded(units, 0, b) * float64(b.period) / float64(b.limitUnits)
-	s.unusedAt = unreservedAt + int64(math.Ceil(refill))
+	refill := clampUsed(units, 0, b) * float64(b.periodMicros) / float64(b.limitUnits)
+	s.unusedAtMicros = unreservedAt + int64(math.Ceil(refill))
 	return s
 }
 
-// bounded returns used units, but not below least, and not above eight limits: a bucket may owe
+// clampUsed returns used units, but not below least, and not above eight limits: a bucket may owe
 // seven periods.
-func bounded(used, least float64, b bucketChange) float64 {
+func clampUsed(used, least float64, b bucketChange) float64 {
 	return min(max(used, least), 8*float64(b.limitUnits))
 }

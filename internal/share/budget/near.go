@@ -8,18 +8,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// nearShare is when a limit is nearly used up, in thousandths.
-const nearShare = 800
+// nearThousandths is when a limit is nearly used up, in thousandths.
+const nearThousandths = 800
 
 // nearEntry is a bucket that was nearly used up.
 type nearEntry struct {
 	quota      string    // name of its quota
-	nearUntil  time.Time // when it has refilled below nearShare, unless more is used
+	nearUntil  time.Time // when it has refilled below nearThousandths, unless more is used
 	quietUntil time.Time // until when it is not logged again
 }
 
-// isOver reports whether the entry says nothing any more.
-func (e nearEntry) isOver() bool {
+// isExpired reports whether the entry says nothing any more.
+func (e nearEntry) isExpired() bool {
 	return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 }
 
@@ -40,7 +40,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 			used = r.ofAllPeople
 		}
 		e := b.near.Get(c.key)
-		if e.quota != "" && used.thousandths < nearShare {
+		if e.quota != "" && used.thousandths < nearThousandths {
 			e.nearUntil = time.Time{}
 			b.near.Set(c.key, e)
 		}
@@ -48,7 +48,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 
 	var words []string
 	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
-		if used.thousandths >= nearShare && !changes[used.bucket-1].isMark() {
+		if used.thousandths >= nearThousandths && !changes[used.bucket-1].isMark() {
 			words = append(words, b.noteNearLocked(p, changes[used.bucket-1], used.thousandths))
 		}
 	}
@@ -59,7 +59,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 // much of its limit is used, in thousandths.
 func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (words string) {
 	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limitUnits), c.unitWords())
-	period := time.Duration(c.period) * time.Microsecond
+	period := time.Duration(c.periodMicros) * time.Microsecond
 	now := time.Now()
 
 	e := b.near.Get(c.key)
@@ -68,7 +68,7 @@ func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (word
 		e.quietUntil = now.Add(period)
 	}
 	e.quota = c.Name
-	e.nearUntil = now.Add(time.Duration(used-nearShare+1) * period / 1000)
+	e.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
 	b.near.Set(c.key, e)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", c.Name, "used", words)

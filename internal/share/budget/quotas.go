@@ -52,7 +52,7 @@ func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 
 
 // unitWords returns words for the units of a quota in its period, such as "tokens a day".
 func (q Quota) unitWords() string {
-	words := unitInfo[q.unit].words
+	words := unitTable[q.unit].words
 	if q.ofAll {
 		words += " of all people"
 	}
@@ -73,10 +73,10 @@ const (
 
 const dayMicros = 24 * 60 * minuteMicros
 
-// unitInfo has the words for each unit in its period, and this period, in microseconds.
-var unitInfo = [nUnits]struct {
-	words  string
-	period int64
+// unitTable has the words for each unit in its period, and this period, in microseconds.
+var unitTable = [nUnits]struct {
+	words        string
+	periodMicros int64
 }{
 	unitCalls:  {"calls an hour", 60 * minuteMicros},
 	unitTokens: {"tokens a day", dayMicros},
@@ -121,27 +121,28 @@ func (a amount) times(n int) amount {
 	return a
 }
 
-// change is what a call changes in the buckets of its person and of all people.
-type change struct {
+// callChange is what a call changes in the buckets of its person and of all people.
+type callChange struct {
 	use         amount // negative if units are given back
 	reserve     amount // negative at the end of a call
-	untilMinute int64  // since 1970, until which units are reserved; negative: see fromNow
+	untilMinute int64  // since 1970, until which units are reserved; negative: see minutesFromNow
 	force       bool   // no quota refuses, even if too little is free; endMark still may
 	responseID  string // the response that the change settles, refused if it was settled; "": none
 }
 
-// fromNow returns the untilMinute of a change that reserves units for a time from now on: the
+// minutesFromNow returns the untilMinute of a change that reserves units for a time from now on: the
 // minutes and one more, below 0, such as -6 for 5 minutes. take.lua subtracts it from the minute on
-// its own clock, and replies with the result. A change that reserves nothing has fromNow(0),
-// because a reply with the minute 0 is not valid.
-func fromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
+// its own clock, and replies with the result. A change that reserves nothing has minutesFromNow(0),
+// because a reply with the minute 0 is not
+// valid.
+func minutesFromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
-// bucketChange is what a change does to one bucket, whose content is a state.
+// bucketChange is what a change does to one bucket, whose content is a bucketState.
 type bucketChange struct {
-	Quota            // the zero value for marks (see onceMark) and probe
-	period     int64 // in which the limit refills, in microseconds
-	key        string
-	personName string // name of the person; "" if the store does not get it
+	Quota              // the zero value for marks (see onceMark) and probe
+	periodMicros int64 // in which the limit refills, in microseconds
+	key          string
+	personName   string // name of the person; "" if the store does not get it
 
 	limitUnits int64 // units in a period
 
@@ -156,10 +157,10 @@ func (b bucketChange) isMark() bool { return b.Quota == Quota{} }
 // them, or all are changed.
 type reply struct {
 	refusedBucket int64 // number of the bucket that refuses for the longest time; 0 if none does
-	wait          int64 // microseconds until it refuses no more; 0: running calls are in the way
+	waitMicros    int64 // microseconds until it refuses no more; 0: running calls are in the way
 	used          int64 // used units of the bucket that refuses
 
-	changedAt int64 // minute since 1970 in which the bucket that refuses was last changed
+	changedAtMinute int64 // minute since 1970 in which the bucket that refuses was last changed
 
 	// If no bucket refuses:
 	ofPerson    mostUsed // the most used bucket of the person
@@ -204,7 +205,7 @@ const (
 //
 //	mark          key             needs    uses   so it succeeds
 //	startMark     call:NAME       10,000   2      once: the store takes the call
-//	settledMark   call:NAME        9,998   7      once in seven hours: the end of the call
+//	settledMark   call:NAME        9,998   7      once in 7 hours: the end of the call
 //	giveBack      call:NAME       10,000   1      if the store has not taken the call, which it
 //	                                              then refuses to take
 //	              back:NAME       10,000   1      once in an hour: the call is given back
@@ -216,12 +217,12 @@ const (
 // them.
 func onceMark(refill time.Duration, kind, name string) bucketChange {
 	return bucketChange{
-		period:      onceLimit * refill.Microseconds(),
-		key:         kind + ":r" + pseudonym(name),
-		limitUnits:  onceLimit,
-		need:        onceLimit,
-		use:         1,
-		untilMinute: fromNow(0),
+		periodMicros: onceLimit * refill.Microseconds(),
+		key:          kind + ":r" + pseudonym(name),
+		limitUnits:   onceLimit,
+		need:         onceLimit,
+		use:          1,
+		untilMinute:  minutesFromNow(0),
 	}
 }
 
@@ -277,11 +278,11 @@ func pseudonym(name string) string {
 // quotas with a limit, and with RefuseWithoutStore that of a failing store. It returns nil if the
 // person has no limit.
 func (b *Budget) QuotaNames(p call.Person) (names []string) {
-	each := change{}
+	each := callChange{}
 	for u := range each.use {
 		each.use[u] = 1
 	}
-	for _, c := range b.perBucket(p, each) {
+	for _, c := range b.bucketChanges(p, each) {
 		names = append(names, c.Name)
 	}
 	if b.RefuseWithoutStore && names != nil {
@@ -291,7 +292,7 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 }
 
 // with returns what a change does to the bucket of a quota.
-func (b bucketChange) with(c change) bucketChange {
+func (b bucketChange) with(c callChange) bucketChange {
 	b.need = 1
 	if c.force {
 		b.need = -1 << 50 // below the free units of any usual bucket, which may be negative
@@ -302,9 +303,9 @@ func (b bucketChange) with(c change) bucketChange {
 	return b
 }
 
-// perBucket returns what a change does to each bucket that it affects. With a responseID the first
-// one is endMark. Quotas without a limit are left out.
-func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
+// bucketChanges returns what a change does to each bucket that it affects. With a responseID the
+// first one is endMark. Quotas without a limit are left out.
+func (b *Budget) bucketChanges(person call.Person, c callChange) (list []bucketChange) {
 	if c.responseID != "" {
 		list = append(list, endMark(c.responseID))
 	}
@@ -316,10 +317,10 @@ func (b *Budget) perBucket(person call.Person, c change) (list []bucketChange) {
 			q.Limit = limit
 		}
 		bc := bucketChange{
-			Quota:      q,
-			period:     unitInfo[q.unit].period,
-			key:        q.Name + ":",
-			limitUnits: int64(min(q.Limit, MaxLimit)),
+			Quota:        q,
+			periodMicros: unitTable[q.unit].periodMicros,
+			key:          q.Name + ":",
+			limitUnits:   int64(min(q.Limit, MaxLimit)),
 		}.with(c)
 
 		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {

@@ -27,8 +27,8 @@ const (
 	noBound   = 0  // in place of a number of people
 )
 
-// Entry is what a person, or all people together, have used of a quota.
-type Entry struct {
+// QuotaUsage is what a person, or all people together, have used of a quota.
+type QuotaUsage struct {
 	Name      string // name of the person as in the log, or the ID; "" for all people
 	Pseudonym string // half of the SHA-256 of the person's ID; "" for all people
 	Limit     string // limit in force, with its unitWords
@@ -44,21 +44,22 @@ type Entry struct {
 // together have used, and then the people who have used the most of a limit. A name is the name of
 // a token, an ID such as token:alice or issuer and subject with a blank between, or a name in the
 // store. The error is of the store.
-func (s *Store) Report(ctx context.Context, name string) (list []Entry, err error) {
-	err = s.query(ctx, func(r *report) {
+func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err error) {
+	err = s.withAdminConn(ctx, func(r *adminConn) {
 		if name != "" {
-			list = slices.Concat(r.people(r.pseudonymsByName(name))...)
+			list = slices.Concat(r.usages(r.pseudonymsByName(name))...)
 			return
 		}
-		people := r.people(r.topPseudonyms(maxPeople))
-		maxShare := func(of []Entry) float64 {
-			return slices.MaxFunc(of, func(a, b Entry) int { return cmp.Compare(a.share, b.share) }).share
+		people := r.usages(r.topPseudonyms(maxPeople))
+		maxShare := func(of []QuotaUsage) float64 {
+			byShare := func(a, b QuotaUsage) int { return cmp.Compare(a.share, b.share) }
+			return slices.MaxFunc(of, byShare).share
 		}
-		slices.SortStableFunc(people, func(a, b []Entry) int {
+		slices.SortStableFunc(people, func(a, b []QuotaUsage) int {
 			return cmp.Compare(maxShare(b), maxShare(a))
 		})
 		people = people[:min(len(people), maxPeople)]
-		list = slices.Concat(append(r.people([]string{allPeople}), people...)...)
+		list = slices.Concat(append(r.usages([]string{allPeople}), people...)...)
 	})
 	return list, err
 }
@@ -67,8 +68,8 @@ func (s *Store) Report(ctx context.Context, name string) (list []Entry, err erro
 // name has used anything, or that several people have the name.
 func (s *Store) Reset(ctx context.Context, name string) error {
 	err := errors.New("nobody of this name has used anything")
-	failure := s.query(ctx, func(r *report) {
-		people := r.people(r.pseudonymsByName(name))
+	failure := s.withAdminConn(ctx, func(r *adminConn) {
+		people := r.usages(r.pseudonymsByName(name))
 		if len(people) > 1 {
 			err = errors.New("several people have this name: write token:NAME, or issuer and subject")
 		}
@@ -85,8 +86,8 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 	return cmp.Or(failure, err)
 }
 
-// report is a connection for Report and Reset. After the first error, do runs no more commands.
-type report struct {
+// adminConn is a connection for Report and Reset. After the first error, do runs no more commands.
+type adminConn struct {
 	*Store
 	conn redis.Conn
 	ctx  context.Context
@@ -94,8 +95,8 @@ type report struct {
 	err  error // the first error
 }
 
-// query connects to the store, and calls run.
-func (s *Store) query(ctx context.Context, run func(*report)) error {
+// withAdminConn connects to the store, and calls run.
+func (s *Store) withAdminConn(ctx context.Context, run func(*adminConn)) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()
 	conn, err := s.connect(ctx, s.url.Load(), anyReplies)
@@ -104,7 +105,7 @@ func (s *Store) query(ctx context.Context, run func(*report)) error {
 	}
 	defer conn.Close()
 
-	r := &report{
+	r := &adminConn{
 		Store: s,
 		conn:  conn,
 		ctx:   ctx,
@@ -118,7 +119,7 @@ func (s *Store) query(ctx context.Context, run func(*report)) error {
 }
 
 // do runs a command, unless there was an error before.
-func (r *report) do(command string, args ...any) (any, error) {
+func (r *adminConn) do(command string, args ...any) (any, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -129,7 +130,7 @@ func (r *report) do(command string, args ...any) (any, error) {
 
 // topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all,
 // whose buckets take the longest to refill.
-func (r *report) topPseudonyms(n int) []string {
+func (r *adminConn) topPseudonyms(n int) []string {
 	pseudonyms := map[string]bool{}
 	for _, q := range quotas(false) {
 		list, _ := redis.Strings(r.do("ZREVRANGE", r.key(q.Name+":"), 0, n-1))
@@ -142,24 +143,24 @@ func (r *report) topPseudonyms(n int) []string {
 
 // pseudonymsByName returns the pseudonyms of the people whom a name means: of the person with this
 // ID, or else of the holder of a token and of all people in the store with this name.
-func (r *report) pseudonymsByName(name string) []string {
+func (r *adminConn) pseudonymsByName(name string) []string {
 	exact := []string{pseudonym(name)}
-	if len(r.people(exact)) > 0 {
+	if len(r.usages(exact)) > 0 {
 		return exact
 	}
 
 	pseudonyms := []string{pseudonym(call.TokenIDPrefix + name)}
-	for _, entries := range r.people(r.topPseudonyms(noBound)) {
-		if entries[0].Name == name && entries[0].Pseudonym != pseudonyms[0] {
-			pseudonyms = append(pseudonyms, entries[0].Pseudonym)
+	for _, usages := range r.usages(r.topPseudonyms(noBound)) {
+		if usages[0].Name == name && usages[0].Pseudonym != pseudonyms[0] {
+			pseudonyms = append(pseudonyms, usages[0].Pseudonym)
 		}
 	}
 	return pseudonyms
 }
 
-// people returns the entries of people by their pseudonyms. People who have used nothing are left
+// usages returns the usages of people by their pseudonyms. People who have used nothing are left
 // out.
-func (r *report) people(pseudonyms []string) (list [][]Entry) {
+func (r *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 	for batch := range slices.Chunk(pseudonyms, batchSize) {
 		keys := []string{}
 		for _, pseudonym := range batch {
@@ -170,15 +171,15 @@ func (r *report) people(pseudonyms []string) (list [][]Entry) {
 
 		values := r.get(keys)
 		for _, pseudonym := range batch {
-			var entries []Entry
+			var usages []QuotaUsage
 			for _, q := range quotas(pseudonym == allPeople) {
-				e, ok := r.entry(q, pseudonym, values[q.Name+":"+pseudonym])
+				e, ok := r.parseUsage(q, pseudonym, values[q.Name+":"+pseudonym])
 				if ok {
-					entries = append(entries, e)
+					usages = append(usages, e)
 				}
 			}
-			if len(entries) > 0 {
-				list = append(list, entries)
+			if len(usages) > 0 {
+				list = append(list, usages)
 			}
 		}
 	}
@@ -186,7 +187,7 @@ func (r *report) people(pseudonyms []string) (list [][]Entry) {
 }
 
 // get returns the values of the keys that exist.
-func (r *report) get(keys []string) map[string]string {
+func (r *adminConn) get(keys []string) map[string]string {
 	values := map[string]string{}
 	for _, key := range keys {
 		_ = r.conn.Send("GET", r.key(key)) // after an error ReceiveContext fails, too
@@ -206,16 +207,17 @@ func (r *report) get(keys []string) map[string]string {
 // storedValue matches the value of a key; see take.lua.
 var storedValue = text.LazyRegexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
-// entry parses the value of a key. ok is false if nothing is used or reserved, or it is not valid.
-func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
+// parseUsage parses the value of a key. ok is false if nothing is used or reserved, or it is not
+// valid.
+func (r *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bool) {
 	m := storedValue().FindStringSubmatch(stored)
 	if m == nil {
 		return e, false
 	}
-	s := state{reserved: map[int64]int64{}}
+	s := bucketState{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
-	s.at, _ = strconv.ParseInt(m[2], 10, 64)
-	b := bucketChange{Quota: q, period: unitInfo[q.unit].period}
+	s.changedAtMicros, _ = strconv.ParseInt(m[2], 10, 64)
+	b := bucketChange{Quota: q, periodMicros: unitTable[q.unit].periodMicros}
 	b.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var untilMinute, units int64
@@ -227,13 +229,13 @@ func (r *report) entry(q Quota, id, stored string) (e Entry, ok bool) {
 	}
 
 	s, running := s.advance(r.now, b)
-	if s.used < 0 { // see state.used
+	if s.used < 0 { // see bucketState.used
 		running += int64(s.used)
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAt := r.now + int64(taken*float64(b.period)/float64(b.limitUnits))
-	return Entry{
+	unusedAt := r.now + int64(taken*float64(b.periodMicros)/float64(b.limitUnits))
+	return QuotaUsage{
 		Name:      text.Label(cmp.Or(m[5], id)),
 		Pseudonym: id,
 		Limit:     q.unit.format(b.limitUnits) + " " + q.unitWords(),

@@ -209,7 +209,7 @@ func TestGivenBack(t *testing.T) {
 			if tt.Reserve < 0 {
 				untilMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
 			}
-			b.local.apply(b.perBucket(alice, change{
+			b.local.apply(b.bucketChanges(alice, callChange{
 				use:         amount{unitTokens: tt.Use},
 				reserve:     amount{unitTokens: tt.Reserve},
 				untilMinute: untilMinute,

@@ -40,7 +40,7 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 		return a
 	}
 	b := New(Options{Limits: someLimits})
-	c := change{
+	c := callChange{
 		use:         upTo(typical),
 		reserve:     upTo(typical.times(3)),
 		untilMinute: -r.Int64N(100) - 1,
@@ -59,7 +59,7 @@ func random(r *rand.Rand, minutes int64) (list []bucketChange) {
 	if r.IntN(4) == 0 {
 		c.responseID = fmt.Sprint("resp_", r.IntN(10))
 	}
-	list = b.perBucket(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
+	list = b.bucketChanges(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }
@@ -83,7 +83,7 @@ func TestSame(t *testing.T) {
 	script := redis.NewScript(-1, source)
 	r := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UnixMicro()
-	local := newLocal(func() time.Time { return time.UnixMicro(now) })
+	local := newLocalBuckets(func() time.Time { return time.UnixMicro(now) })
 	passed, again, givenBack := 0, 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])

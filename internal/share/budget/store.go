@@ -27,7 +27,7 @@ const (
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
-	maxForgotten  = 1000                   // changes of forgetMark; beyond it keys stay for hours
+	maxToForget   = 1000                   // changes of forgetMark; beyond it keys stay for hours
 
 	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
@@ -65,17 +65,17 @@ type Store struct {
 
 	whileFailing string // words for the log: which limits hold while it fails
 
-	mu        sync.Mutex       // guards the fields below
-	pending   []pendingChange  // at most maxPending
-	forgotten []bucketChange   // of forgetMark, at most maxForgotten
+	mu       sync.Mutex       // guards the fields below
+	pending  []pendingChange  // at most maxPending
+	toForget []bucketChange   // of forgetMark, at most maxToForget
 	logged    map[failure]bool // since the store has begun to fail
 }
 
 // pendingChange is a change for the store when it works again: the end of a call, or the return of
-// a call that the store may have taken (giveBack).
+// a call that the store may have taken (giveBackLater).
 type pendingChange struct {
 	changes []bucketChange
-	claim   *bucketChange // see giveBack; nil for the end of a call
+	claim   *bucketChange // see giveBackLater; nil for the end of a call
 }
 
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
@@ -110,7 +110,7 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	}
 	s.url.Store(u)
 	old := s.pool.Load()
-	s.renew(old)
+	s.renewPool(old)
 	_ = old.Close()
 	s.unprobed.Store(true)
 	return u, nil
@@ -120,10 +120,10 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 // "".
 func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
 
-// renew replaces a pool by a new one, and reports whether it was the current pool. The caller
+// renewPool replaces a pool by a new one, and reports whether it was the current pool. The caller
 // closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
 // a new address.
-func (s *Store) renew(pool *redis.Pool) bool {
+func (s *Store) renewPool(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext:     s.dial,
 		MaxIdle:         maxScripts,
@@ -202,8 +202,19 @@ func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 // write: SET for the first, of which a unit is used and refills in a second, and DEL for the
 // second.
 var probe = []bucketChange{
-	{key: "probe", period: 60 * minuteMicros, limitUnits: 3600, use: 1, untilMinute: fromNow(0)},
-	{key: "probe:unused", period: minuteMicros, limitUnits: 1, untilMinute: fromNow(0)},
+	{
+		key:          "probe",
+		periodMicros: 60 * minuteMicros,
+		limitUnits:   3600,
+		use:          1,
+		untilMinute:  minutesFromNow(0),
+	},
+	{
+		key:          "probe:unused",
+		periodMicros: minuteMicros,
+		limitUnits:   1,
+		untilMinute:  minutesFromNow(0),
+	},
 }
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
@@ -266,14 +277,14 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 	return r, result
 }
 
-// giveBack gives back what a call may have taken, once, when the store works again. name is the
-// random name of the call. First a claim uses the bucket of startMark, and applyPending reads from
+// giveBackLater gives back what a call may have taken, once, when the store works again. name is
+// the random name of the call. First a claim uses the bucket of startMark, and applyPending reads from
 // the reply whether the store had taken the call. If not, the claim makes the store refuse the
 // call, which may still be on its way in an old connection.
 //
 // The untilMinute of the changes is that of the call's start, such as -6 (fromNow). If the store
 // took the call in the minute 100, its reservation is until 106.
-func (s *Store) giveBack(name string, changes []bucketChange) {
+func (s *Store) giveBackLater(name string, changes []bucketChange) {
 	claim := startMark(name)
 	claim.use = usedByGiveBack
 	back := onceMark(time.Hour, "back", name)
@@ -292,29 +303,29 @@ func (s *Store) keep(p pendingChange) {
 	}
 }
 
-// forget keeps changes of forgetMark for takeForgotten. Without these, calls in a loop that use
+// forgetLater keeps changes of forgetMark for takeToForget. Without these, calls in a loop that use
 // nothing would fill the store with marks, which last for hours.
-func (s *Store) forget(marks ...bucketChange) {
+func (s *Store) forgetLater(marks ...bucketChange) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forgotten = append(s.forgotten, marks[:min(len(marks), maxForgotten-len(s.forgotten))]...)
+	s.toForget = append(s.toForget, marks[:min(len(marks), maxToForget-len(s.toForget))]...)
 }
 
-// takeForgotten returns at most two of the changes that forget has kept, for the next call that the
+// takeToForget returns at most two of the changes that forget has kept, for the next call that the
 // store takes. Each call adds one mark and removes up to two, so marks of ended calls do not pile
 // up.
-func (s *Store) takeForgotten() []bucketChange {
+func (s *Store) takeToForget() []bucketChange {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := min(len(s.forgotten), 2)
-	taken := slices.Clone(s.forgotten[:n])
-	s.forgotten = slices.Delete(s.forgotten, 0, n)
+	n := min(len(s.toForget), 2)
+	taken := slices.Clone(s.toForget[:n])
+	s.toForget = slices.Delete(s.toForget, 0, n)
 	return taken
 }
 
@@ -337,9 +348,9 @@ func (s *Store) applyPending() {
 		r, result := s.apply([]bucketChange{*p.claim})
 		wasTaken := r.refusedBucket == 1 && r.used == usedByCall
 		if wasTaken {
-			takenAt := r.changedAt // the call has changed the bucket last: the claim was refused
+			takenAt := r.changedAtMinute // by the call, as the claim was refused
 			changes := slices.Clone(p.changes)
-			for i := range changes { // fromNow(d) becomes d after takenAt
+			for i := range changes { // minutesFromNow(d) becomes d after takenAt
 				changes[i].untilMinute = takenAt - changes[i].untilMinute
 			}
 			_, result = s.apply(changes)
@@ -368,13 +379,13 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	conn, _ := pool.GetContext(ctx) // after an error DoContext returns it, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	r, err := s.run(ctx, conn, changes)
+	r, err := s.runScriptOn(ctx, conn, changes)
 	if err == nil {
 		return r, storeRan
 	}
 
 	_, refuses := errors.AsType[redis.Error](err)
-	isPresent := s.renew(pool)
+	isPresent := s.renewPool(pool)
 	fails = isPresent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if isPresent {
@@ -414,8 +425,10 @@ func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
 	log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
 }
 
-// run runs take.lua on a connection. The error is a redis.Error if the store returned it.
-func (s *Store) run(ctx context.Context, conn redis.Conn, changes []bucketChange) (r reply, err error) {
+// runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
+func (s *Store) runScriptOn(
+	ctx context.Context, conn redis.Conn, changes []bucketChange,
+) (r reply, err error) {
 	value, err := takeScript.DoContext(ctx, conn, s.arguments(changes)...)
 	if err != nil {
 		return reply{}, err
@@ -440,7 +453,7 @@ func newReply(n []int64) reply {
 	case n[0] == 0:
 		return reply{ofPerson: unpack(n[1]), ofAllPeople: unpack(n[2]), untilMinute: n[3]}
 	}
-	return reply{refusedBucket: n[0], wait: n[1], used: n[2], changedAt: n[3]}
+	return reply{refusedBucket: n[0], waitMicros: n[1], used: n[2], changedAtMinute: n[3]}
 }
 
 // answers reports whether take.lua can return this reply for these changes.
@@ -456,7 +469,9 @@ func (r reply) answers(changes []bucketChange) bool {
 		return false
 	}
 	b := changes[r.refusedBucket-1]
-	return r.changedAt >= 0 && 0 <= r.wait && r.wait <= 9*b.period && 0 <= r.used && r.used <= 8*b.limitUnits
+	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*b.periodMicros
+	isUsed := 0 <= r.used && r.used <= 8*b.limitUnits
+	return r.changedAtMinute >= 0 && isWait && isUsed
 }
 
 // key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
@@ -478,7 +493,8 @@ func (s *Store) arguments(changes []bucketChange) []any {
 	var values []any
 	for _, b := range changes {
 		keys = append(keys, s.key(b.key))
-		values = append(values, b.period, b.limitUnits, b.need, b.use, b.reserve, b.untilMinute, b.personName)
+		values = append(values,
+			b.periodMicros, b.limitUnits, b.need, b.use, b.reserve, b.untilMinute, b.personName)
 	}
 	return append(keys, values...)
 }

@@ -260,7 +260,7 @@ func TestRefuse(t *testing.T) {
 
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
-	buckets := New(perHour(4)).perBucket(alice, change{use: amount{unitCalls: 1}})
+	buckets := New(perHour(4)).bucketChanges(alice, callChange{use: amount{unitCalls: 1}})
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {
 			inBubble(t, fmt.Sprint(i, ", ", size), func(t *testing.T) {

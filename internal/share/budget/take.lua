@@ -49,7 +49,7 @@ for i, key in ipairs(KEYS) do
 	end
 	b.name = ARGV[7 * i]
 
-	-- Advance the bucket to now (state.advance).
+	-- Advance the bucket to now (bucketState.advance).
 	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)([ %d:]*)')
 	number, at = tonumber(number), tonumber(at)
 	local running, over = 0, 0
@@ -73,7 +73,7 @@ for i, key in ipairs(KEYS) do
 		b.least = 0 - running
 	end
 
-	-- Refuse, if too little is free (local.apply).
+	-- Refuse, if too little is free (localBuckets.apply).
 	local missing = b.used + b.need - b.limit
 	local time = math.max(math.ceil(missing * b.period / b.limit), 0)
 	if missing + running > 0 and time > wait then
@@ -86,7 +86,7 @@ if refused > 0 then
 end
 
 local untilMinute, ofPerson, ofAll = 0, 0, 0
-for i, key in ipairs(KEYS) do -- change the buckets (state.after)
+for i, key in ipairs(KEYS) do -- change the buckets (bucketState.applyChange)
 	local b = buckets[i]
 	untilMinute = b.untilMinute
 	if untilMinute < 0 then
