@@ -65,10 +65,10 @@
 //	which citations the limit keeps        cite     Document.choose
 //	which date a citation has              cite     Document.Citations, Document.datesOf, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
-//	whether another attempt follows, when  llm      exchange.decide, retryable
+//	whether another attempt follows, when  llm      exchange.decideRetry, retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
 //	which parameter a 400 drops            llm      params.refusedName
-//	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
+//	what ends a stream of the API          llm      accumulator.readStream, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load
 //	where NO_COLOR is read                 cli      app.screen

@@ -52,29 +52,29 @@ const unknownItem itemNumber = 0
 // keeps the items.
 //
 // While a stream is read, no item number is higher than lastItem. At the end, emitUnstreamed gives
-// higher numbers to items that only the final output contains. A block stays in blocks and in order
-// after it has stopped.
+// higher numbers to items that only the final output contains. A block stays in blocks and in
+// startedBlocks after it has stopped.
 type accumulator struct {
 	call *call.Call
 	log  func(rawJSON) // writes what was received to the debug log
 
 	event streamEvent // the current event, decoded into the same memory each time
 
-	lastItem   itemNumber             // number of the newest item; 0: none yet
-	byIndex    map[float64]itemNumber // the item that is being streamed at each output_index
-	byID       map[string]itemNumber
-	items      map[itemNumber]call.Item // each item, as its latest output_item event describes it
-	doneTexts  map[itemNumber]string    // the text of each complete item
-	blocks     map[blockKey]*block
-	order      []*block                // all blocks, in the order in which they started
-	textBlocks map[itemNumber][]*block // the blocks of each message
+	lastItem      itemNumber             // number of the newest item; 0: none yet
+	byIndex       map[float64]itemNumber // the item that is being streamed at each output_index
+	byID          map[string]itemNumber
+	items         map[itemNumber]call.Item // as the latest output_item event describes each item
+	doneTexts     map[itemNumber]string    // the text of each complete item
+	blocks        map[blockKey]*block
+	startedBlocks []*block                // all blocks, in the order in which they started
+	textBlocks    map[itemNumber][]*block // the blocks of each message
 
 	background background     // what is known of a response that runs without its connection
 	final      *call.Response // the response once it has ended, also if it failed; nil before
 
-	size        int // bytes of all events so far
-	elements    int // elements of the complete items (countElements)
-	annotations int // annotations that came in events of their own
+	streamBytes     int // bytes of all events so far
+	elementCount    int // elements of the complete items (countElements)
+	annotationCount int // annotations that came in events of their own
 
 	created call.Response // the response in the event response.created
 
@@ -103,27 +103,29 @@ func (cl *Client) newAccumulator(c *call.Call) *accumulator {
 // detailTime is how long a stream may go on after a failure that names no kind, or after "[DONE]".
 const detailTime = 2 * time.Second
 
-// read reads a stream up to the event that ends the response. docs/spec.md has a table of all ways
-// in which a stream may end. Events whose data is not a JSON object are skipped: some servers send
-// them to keep a stream open.
+// readStream reads a stream up to the event that ends the response. docs/spec.md has a table of all
+// ways in which a stream may end. Events whose data is not a JSON object are skipped: some servers
+// send them to keep a stream open.
 //
 // Some servers close a stream without an event that ends the response. Then the response is what
 // was streamed, if every item is complete and the last one is an answer. For a response that runs
-// in the background read returns an error, and exchange.follow fetches the response.
-func (a *accumulator) read(ctx context.Context, stream *bufio.Reader) (*call.Response, error) {
+// in the background readStream returns an error, and exchange.follow fetches the response.
+func (a *accumulator) readStream(
+	ctx context.Context, stream *bufio.Reader,
+) (*call.Response, error) {
 	// Some servers leave out the blank line after the last event.
 	ended := lineReader{io.MultiReader(stream, strings.NewReader("\n\n"))}
 	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(ended)})
 	for ctx.Err() == nil && events.Next() { // stream may still have events in its buffer
 		data := events.Event().Data
-		a.size += len(data)
+		a.streamBytes += len(data)
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
 			a.endSoon()
 		}
 		switch {
 		case len(data) > maxEvent:
 			return nil, call.TooLargeError("an event of the answer is larger than 8 MiB")
-		case a.size > maxBody: // size counts all connections of the response
+		case a.streamBytes > maxBody: // of all connections of the response
 			return nil, call.TooLargeError(tooLong)
 		case !isObject(data):
 			continue
@@ -169,7 +171,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		r, err := a.finish(ev.lastResponse(), rawJSON{data: data, event: true})
+		r, err := a.finish(ev.lastResponse(), rawJSON{data: data, isEvent: true})
 		e, ok := errors.AsType[*call.APIError](err)
 		if ok {
 			return nil, a.failOrKeep(e)
@@ -179,7 +181,8 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev.readHalves(data)
 	a.emitEvent(ev)
 
-	elements := max(len(a.order), len(a.byID), int(a.lastItem), a.elements, a.annotations)
+	items := max(len(a.startedBlocks), len(a.byID), int(a.lastItem))
+	elements := max(items, a.elementCount, a.annotationCount)
 	if elements > maxElements {
 		return nil, call.TooLargeError(tooMany)
 	}
@@ -239,8 +242,8 @@ func (a *accumulator) confirmBackground(r *call.Response) {
 	}
 }
 
-// finishObject reads the response from a body that is an object, not a stream.
-func (a *accumulator) finishObject(data []byte) (*call.Response, error) {
+// readObject reads the response from a body that is an object, not a stream.
+func (a *accumulator) readObject(data []byte) (*call.Response, error) {
 	r := &call.Response{}
 	err := call.DecodeLenient(data, r)
 	_, malformed := errors.AsType[*json.SyntaxError](err)

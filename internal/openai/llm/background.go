@@ -223,7 +223,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil
 		case failure == nil: // the response still runs
-		case failure.ResponseLost && acc.isAnswered(): // as accumulator.read does in the foreground
+		case failure.ResponseLost && acc.isAnswered(): // as readStream does in the foreground
 			return acc.finishStreamed()
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure

@@ -13,9 +13,9 @@ import (
 // blockKey identifies a block of a response. Only a message has several blocks of a kind: one for
 // each of its texts.
 type blockKey struct {
-	item    itemNumber
-	kind    string
-	content float64 // content_index of the text; 0 for other kinds
+	item         itemNumber
+	kind         string
+	contentIndex float64 // content_index of the text; 0 for other kinds
 }
 
 // block is a block of the call that has started.
@@ -32,15 +32,15 @@ type block struct {
 // blockUpdate is what one event or item tells about a block.
 type blockUpdate struct {
 	call.BlockStart         // without the index
-	content         float64 // as in blockKey
+	contentIndex    float64 // as in blockKey
 	text            string  // the whole text, if the block is complete
 	search          call.Search
 }
 
-// blocksOf returns the blocks of an item: one for each text of a message, one for an item of
-// another known type, and none for unknown types. first is the content_index of a message's first
-// part.
-func blocksOf(i call.Item, first float64) []blockUpdate {
+// blockUpdates returns what an item tells about its blocks: an update for each text of a message,
+// one for an item of another known type, and none for unknown types. first is the content_index of
+// a message's first part.
+func blockUpdates(i call.Item, first float64) []blockUpdate {
 	var b blockUpdate
 	b.ID = i.ID
 
@@ -50,7 +50,7 @@ func blocksOf(i call.Item, first float64) []blockUpdate {
 		for n, part := range i.Content {
 			if part.IsText() || part.Type == "refusal" {
 				b.Kind = call.BlockText
-				b.content = first + float64(n)
+				b.contentIndex = first + float64(n)
 				b.text = part.Text + part.Refusal
 				all = append(all, b)
 			}
@@ -96,7 +96,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		if complete {
 			a.log(rawJSON{data: ev.Item.Raw})
 			a.doneTexts[number] = textOf(a.items[number])
-			a.elements += countElements(ev.Item)
+			a.elementCount += countElements(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
 
@@ -123,7 +123,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		"response.output_text.done", "response.refusal.done",
 		"response.output_text.annotation.added":
 		update.Kind = call.BlockText
-		update.content = ev.ContentIndex
+		update.contentIndex = ev.ContentIndex
 
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		update.Kind = call.BlockThinking
@@ -140,7 +140,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	}
 	if ev.Annotation != nil {
 		b.annotations = append(b.annotations, ev.Annotation)
-		a.annotations++
+		a.annotationCount++
 	}
 	// A ".done" event contains the whole text and no delta; a delta event contains no text.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
@@ -150,13 +150,13 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	if ok && missing != "" {
 		b.half = 0 // missing has the whole character, of which half was held back
 	}
-	a.addDelta(b, b.join(ev))
+	a.addDelta(b, b.joinHalves(ev))
 }
 
-// join returns the delta of an event without a half of a character at its end, which b.half keeps
+// joinHalves returns the delta of an event without a half of a character at its end, which b.half keeps
 // for the next delta. For the deltas "a\ud83d" and "\ude00b" of JSON it returns "a" and "😀b". A
 // half that the next delta does not complete becomes U+FFFD.
-func (b *block) join(ev *streamEvent) string {
+func (b *block) joinHalves(ev *streamEvent) string {
 	const replacement = "\ufffd"
 	delta := ev.Delta
 	if delta == "" {
@@ -199,7 +199,7 @@ func (a *accumulator) itemNumberOf(ev *streamEvent) itemNumber {
 // is complete. first is the content_index of a message's first part.
 func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, complete bool) {
 	a.rememberID(number, item.ID)
-	for _, update := range blocksOf(item, first) {
+	for _, update := range blockUpdates(item, first) {
 		b := a.openBlock(number, update)
 		if complete {
 			a.completeBlock(b, update)
@@ -216,7 +216,7 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 // openBlock returns the block that an update is about, and starts the block if it is new. It
 // returns nil for the block of a tool whose name is not known yet.
 func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
-	key := blockKey{number, update.Kind, update.content}
+	key := blockKey{number, update.Kind, update.contentIndex}
 	b := a.blocks[key]
 	nameless := update.Kind == call.BlockToolUse && update.Name == ""
 	if b != nil || nameless {
@@ -227,7 +227,7 @@ func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
 	b.Index = a.call.Blocks
 	a.call.Blocks++
 	a.blocks[key] = b
-	a.order = append(a.order, b)
+	a.startedBlocks = append(a.startedBlocks, b)
 	if b.Kind == call.BlockText {
 		a.textBlocks[number] = append(a.textBlocks[number], b)
 	}
@@ -286,12 +286,12 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 // think (call.Used.UnreportedBegun).
 func (a *accumulator) hasBegun() bool {
 	isWork := func(b *block) bool { return b.Kind != call.BlockThinking }
-	return slices.ContainsFunc(a.order, isWork)
+	return slices.ContainsFunc(a.startedBlocks, isWork)
 }
 
 // stopBlocks stops the blocks that are still open.
 func (a *accumulator) stopBlocks() {
-	for _, b := range a.order {
+	for _, b := range a.startedBlocks {
 		a.completeBlock(b, blockUpdate{})
 	}
 }

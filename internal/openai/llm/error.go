@@ -228,9 +228,9 @@ func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 	}
 }
 
-// wrapper matches what LiteLLM writes before the error of a provider
+// litellmPrefix matches what LiteLLM writes before the error of a provider
 // (https://github.com/OpenHands/software-agent-sdk/issues/755).
-var wrapper = text.LazyRegexp(`^litellm\.[\w.: ]*Exception - \s*\{`)
+var litellmPrefix = text.LazyRegexp(`^litellm\.[\w.: ]*Exception - \s*\{`)
 
 // namingClass matches the classes of LiteLLM that name the kind of an error (kindTable) even where
 // the error of the provider does not.
@@ -239,7 +239,7 @@ var namingClass = text.LazyRegexp(`ContextWindowExceededError|ContentPolicyViola
 // unwrapped returns the JSON of a provider's error in a message of LiteLLM, without the words
 // before and after it, or any other message unchanged.
 func unwrapped(message string) string {
-	at := wrapper().FindStringIndex(message[:min(len(message), maxErrorText)])
+	at := litellmPrefix().FindStringIndex(message[:min(len(message), maxErrorText)])
 	if at == nil || namingClass().MatchString(message[:at[1]]) {
 		return message
 	}
@@ -251,9 +251,9 @@ func unwrapped(message string) string {
 	return string(inner)
 }
 
-// readError returns the error of an HTTP response that was not read to its end, or whose body is no
+// bodyError returns the error of an HTTP response that was not read to its end, or whose body is no
 // answer. err is the error of reading it.
-func readError(resp *http.Response, err error, c *call.Call) *call.APIError {
+func bodyError(resp *http.Response, err error, c *call.Call) *call.APIError {
 	cause, _ := errors.AsType[*call.APIError](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
 	if ok {

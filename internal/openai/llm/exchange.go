@@ -57,7 +57,7 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 			continue // the same attempt again, without a sleep: it has one parameter less
 		}
 
-		pause, final := x.decide(ctx, failure, wait)
+		pause, final := x.decideRetry(ctx, failure, wait)
 		if final != nil {
 			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindAPIQuota ||
 				final.Kind == call.KindPermission && final.Status == http.StatusUnauthorized // a scope
@@ -246,11 +246,11 @@ func (x *exchange) repeatWithout(failure *call.APIError) bool {
 	return x.removeRefused(x.params.refusedName(failure), failure) // the name "" removes nothing
 }
 
-// decide returns how long the call sleeps before another attempt, or the error that ends the call.
-// wait is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A
+// decideRetry returns how long the call sleeps before another attempt, or the error that ends the
+// call. wait is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A
 // failure ends the call if it is not temporary, if it is that of the last attempt, or if the wait
 // would end after the deadline of ctx: a timeout at the deadline would tell less than the failure.
-func (x *exchange) decide(
+func (x *exchange) decideRetry(
 	ctx context.Context, failure *call.APIError, wait time.Duration,
 ) (time.Duration, *call.APIError) {
 	if !retryable(failure) || x.attempt > x.client.options.MaxRetries {
@@ -285,7 +285,7 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	p := refusedParam{x.model, name, fmt.Sprint(value), x.call.Person.ID}
 	unknown := failure.Code == "unknown_parameter"
 	unsupported := strings.HasPrefix(failure.Code, "unsupported_")
-	if unknown || name == identifierParam {
+	if unknown || name == safetyIdentifierParam {
 		p.value = anyValue
 	}
 	if unknown || unsupported || failure.ResponseLost {

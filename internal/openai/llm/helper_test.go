@@ -142,7 +142,7 @@ func (s *scripted) note(req *http.Request) step {
 
 // marked returns the identifier of the person of a request.
 func marked(params map[string]any) string {
-	id, _ := params[identifierParam].(string)
+	id, _ := params[safetyIdentifierParam].(string)
 	return id
 }
 
@@ -151,7 +151,7 @@ func (s *scripted) of(p call.Person) (sent []map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, params := range s.sent {
-		if marked(params) == identifier(p) {
+		if marked(params) == safetyIdentifier(p) {
 			sent = append(sent, params)
 		}
 	}

@@ -215,9 +215,9 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 // An image made from scratch has no roots; the bundled ones replace them.
 func TestRoots(t *testing.T) {
 	got := map[string]bool{
-		"empty":   needRoots(x509.NewCertPool(), nil),
-		"error":   needRoots(nil, errors.New("no roots")),
-		"bundled": needRoots(bundledRoots(), nil),
+		"empty":   lacksRoots(x509.NewCertPool(), nil),
+		"error":   lacksRoots(nil, errors.New("no roots")),
+		"bundled": lacksRoots(bundledRoots(), nil),
 	}
 
 	want := map[string]bool{"empty": true, "error": true, "bundled": false}

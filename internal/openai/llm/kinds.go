@@ -13,16 +13,16 @@ import (
 )
 
 // kindRow names a kind of error by codes and types of the API, and by words in a message. param,
-// statuses and except limit the errors that it applies to.
+// statuses and exceptStatuses limit the errors that it applies to.
 type kindRow struct {
 	kind  call.Kind
 	codes []string // regular expressions: the whole code, or the whole type, in any case
 	words []string // regular expressions: a part of the message, in any case
 
-	param         string // regular expression of the whole parameter; "": any
-	statuses      []int  // HTTP statuses or their first digits, 0: without a status; nil: any
-	except        []int  // HTTP statuses that the row does not apply to
-	maybeThisCall bool   // sets the field of call.APIError, which words always set
+	param          string // regular expression of the whole parameter; "": any
+	statuses       []int  // HTTP statuses or their first digits, 0: without a status; nil: any
+	exceptStatuses []int  // HTTP statuses that the row does not apply to
+	maybeThisCall  bool   // sets the field of call.APIError, which words always set
 }
 
 // kindTable are the codes, types and words of the API, of compatible servers and of gateways. The
@@ -195,9 +195,9 @@ var kindTable = []kindRow{
 
 	// Words of servers that have no code for the error.
 	{
-		kind:     call.KindAPIQuota,
-		statuses: []int{0, 4},
-		except:   []int{402}, // which means a quota by itself
+		kind:           call.KindAPIQuota,
+		statuses:       []int{0, 4},
+		exceptStatuses: []int{402}, // which means a quota by itself
 		words: []string{
 			`used all available credits`,                       // xAI: https://github.com/continuedev/continue/issues/10373
 			`monthly spending limit`,                           // xAI: https://github.com/warpdotdev/warp/issues/14863
@@ -256,10 +256,10 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     call.KindFiltered,
-		param:    call.QuestionParams,
-		statuses: []int{0, 4},
-		except:   []int{401, 403}, // there the words may be about an account or a gateway
+		kind:           call.KindFiltered,
+		param:          call.QuestionParams,
+		statuses:       []int{0, 4},
+		exceptStatuses: []int{401, 403}, // there the words may be about an account or a gateway
 		words: []string{
 			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
 			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
@@ -287,9 +287,9 @@ type rule struct {
 
 // rules are the rows of kindTable in their order. They are compiled at the first error, as most
 // processes have none.
-var rules = sync.OnceValue(compile)
+var rules = sync.OnceValue(compileRules)
 
-func compile() (all []*rule) {
+func compileRules() (all []*rule) {
 	whole := func(expressions ...string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)^(` + strings.Join(expressions, "|") + `)$`)
 	}
@@ -312,7 +312,7 @@ func (r *rule) matchesCode(name string) bool {
 // matchesStatus reports whether the rule applies to an HTTP status; 0: the error has none.
 func (r *rule) matchesStatus(status int) bool {
 	among := r.statuses == nil || slices.Contains(r.statuses, status) || slices.Contains(r.statuses, status/100)
-	return among && !slices.Contains(r.except, status)
+	return among && !slices.Contains(r.exceptStatuses, status)
 }
 
 // matchesMessage reports whether a message contains words of the rule. Words that are in the

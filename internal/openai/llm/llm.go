@@ -72,14 +72,14 @@ type API struct {
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
 type Client struct {
-	api      responses.ResponseService
-	http     *http.Client
-	base     string      // without a trailing slash
-	query    string      // the query of the base URL, sent with every request
-	header   http.Header // the headers of every request, without the key
-	sendsKey bool        // requests carry the key as a bearer token
-	key      atomic.Pointer[string]
-	options  Options
+	api        responses.ResponseService
+	httpClient *http.Client
+	baseURL    string      // without a trailing slash
+	baseQuery  string      // the query of the base URL, sent with every request
+	header     http.Header // the headers of every request, without the key
+	sendsKey   bool        // requests carry the key as a bearer token
+	key        atomic.Pointer[string]
+	options    Options
 
 	// State that outlives a call.
 	pacers   sync.Map // *pacer.Pacer by model
@@ -98,12 +98,12 @@ func New(o Options) *Client {
 	httpClient.CheckRedirect = checkRedirect
 
 	cl := &Client{
-		options:  o,
-		http:     &httpClient,
-		base:     strings.TrimSuffix(base, "/"),
-		query:    query,
-		header:   header,
-		sendsKey: sendsKey,
+		options:    o,
+		httpClient: &httpClient,
+		baseURL:    strings.TrimSuffix(base, "/"),
+		baseQuery:  query,
+		header:     header,
+		sendsKey:   sendsKey,
 
 		memory:   newMemory(o.RefusalPause),
 		warnings: logging.Limiter{Period: time.Minute},
@@ -114,8 +114,8 @@ func New(o Options) *Client {
 
 	cl.api = responses.NewResponseService(
 		// The slash keeps openai-go from adding one, which would undo %2F in the path.
-		option.WithBaseURL(cl.base+"/"),
-		option.WithHTTPClient(cl.http),
+		option.WithBaseURL(cl.baseURL+"/"),
+		option.WithHTTPClient(cl.httpClient),
 		option.WithMaxRetries(0))
 	return cl
 }

@@ -32,7 +32,7 @@ func (s *scripted) set(next step, people ...call.Person) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range people {
-		s.people[identifier(p)] = next
+		s.people[safetyIdentifier(p)] = next
 	}
 }
 

@@ -31,7 +31,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 		"max_tool_calls":      r.MaxToolCalls,
 		"model":               r.Model,
 		"parallel_tool_calls": true,
-		identifierParam:       identifier(person),
+		safetyIdentifierParam: safetyIdentifier(person),
 		"service_tier":        r.ServiceTier,
 		"stream":              !r.NoStream,
 		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
@@ -60,7 +60,7 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 		p["include"] = include
 	}
 
-	p.add(r.ExtraBody)
+	p.mergeExtraBody(r.ExtraBody)
 	cl.memory.stripRefused(p, r.Model, person.ID)
 	return p
 }
@@ -73,8 +73,8 @@ func nonZero(members map[string]any) map[string]any {
 	return members
 }
 
-// add merges call.Request.ExtraBody into the parameters, except call.FixedMembers.
-func (p params) add(extra map[string]any) {
+// mergeExtraBody merges call.Request.ExtraBody into the parameters, except call.FixedMembers.
+func (p params) mergeExtraBody(extra map[string]any) {
 	allowed := maps.Clone(extra)
 	for _, name := range call.FixedMembers {
 		delete(allowed, name)
@@ -170,8 +170,9 @@ func (p params) remove(name string) {
 	}
 }
 
-// identifierParam is the parameter that tells the API whose request it is (see identifier).
-const identifierParam = "safety_identifier"
+// safetyIdentifierParam is the parameter that tells the API whose request it is (see
+// safetyIdentifier).
+const safetyIdentifierParam = "safety_identifier"
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
@@ -198,13 +199,13 @@ func (p params) refusedName(e *call.APIError) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], if there is no such element
-	namesIdentifier := name == identifierParam ||
-		mentions(e, identifierParam) && !p.questionContains(identifierParam)
+	namesIdentifier := name == safetyIdentifierParam ||
+		mentions(e, safetyIdentifierParam) && !p.questionContains(safetyIdentifierParam)
 	switch {
 	case p["background"] == true && (name == "store" || mentions(e, "background")):
 		return "background"
 	case namesIdentifier && isUnknownParameter(e):
-		return identifierParam
+		return safetyIdentifierParam
 	case slices.Contains(dispensable, name):
 		return name
 	}
@@ -237,9 +238,9 @@ func (p params) refusedElement(e *call.APIError) string {
 	return ""
 }
 
-// identifier returns the safety_identifier of a person, by which the API can block one person in
-// place of all (https://platform.openai.com/docs/guides/safety-checks); "" without an ID.
-func identifier(p call.Person) string {
+// safetyIdentifier returns the safety_identifier of a person, by which the API can block one person
+// in place of all (https://platform.openai.com/docs/guides/safety-checks); "" without an ID.
+func safetyIdentifier(p call.Person) string {
 	if p.ID == "" {
 		return ""
 	}

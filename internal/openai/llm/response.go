@@ -29,7 +29,7 @@ func reasoningText(i call.Item) string {
 func textOf(items ...call.Item) string {
 	var texts []string
 	for _, item := range items {
-		for _, b := range blocksOf(item, 0) {
+		for _, b := range blockUpdates(item, 0) {
 			if b.Kind == call.BlockText {
 				texts = append(texts, b.text)
 			}
@@ -76,14 +76,14 @@ func countSearches(r *call.Response) int {
 
 // rawJSON holds the JSON of a request or of a response, or the event that contains the response.
 type rawJSON struct {
-	data  []byte
-	event bool // data is an event
+	data    []byte
+	isEvent bool // data is an event
 }
 
 // json returns the JSON of the request or response. Only errors and the debug log should call it:
 // it copies a response out of its event, which may have 8 MiB.
 func (j rawJSON) json() []byte {
-	if j.event {
+	if j.isEvent {
 		return []byte(gjson.GetBytes(j.data, "response").Raw)
 	}
 	return j.data

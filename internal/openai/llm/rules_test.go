@@ -21,10 +21,10 @@ func TestEachName(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Cleanup(func() {
 						*names = whole
-						rules = sync.OnceValue(compile)
+						rules = sync.OnceValue(compileRules)
 					})
 					*names = slices.Delete(slices.Clone(whole), k, k+1)
-					rules = sync.OnceValue(compile)
+					rules = sync.OnceValue(compileRules)
 					if maps.Equal(examples(t), want) {
 						t.Error("no example in testdata needs it")
 					}

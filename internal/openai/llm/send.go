@@ -73,7 +73,7 @@ func (cl *Client) completeRequest(req *http.Request, c *call.Call) {
 		req.Header.Set("Traceparent", c.Traceparent)
 	}
 
-	req.URL.RawQuery += "&" + cl.query
+	req.URL.RawQuery += "&" + cl.baseQuery
 	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
@@ -90,7 +90,7 @@ func readResponse(
 		acc.call.Reported.Add(reported(acc.final))
 	}
 	if err != nil {
-		return nil, readError(resp, err, acc.call)
+		return nil, bodyError(resp, err, acc.call)
 	}
 	r.RequestID = requestID(resp)
 	return r, nil
@@ -103,14 +103,14 @@ func readBody(ctx context.Context, resp *http.Response, acc *accumulator) (*call
 		return nil, encodingErr
 	}
 	if isStream(body, resp.Header.Get("Content-Type")) {
-		return acc.read(ctx, body)
+		return acc.readStream(ctx, body)
 	}
 
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
 	}
-	return acc.finishObject(data)
+	return acc.readObject(data)
 }
 
 // silenceLimit is the body of an HTTP response. It gives up the connection if a Read waits until
@@ -238,12 +238,12 @@ func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error)
 }
 
 func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
-	address := cl.base + "/models/" + id // the id may have a vendor prefix (openai/gpt-5.2)
+	address := cl.baseURL + "/models/" + id // the id may have a vendor prefix (openai/gpt-5.2)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := cl.middleware(&call.Call{})(req, cl.http.Do)
+	resp, err := cl.middleware(&call.Call{})(req, cl.httpClient.Do)
 	if err != nil {
 		return nil, err
 	}
@@ -251,14 +251,14 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 
 	body, encodingErr := decodedBody(resp)
 	if encodingErr != nil {
-		return nil, readError(resp, encodingErr, &call.Call{})
+		return nil, bodyError(resp, encodingErr, &call.Call{})
 	}
 	data, err := io.ReadAll(body)
 	if err == nil && !(isObject(data) && json.Valid(data)) {
 		err = notResponseError(data)
 	}
 	if err != nil {
-		return nil, readError(resp, err, &call.Call{})
+		return nil, bodyError(resp, err, &call.Call{})
 	}
 	return data, nil
 }

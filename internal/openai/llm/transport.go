@@ -121,7 +121,7 @@ func Roots(ctx context.Context) (*x509.CertPool, error) {
 	r.begin.Do(func() {
 		go func() {
 			defer close(r.read)
-			if needRoots(x509.SystemCertPool()) {
+			if lacksRoots(x509.SystemCertPool()) {
 				r.pool = bundledRoots()
 			}
 		}()
@@ -140,9 +140,9 @@ func Roots(ctx context.Context) (*x509.CertPool, error) {
 	return r.pool, nil
 }
 
-// needRoots reports whether a system has no certificates. On macOS and Windows, which verify by
+// lacksRoots reports whether a system has no certificates. On macOS and Windows, which verify by
 // themselves, the pool is not equal to an empty one.
-func needRoots(system *x509.CertPool, err error) bool {
+func lacksRoots(system *x509.CertPool, err error) bool {
 	return err != nil || system.Equal(x509.NewCertPool())
 }
 
