@@ -52,7 +52,7 @@
 //	which process counts a call            budget   Taken.Settle, Budget.SettleResponse
 //	which tools and arguments are listed   server   tools, inputSchema
 //	which arguments are valid              answer   Parse, Argument.Set
-//	why a call waits for other calls       people   Registry.Acquire, Registry.serveLocked
+//	why a call waits for other calls       people   Registry.Acquire, Registry.grantSlotsLocked
 //	whether a failure is a result          server   Server.failure
 //	which tasks their clients poll         server   Server.isPolled
 //	which calls outlive their request      server   DetachOptions

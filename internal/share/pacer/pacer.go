@@ -72,12 +72,12 @@ type Pacer struct {
 
 // person is the state of a limited person.
 type person struct {
-	latest      *Ticket       // the call whose request was sent last
-	refusedAt   time.Duration // when the last refusal came
-	gaveUpAt    time.Duration // when a call last gave up waiting
-	refusals    int           // of requests from the queue, since the last accepted request
-	rowBegan    time.Duration // when the first of these refusals came
-	personPause time.Duration // from the last refusal to the next request; 0 until the second one
+	latestTicket   *Ticket       // the call whose request was sent last
+	refusedAt      time.Duration // when the last refusal came
+	gaveUpAt       time.Duration // when a call last gave up waiting
+	refusals       int           // of requests from the queue, since the last accepted request
+	firstRefusalAt time.Duration // when the first of these refusals came
+	personPause    time.Duration // from a refusal to the next request; 0 until the second one
 }
 
 // Ticket is a call with all its attempts, one after another. For each attempt Wait is called, and
@@ -259,7 +259,7 @@ func (t *Ticket) ahead() int {
 func (t *Ticket) NoVerdict() {
 	t.pacer.lockAndForget()
 	defer t.pacer.releaseDueAndUnlock()
-	t.decideLocked()
+	t.markDecidedLocked()
 }
 
 // sendLocked lets the request of t out. The request counts as accepted if no refusal comes within
@@ -287,7 +287,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	if t.verdictTimer == nil || t.sent != sent {
 		return
 	}
-	t.decideLocked()
+	t.markDecidedLocked()
 	owner := p.people[t.place.PersonID]
 	if owner == nil {
 		return // the person is not limited: the request says nothing about the queue
@@ -307,8 +307,8 @@ func (t *Ticket) accept(sent time.Duration) {
 	}
 }
 
-// decideLocked notes that the last request of t is decided.
-func (t *Ticket) decideLocked() {
+// markDecidedLocked notes that the last request of t is decided.
+func (t *Ticket) markDecidedLocked() {
 	if t.verdictTimer != nil {
 		t.verdictTimer.Stop()
 		t.verdictTimer = nil
@@ -324,7 +324,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	defer p.releaseDueAndUnlock()
 
 	now := p.now()
-	t.decideLocked()
+	t.markDecidedLocked()
 	p.slowestRefusal = max(p.slowestRefusal, now-t.sent)
 
 	wait := retryAfter
@@ -336,7 +336,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 
 	owner := p.people[t.place.PersonID]
 	if owner == nil {
-		owner = &person{latest: t}
+		owner = &person{latestTicket: t}
 		p.people[t.place.PersonID] = owner
 	} else {
 		t.undoAcceptedLocked(owner)
@@ -344,7 +344,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	if t.isQueued {
 		owner.refusals++
 		if owner.refusals == 1 {
-			owner.rowBegan = now
+			owner.firstRefusalAt = now
 		}
 	}
 	t.slowDownLocked(owner, retryAfter)
@@ -399,7 +399,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		p.queuePause = p.gap * 3 / 2
 	}
 
-	if owner.mayHaveOwnLimit() && p.acceptedAt > owner.rowBegan {
+	if owner.mayHaveOwnLimit() && p.acceptedAt > owner.firstRefusalAt {
 		retryAfter = 0
 	}
 	if retryAfter%time.Second == 0 {
@@ -436,7 +436,7 @@ func nextPause(pause time.Duration) time.Duration {
 func (p *Pacer) releaseLocked(t *Ticket) {
 	t.sendLocked()
 	p.nextSend = t.sent + p.gap
-	p.people[t.place.PersonID].latest = t
+	p.people[t.place.PersonID].latestTicket = t
 	p.queue.Release(&t.place)
 }
 
@@ -452,7 +452,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	lookAgain := now + limitTTL // at the latest, so that lockAndForget forgets the limits
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
-		if owner.personPause > 0 && owner.latest.verdictTimer != nil {
+		if owner.personPause > 0 && owner.latestTicket.verdictTimer != nil {
 			continue // the last request is undecided: one at a time
 		}
 
@@ -462,9 +462,9 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 				lookAgain = min(lookAgain, ready)
 				continue
 			}
-			if next == nil || owner.latest.sent < sent {
+			if next == nil || owner.latestTicket.sent < sent {
 				next = place.Value.(*Ticket)
-				sent = owner.latest.sent
+				sent = owner.latestTicket.sent
 			}
 			break
 		}

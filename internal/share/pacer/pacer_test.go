@@ -361,7 +361,7 @@ func (c *crowd) check(ticket *Ticket) {
 	c.Pacer.mu.Lock()
 	defer c.Pacer.mu.Unlock()
 	owner := c.people[ticket.place.PersonID]
-	if owner == nil || owner.latest != ticket || ticket.place.Number == 0 {
+	if owner == nil || owner.latestTicket != ticket || ticket.place.Number == 0 {
 		return // without a limit
 	}
 

@@ -59,17 +59,17 @@ func (r *Registry) take(personID string, more holding) error {
 		all.requests = 0
 	}
 	err := cmp.Or(
-		check(own, r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
-		check(all, r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
+		checkBounds(own, r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
+		checkBounds(all, r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
 	if err == nil {
 		r.addLocked(personID, more)
 	}
 	return err
 }
 
-// check returns a *BusyError if h has more than 2*maxCalls requests (maxCalls run, and as many
+// checkBounds returns a *BusyError if h has more than 2*maxCalls requests (maxCalls run, and as many
 // wait) or more than byteBound bytes. If maxCalls is 0, nothing is bounded.
-func check(h holding, maxCalls, byteBound int, reason, whose string) error {
+func checkBounds(h holding, maxCalls, byteBound int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:
 		return nil

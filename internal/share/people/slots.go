@@ -32,7 +32,7 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), e
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.addLocked(p.PersonID, holding{calls: -1})
-		r.serveLocked()
+		r.grantSlotsLocked()
 	}, nil
 }
 
@@ -48,12 +48,12 @@ func (r *Registry) leave(p *queue.Place) (ahead int, left bool) {
 func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer r.serveLocked()
+	defer r.grantSlotsLocked()
 	return r.queue.Enter(p)
 }
 
-// serveLocked gives free slots to the calls that are next.
-func (r *Registry) serveLocked() {
+// grantSlotsLocked gives free slots to the calls that are next.
+func (r *Registry) grantSlotsLocked() {
 	perPerson := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls)
 	for r.all.calls < r.Bounds.MaxCalls {
 		var next *queue.Place

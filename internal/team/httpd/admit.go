@@ -42,7 +42,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		}
 
 		elements := jsonx.CountElements(data)            // Methods.Parse counts them again
-		if err == nil && elements <= jsonx.MaxElements { // readMessage refuses more
+		if err == nil && elements <= jsonx.MaxElements { // acceptMessage refuses more
 			err = b.take(elements * elementBytes)
 		}
 
@@ -54,7 +54,7 @@ func (s *instance) admit(next http.Handler) http.Handler {
 			return
 		}
 
-		if r.Method == http.MethodPost && !readMessage(w, r, data) {
+		if r.Method == http.MethodPost && !acceptMessage(w, r, data) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))

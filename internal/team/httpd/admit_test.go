@@ -122,7 +122,7 @@ func TestManyIdle(t *testing.T) {
 			s.receive(c, want)
 		}
 
-		for range maxLines { // of which each has more than one
+		for range maxHeaderLines { // of which each has more than one
 			exchange(get("/healthz"), 200)
 		}
 
@@ -158,7 +158,7 @@ func TestUnauthenticated(t *testing.T) {
 				if name == "unread" {
 					continue
 				}
-				want = authTimeout + overdueReads*overdueTime
+				want = authTimeout + maxLateReads*lateReadTime
 				go io.Copy(io.Discard, c)
 				go drip(c, "x")
 			}
@@ -178,7 +178,7 @@ func TestUnauthenticated(t *testing.T) {
 func TestLinesOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
-		const lines = maxAllLines / maxUnauthenticated
+		const lines = maxAllHeaderLines / maxUnauthenticated
 		var last net.Conn
 		for range maxUnauthenticated {
 			last = s.send("GET / HTTP/1.1\r\n" + strings.Repeat("a:\n", lines-1))
@@ -194,7 +194,7 @@ func TestLinesOfMany(t *testing.T) {
 func drip(c net.Conn, text string) {
 	var err error
 	for err == nil {
-		time.Sleep(overdueTime - 1)
+		time.Sleep(lateReadTime - 1)
 		_, err = io.WriteString(c, text)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // connection and about 150 bytes more for each line of its header, and garbage doubles that.
 const (
 	maxHeader          = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
-	maxLines           = 500      // header lines of one such connection since its last response
-	maxAllLines        = 60_000   // header lines of all such connections, shared evenly
+	maxHeaderLines     = 500      // header lines of one such connection since its last response
+	maxAllHeaderLines  = 60_000   // header lines of all such connections, shared evenly
 	maxUnauthenticated = 600      // connections
 
 	// authTimeout is how long such a connection may take to be authenticated, once another one
@@ -27,9 +27,9 @@ const (
 
 	// A busy server may come to a read only after its deadline. Go then fails the read without
 	// looking for bytes, which may have arrived in time. So conn.Read tries such a read again, with
-	// overdueTime, at most overdueReads times for each deadline: a header takes four reads.
-	overdueReads = 5
-	overdueTime  = 100 * time.Millisecond // for each read that is tried again
+	// overdueTime, at most maxLateReads times for each deadline: a header takes four reads.
+	maxLateReads = 5
+	lateReadTime = 100 * time.Millisecond // for each read that is tried again
 )
 
 // listener bounds its unauthenticated connections. A connection is authenticated once one of its
@@ -38,11 +38,11 @@ const (
 // has authTimeout.
 type listener struct {
 	net.Listener
-	open atomic.Int64 // connections, the authenticated ones included; connState counts them
+	numOpen atomic.Int64 // connections, the authenticated ones included; connState counts them
 
-	mu      sync.Mutex // guards the fields below, and authDeadline of each connection
-	conns   []*conn    // the unauthenticated connections
-	hasRoom *sync.Cond // signaled when a connection leaves conns
+	mu              sync.Mutex // guards the fields below, and authDeadline of each connection
+	unauthenticated []*conn    // the unauthenticated connections
+	hasRoom         *sync.Cond // signaled when a connection leaves unauthenticated
 }
 
 // conn is a connection of a listener.
@@ -54,7 +54,7 @@ type conn struct {
 
 	// The goroutine that serves the connection owns these fields.
 	headerLines int // since the last response
-	overdue     int // reads that were tried again, since the present deadline was set
+	lateReads   int // reads that were tried again, since the present deadline was set
 }
 
 func newListener(ln net.Listener) *listener {
@@ -72,8 +72,8 @@ func (l *listener) Accept() (net.Conn, error) {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.conns) == maxUnauthenticated {
-		for _, c := range l.conns {
+	for len(l.unauthenticated) == maxUnauthenticated {
+		for _, c := range l.unauthenticated {
 			if c.authDeadline.IsZero() {
 				c.authDeadline = time.Now().Add(authTimeout)
 				_ = c.Conn.SetDeadline(c.authDeadline)
@@ -87,41 +87,42 @@ func (l *listener) Accept() (net.Conn, error) {
 		listener: l,
 		remote:   accepted.RemoteAddr().String(),
 	}
-	l.conns = append(l.conns, c)
+	l.unauthenticated = append(l.unauthenticated, c)
 	return c, nil
 }
 
 // hasManyConns reports whether more connections are open than there can be requests and
 // unauthenticated connections. An idle one takes 29 KiB, and one person could open any number.
 func (s *instance) hasManyConns() bool {
-	return int(s.listener.open.Load()) > 2*s.People.Bounds.MaxCalls+maxUnauthenticated
+	return int(s.listener.numOpen.Load()) > 2*s.People.Bounds.MaxCalls+maxUnauthenticated
 }
 
 // markAuthenticated notes that the connection from an address is authenticated.
 func (l *listener) markAuthenticated(remote string) {
-	l.release(func(c *conn) bool { return c.remote == remote })
+	l.removeUnauthenticated(func(c *conn) bool { return c.remote == remote })
 }
 
-// release removes the connection that matches, if there is one, from the unauthenticated ones.
-func (l *listener) release(matches func(*conn) bool) {
+// removeUnauthenticated removes the connection that matches, if there is one, from the
+// unauthenticated ones.
+func (l *listener) removeUnauthenticated(matches func(*conn) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.conns, matches)
+	i := slices.IndexFunc(l.unauthenticated, matches)
 	if i >= 0 {
-		c := l.conns[i]
+		c := l.unauthenticated[i]
 		if !c.authDeadline.IsZero() {
 			// net/http sets the next deadline for reads itself.
 			_ = c.Conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 		}
 		c.authDeadline = time.Time{}
-		l.conns = slices.Delete(l.conns, i, i+1)
+		l.unauthenticated = slices.Delete(l.unauthenticated, i, i+1)
 		l.hasRoom.Signal()
 	}
 }
 
 // Close closes the connection, which makes room for another one.
 func (c *conn) Close() error {
-	c.listener.release(func(other *conn) bool { return other == c })
+	c.listener.removeUnauthenticated(func(other *conn) bool { return other == c })
 	return c.Conn.Close()
 }
 
@@ -132,9 +133,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	defer c.listener.mu.Unlock()
 	switch {
 	case c.authDeadline.IsZero():
-		// A new deadline allows overdueReads again. But once authDeadline is set, the connection
+		// A new deadline allows maxLateReads again. But once authDeadline is set, the connection
 		// keeps the reads that are left.
-		c.overdue = 0
+		c.lateReads = 0
 	case t.After(c.authDeadline):
 		t = c.authDeadline
 	}
@@ -142,7 +143,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline sets a deadline, but not after authDeadline: a client that does not read
-// responses must not hold its connection. It may always be overdueTime from now, for the response
+// responses must not hold its connection. It may always be lateReadTime from now, for the response
 // to a request that was read late.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
@@ -152,7 +153,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	}
 
 	last := c.authDeadline
-	if soon := time.Now().Add(overdueTime); last.Before(soon) {
+	if soon := time.Now().Add(lateReadTime); last.Before(soon) {
 		last = soon
 	}
 	if t.IsZero() || t.After(last) {
@@ -161,15 +162,15 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Read reads from the connection, and tries again after a deadline (see overdueReads). It fails
+// Read reads from the connection, and tries again after a deadline (see maxLateReads). It fails
 // after too many header lines: net/http takes 30 times the memory of a header of tiny lines.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 
 	// net/http reads one byte during a handler, and ends this read with a deadline.
-	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.overdue < overdueReads {
-		c.overdue++
-		_ = c.Conn.SetReadDeadline(time.Now().Add(overdueTime))
+	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.lateReads < maxLateReads {
+		c.lateReads++
+		_ = c.Conn.SetReadDeadline(time.Now().Add(lateReadTime))
 		n, err = c.Conn.Read(p)
 	}
 
@@ -181,12 +182,12 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasTooManyLines reports whether the connection is unauthenticated and has sent more than maxLines
-// header lines, or more than its share of maxAllLines.
+// hasTooManyLines reports whether the connection is unauthenticated and has sent more than
+// maxHeaderLines header lines, or more than its share of maxAllHeaderLines.
 func (c *conn) hasTooManyLines() bool {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	share := maxAllLines / max(1, len(c.listener.conns))
-	limit := min(maxLines, share)
-	return c.headerLines > limit && slices.Contains(c.listener.conns, c)
+	share := maxAllHeaderLines / max(1, len(c.listener.unauthenticated))
+	limit := min(maxHeaderLines, share)
+	return c.headerLines > limit && slices.Contains(c.listener.unauthenticated, c)
 }

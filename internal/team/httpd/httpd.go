@@ -175,9 +175,9 @@ func (s *instance) connState(accepted net.Conn, state http.ConnState) {
 	c := accepted.(*conn)
 	switch state {
 	case http.StateNew:
-		c.listener.open.Add(1)
+		c.listener.numOpen.Add(1)
 	case http.StateClosed:
-		c.listener.open.Add(-1)
+		c.listener.numOpen.Add(-1)
 	case http.StateIdle:
 		c.headerLines = 0 // counts for the next request (conn.hasTooManyLines)
 		if s.draining.Load() {

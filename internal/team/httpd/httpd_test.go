@@ -274,7 +274,7 @@ func (s *service) request(text string, status int, parts ...string) (*http.Respo
 func (s *service) metrics(lines ...string) {
 	s.t.Helper()
 	for i, line := range lines {
-		lines[i] = prefix + line + "\n"
+		lines[i] = metricPrefix + line + "\n"
 	}
 	token := reader
 	if !s.access.Tokens.Has("metrics") {

@@ -22,10 +22,10 @@ import (
 // SDK included. A progress token must be smaller: its decoded 2^53 may have been 2^53+1.
 const maxID = 1 << 53
 
-// readMessage reads the message in a body, and reports whether the SDK can answer it. If so,
-// response.message is set. If not, readMessage has answered with an error: the SDK would change the
-// id of some messages.
-func readMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
+// acceptMessage reads the message in a body, and reports whether the SDK can answer it. If so,
+// response.message is set. If not, acceptMessage has answered with an error: the SDK would change
+// the id of some messages.
+func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	m, refusal := server.Methods.Parse(body)
 	id := "" // the id in the error response; "" is null
 	switch {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	prefix    = "openai_responses_mcp_" // begins the names of the metrics of this program
-	maxPeople = 1000                    // names of people in the metrics; others are "other"
+	metricPrefix = "openai_responses_mcp_" // begins the names of the metrics of this program
+	maxPeople    = 1000                    // names of people in the metrics; others are "other"
 )
 
 // Metrics counts calls for /metrics, in the Prometheus text format
@@ -40,9 +40,9 @@ type Metrics struct {
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names of people who have called, at most maxPeople
 
-	// begun holds what ObserveStart has begun series for: the labels of a tool and a person, and
+	// begunSeries holds what ObserveStart has begun series for: the labels of a tool and a person, and
 	// the names of the person's quotas.
-	begun sync.Map
+	begunSeries sync.Map
 }
 
 // gauge is a metric whose value is read for each page.
@@ -115,7 +115,7 @@ func (m *Metrics) counter(name, help string) *family { return m.declare(name, he
 
 // declare adds a metric to the page: a histogram, or without buckets a counter.
 func (m *Metrics) declare(name, help string, buckets []float64) *family {
-	f := &family{prefix + name, help, buckets, metrics.NewSet()}
+	f := &family{metricPrefix + name, help, buckets, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
 }
@@ -163,7 +163,7 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 	names := m.quotaNames(c.Person)
 	caller := m.registerCaller(c)
 	key := caller + strings.Join(names, " ")
-	_, begun := m.begun.Load(key)
+	_, begun := m.begunSeries.Load(key)
 	if begun {
 		return
 	}
@@ -174,7 +174,7 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		server.OutcomeCancelled,
 		server.OutcomeLimited,
 	} {
-		m.count(seriesOnly, server.CallEnd{
+		m.countCall(seriesOnly, server.CallEnd{
 			Call:    c,
 			Outcome: outcome,
 		})
@@ -184,12 +184,13 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 		m.limited.add(seriesOnly, "%s,limit=%q", caller, name)
 	}
 	m.zeroRejections(c.Person.Name)
-	m.begun.Store(key, true) // only now: no call of the person goes on before the series have begun
+	// Only now: no call of the person goes on before the series have begun.
+	m.begunSeries.Store(key, true)
 }
 
 // Observe counts a call that has ended.
 func (m *Metrics) Observe(c server.CallEnd) {
-	m.count(1, c)
+	m.countCall(1, c)
 	m.addTimes(1, c)
 	if c.Err != nil {
 		m.errors.add(1, "tool=%q,kind=%q",
@@ -204,9 +205,9 @@ func (m *Metrics) registerCaller(c *call.Call) string {
 	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name, true))
 }
 
-// count counts a call for its person, or begins the series if n is seriesOnly: then the call has no
-// figures yet.
-func (m *Metrics) count(n float64, c server.CallEnd) {
+// countCall counts a call for its person, or begins the series if n is seriesOnly: then the call
+// has no figures yet.
+func (m *Metrics) countCall(n float64, c server.CallEnd) {
 	caller := m.registerCaller(c.Call)
 	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
 	m.retries.add(float64(c.Retries), "%s", caller)
@@ -346,11 +347,11 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	for _, g := range m.gauges() {
 		name, _, _ := strings.Cut(g.name, "{")
 		if name != last {
-			fmt.Fprintf(&page, description, prefix+name, "gauge", g.help)
+			fmt.Fprintf(&page, description, metricPrefix+name, "gauge", g.help)
 		}
 		last = name
 		value := strconv.FormatFloat(g.value, 'f', -1, 64)
-		fmt.Fprintf(&page, "%s%s %s\n", prefix, g.name, value)
+		fmt.Fprintf(&page, "%s%s %s\n", metricPrefix, g.name, value)
 	}
 	for _, f := range m.families {
 		typ := "counter"

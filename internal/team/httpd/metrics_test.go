@@ -69,7 +69,8 @@ func TestFirstPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`# TYPE `+prefix+`(\w+)`).FindAllStringSubmatch(got, -1) {
+	types := regexp.MustCompile(`# TYPE ` + metricPrefix + `(\w+)`)
+	for _, m := range types.FindAllStringSubmatch(got, -1) {
 		compare.Contains(t, "runbooks.md", string(runbooks), "`"+m[1]+"`")
 	}
 }
@@ -102,7 +103,7 @@ func TestStoreMetrics(t *testing.T) {
 			`store_seconds_bucket{le="0.2"} 2`,
 			"store_seconds_sum 0.3",
 		} {
-			compare.Contains(t, "the page", page, "\n"+prefix+want+"\n")
+			compare.Contains(t, "the page", page, "\n"+metricPrefix+want+"\n")
 		}
 	})
 }
@@ -112,10 +113,10 @@ func TestManyClients(t *testing.T) {
 	got := page(t, 1100)
 
 	const series = 4 * (1000 + 1) // ok, error, cancelled and limited, also of other
-	compare.Equal(t, "series of calls", strings.Count(got, prefix+"calls_total{"), series)
+	compare.Equal(t, "series of calls", strings.Count(got, metricPrefix+"calls_total{"), series)
 	for _, others := range []string{
-		prefix + `calls_total{tool="answer",client="other",outcome="ok"} 101`,
-		prefix + `cost_usd_total{tool="answer",client="other",model=""} 1.414`,
+		metricPrefix + `calls_total{tool="answer",client="other",outcome="ok"} 101`,
+		metricPrefix + `cost_usd_total{tool="answer",client="other",model=""} 1.414`,
 	} {
 		compare.Contains(t, "the page", got, others)
 	}

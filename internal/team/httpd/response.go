@@ -78,7 +78,7 @@ type response struct {
 	reason   string       // why the request is rejected; "" is the text of the status
 	person   call.Person  // zero until requireToken knows the person
 	header   http.Header  // header that the handler sets; w gets it in beginLocked
-	message  *rpc.Message // message of the request; nil until readMessage accepts it
+	message  *rpc.Message // message of the request; nil until acceptMessage accepts it
 	control  *http.ResponseController
 
 	// These fields are for a call that its client can cancel with a notification.

@@ -18,9 +18,9 @@ import (
 
 // Tokens is the set of bearer tokens that the operator hands out. The set may change.
 type Tokens struct {
-	source  string                  // names data in errors
-	learn   func(secrets ...string) // called with tokens before they are accepted
-	holders atomic.Pointer[holders]
+	source     string                  // names data in errors
+	addSecrets func(secrets ...string) // called with tokens before they are accepted
+	holders    atomic.Pointer[holders]
 }
 
 // holders is a version of the set, which does not change.
@@ -33,11 +33,11 @@ type holders struct {
 
 // NewTokens returns the tokens in data: entries of the form name:token, separated by commas or
 // white space. source names data in errors, which quote neither names nor tokens: the two may be
-// swapped. learn is called with the tokens, before they are accepted.
-func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
+// swapped. addSecrets is called with the tokens, before they are accepted.
+func NewTokens(source string, data []byte, addSecrets func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
-		source: source,
-		learn:  learn,
+		source:     source,
+		addSecrets: addSecrets,
 	}
 	return t, t.Set(data)
 }
@@ -100,7 +100,7 @@ func (t *Tokens) Set(data []byte) error {
 	if len(next.names) == 0 {
 		return fmt.Errorf("%s has no tokens", t.source)
 	}
-	t.learn(secrets...)
+	t.addSecrets(secrets...)
 	t.holders.Store(next)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-const skew = 30 * time.Second // tolerated between the clocks of the issuer and this machine
+const clockSkew = 30 * time.Second // tolerated between the clocks of the issuer and this machine
 
 // Error is why a request is refused. Its text is fixed, and contains no part of the token.
 type Error struct {
@@ -27,8 +27,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Description }
 
-// invalid returns the error for a token that is not accepted.
-func invalid(description string) *Error {
+// invalidToken returns the error for a token that is not accepted.
+func invalidToken(description string) *Error {
 	return &Error{http.StatusUnauthorized, description}
 }
 
@@ -49,21 +49,21 @@ func (r *Resource) checkClaims(c claims, header jose.Header, now time.Time) erro
 
 	switch {
 	case c.Expiry == nil:
-		return invalid("the token does not expire")
-	case !now.Before(c.Expiry.Time().Add(skew)):
-		return invalid("the token has expired")
-	case now.Before(c.NotBefore.Time().Add(-skew)): // without the claim nbf, Time is the zero time
-		return invalid("the token is not valid yet")
+		return invalidToken("the token does not expire")
+	case !now.Before(c.Expiry.Time().Add(clockSkew)):
+		return invalidToken("the token has expired")
+	case now.Before(c.NotBefore.Time().Add(-clockSkew)): // without nbf, Time is the zero time
+		return invalidToken("the token is not valid yet")
 	case len(audience) == 0:
-		return invalid("the token has no audience")
+		return invalidToken("the token has no audience")
 	case !slices.ContainsFunc(audience, accepted):
-		return invalid("the token is for another audience")
+		return invalidToken("the token is for another audience")
 	case c.Subject == "":
-		return invalid("the token has no subject")
+		return invalidToken("the token has no subject")
 	case strings.ContainsRune(c.Subject, utf8.RuneError): // true for invalid UTF-8, too
-		return invalid("the subject of the token is not text")
+		return invalidToken("the subject of the token is not text")
 	case !c.isAccessToken(header.ExtraHeaders[jose.HeaderType]):
-		return invalid("the token is not an access token")
+		return invalidToken("the token is not an access token")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (r *Resource) checkClaims(c claims, header jose.Header, now time.Time) erro
 func (r *Resource) audience(c claims) []string {
 	_, hasAudience := c.all["aud"]
 	client, _ := c.all["client_id"].(string)
-	if !hasAudience && client != "" && c.all["token_use"] == "access" && r.listed {
+	if !hasAudience && client != "" && c.all["token_use"] == "access" && r.audiencesListed {
 		return []string{client}
 	}
 	return c.Audience

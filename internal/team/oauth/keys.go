@@ -33,8 +33,8 @@ const (
 var (
 	// errUnknownKey is also the error for a wrong signature if the keys were read longer than
 	// MinReadInterval ago: the key may have been replaced under its id.
-	errUnknownKey  = invalid("the key of the token is unknown")
-	errSignature   = invalid("the signature of the token is wrong")
+	errUnknownKey  = invalidToken("the key of the token is unknown")
+	errSignature   = invalidToken("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
 	errReading     = &Error{http.StatusServiceUnavailable, "the keys of the issuer are being read"}
 )
@@ -59,8 +59,8 @@ type issuer struct {
 
 // keySet is what the reads so far have found. It does not change.
 type keySet struct {
-	keys []jose.JSONWebKey // nil until the first read that succeeds; later never nil
-	read time.Time         // when the keys were read
+	keys   []jose.JSONWebKey // nil until the first read that succeeds; later never nil
+	readAt time.Time         // when the keys were read
 
 	// unmatched is the error for a token that another key of the issuer may have signed:
 	// errUnknownKey, after which a request waits for another read, or errUnavailable if the last
@@ -83,7 +83,7 @@ func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 		knowsID = knowsID || idMatches
 	}
 
-	if knowsID && time.Since(k.read) < MinReadInterval {
+	if knowsID && time.Since(k.readAt) < MinReadInterval {
 		return errSignature
 	}
 	return k.unmatched
@@ -129,7 +129,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 		ignored, err := i.read(ctx, full)
 		if err != nil {
 			last := i.published.Load()
-			i.published.Store(&keySet{last.keys, last.read, errUnavailable})
+			i.published.Store(&keySet{last.keys, last.readAt, errUnavailable})
 		}
 		if cause != nil {
 			close(cause)

@@ -47,7 +47,7 @@ func (r *Resource) Metadata(path string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		suffix := strings.TrimPrefix(req.URL.Path, MetadataPath)
 		switch strings.Trim(suffix, "/") {
-		case "", strings.Trim(path, "/"), strings.Trim(r.public.Path, "/"):
+		case "", strings.Trim(path, "/"), strings.Trim(r.publicURL.Path, "/"):
 			document.ServeHTTP(w, req)
 		default:
 			http.NotFound(w, req)
@@ -59,7 +59,7 @@ func (r *Resource) Metadata(path string) http.Handler {
 // section 3, RFC 9728 section 5.1). If reason is an *Error, such as that of Verify, the header
 // names it. Another reason, such as a missing token, adds nothing.
 func (r *Resource) Challenge(reason error) string {
-	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.public, MetadataPath))
+	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.publicURL, MetadataPath))
 	if len(r.options.Scopes) > 0 {
 		challenge += fmt.Sprintf(`, scope="%s"`, strings.Join(r.options.Scopes, " "))
 	}

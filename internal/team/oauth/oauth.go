@@ -54,10 +54,10 @@ type Options struct {
 
 // Resource is a protected resource. It is safe for concurrent use.
 type Resource struct {
-	options Options
-	public  *url.URL           // Options.PublicURL
-	listed  bool               // the operator has listed Options.Audiences
-	issuers map[string]*issuer // by URL
+	options         Options
+	publicURL       *url.URL           // Options.PublicURL
+	audiencesListed bool               // the operator has listed Options.Audiences
+	issuers         map[string]*issuer // by URL
 }
 
 // MaxName bounds the name of a person, in characters. A longer name ends with an ellipsis.
@@ -80,11 +80,11 @@ func New(o Options) (*Resource, error) {
 	jose.MaxRSAModulusBits = maxRSABits // the only way to make go-jose accept larger keys
 
 	r := &Resource{
-		options: o,
-		listed:  listed,
-		issuers: map[string]*issuer{},
+		options:         o,
+		audiencesListed: listed,
+		issuers:         map[string]*issuer{},
 	}
-	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
+	r.publicURL, _ = url.Parse(o.PublicURL) // check has parsed it
 	for _, u := range o.Issuers {
 		i := &issuer{
 			url:     u,
@@ -180,7 +180,7 @@ func onLoopback(u *url.URL) bool {
 
 // Host returns the host of the public URL, with the port if it has one.
 func (r *Resource) Host() string {
-	return r.public.Host
+	return r.publicURL.Host
 }
 
 // FollowKeys reads the keys of all issuers again and again until ctx ends. If r is nil, it returns
@@ -219,11 +219,11 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 	var c claims // not to be trusted before the signature is verified
 	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
 	if err != nil {
-		return p, invalid("the claims of the token are malformed")
+		return p, invalidToken("the claims of the token are malformed")
 	}
 	iss := r.issuers[c.Issuer]
 	if iss == nil {
-		return p, invalid("the token is from another issuer")
+		return p, invalidToken("the token is from another issuer")
 	}
 
 	err = iss.verify(ctx, parsed)
@@ -244,12 +244,14 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 // whose length the server bounds.
 func parse(token string) (*jwt.JSONWebToken, error) {
 	if strings.Count(token, ".") != 2 {
-		return nil, invalid("the token is not a JWT in compact form; opaque tokens are not supported")
+		return nil, invalidToken(
+			"the token is not a JWT in compact form; opaque tokens are not supported")
 	}
 
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil {
-		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
+		return nil, invalidToken(
+			"the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
 	// These checks are not left to go-jose: it accepts some critical headers, accepts zip, which is
@@ -261,7 +263,7 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	_, hasCrit := header["crit"]
 	_, hasZip := header["zip"]
 	if hasCrit || hasZip {
-		return nil, invalid("the token has critical headers, or zip")
+		return nil, invalidToken("the token has critical headers, or zip")
 	}
 	return parsed, nil
 }
