@@ -20,9 +20,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 )
 
-// fromFile applies the file of --config or, without that flag, the first default file that exists
+// applyFile applies the file of --config or, without that flag, the first default file that exists
 // (spec §5).
-func (l *loader) fromFile(given *string) error {
+func (l *loader) applyFile(given *string) error {
 	inHome := ""
 	if l.Home != "" {
 		inHome = filepath.Join(l.Home, ".config")
@@ -44,7 +44,7 @@ func (l *loader) fromFile(given *string) error {
 		switch {
 		case err == nil:
 			l.File = path
-			l.apply(data)
+			l.applyYAML(data)
 			return nil
 		case given != nil || !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("reading config: %w", err)
@@ -84,8 +84,8 @@ func ReadFile(path string) ([]byte, error) {
 	}
 }
 
-// apply sets the keys of the YAML file with this content.
-func (l *loader) apply(data []byte) {
+// applyYAML sets the keys of the YAML file with this content.
+func (l *loader) applyYAML(data []byte) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	err := decoder.Decode(&doc)

@@ -17,11 +17,11 @@ import (
 // field is a key of the file with the struct field that holds it.
 type field struct {
 	reflect.StructField
-	key      string // policy.max_citations
-	variable string // variable that sets only this key, or ""
-	initial  string // default in YAML, or ""
-	from     string // key whose value it gets if no profile sets it, or ""
-	value    reflect.Value
+	key         string // policy.max_citations
+	variable    string // variable that sets only this key, or ""
+	defaultYAML string // default in YAML, or ""
+	from        string // key whose value it gets if no profile sets it, or ""
+	value       reflect.Value
 }
 
 // isSection reports whether the key has keys below it.
@@ -42,7 +42,7 @@ func appendFields(list []field, section field) []field {
 			StructField: member,
 			key:         join(section.key, name),
 			variable:    cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)), // see profileOf
-			initial:     member.Tag.Get("default"),
+			defaultYAML: member.Tag.Get("default"),
 			from:        member.Tag.Get("from"),
 			value:       value,
 		}
@@ -50,7 +50,7 @@ func appendFields(list []field, section field) []field {
 			f.from = join(section.from, name)
 		}
 		if f.from != "" {
-			f.variable, f.initial = "", ""
+			f.variable, f.defaultYAML = "", ""
 		}
 		list = append(list, f)
 		if f.isSection() {

@@ -45,9 +45,9 @@ type Flags struct {
 // is not complete.
 func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
 	l := newLoader(environ)
-	err = l.fromFile(flags.Config)
-	l.fromEnv()
-	l.fromFlags(flags)
+	err = l.applyFile(flags.Config)
+	l.applyEnv()
+	l.applyFlags(flags)
 
 	l.inherit()
 	l.checkTogether()
@@ -118,8 +118,9 @@ func newLoader(environ []string) *loader {
 	l.fields = appendFields(make([]field, 0, 128), root)
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		if f.initial != "" { // a yaml.Unmarshal for every key would delay the start
-			_ = yaml.Unmarshal([]byte(f.initial), f.value.Addr().Interface()) // f.initial is valid
+		if f.defaultYAML != "" { // a yaml.Unmarshal for every key would delay the start
+			value := f.value.Addr().Interface()
+			_ = yaml.Unmarshal([]byte(f.defaultYAML), value) // it is valid
 		}
 		if !f.isSection() && f.from == "" {
 			l.origins[f.key] = "default"
@@ -171,11 +172,11 @@ func (l *loader) useVariable(name string) string {
 	return value
 }
 
-// fromEnv applies the variables. Package env sets the keys with a tag env. Its errors name only the
-// Go field, so no two such fields that are not strings may have the same name. The keys of profiles
-// have no such tag, because the profiles share their struct: they are strings, and are set here.
-// DEBUG may set two keys, and MCP_LINE_MODE sets none.
-func (l *loader) fromEnv() {
+// applyEnv applies the variables. Package env sets the keys with a tag env. Its errors name only
+// the Go field, so no two such fields that are not strings may have the same name. The keys of
+// profiles have no such tag, because the profiles share their struct: they are strings, and are set
+// here. DEBUG may set two keys, and MCP_LINE_MODE sets none.
+func (l *loader) applyEnv() {
 	before := l.OpenAI.BaseURL
 	for _, f := range l.fields {
 		l.useVariable(f.variable) // removes references before package env reads the values
@@ -217,7 +218,7 @@ func (l *loader) setWhole(f field, value string) bool {
 	return f.value.CanInt() && decode(f, scalar(value)) == ""
 }
 
-func (l *loader) fromFlags(f Flags) {
+func (l *loader) applyFlags(f Flags) {
 	if f.Model != nil {
 		key := join(profileKey(cmp.Or(f.Tool, call.DefaultTool)), "model")
 		l.byKey[key].value.SetString(*f.Model)

@@ -100,7 +100,7 @@ func (o Options) handler(w io.Writer) slog.Handler {
 	if o.Format == JSON {
 		return slog.NewJSONHandler(w, &slog.HandlerOptions{
 			Level:       o.level(),
-			ReplaceAttr: o.clean,
+			ReplaceAttr: o.replaceAttr,
 		})
 	}
 
@@ -112,7 +112,7 @@ func (o Options) handler(w io.Writer) slog.Handler {
 		Level:       o.level(),
 		TimeFormat:  timeFormat,
 		NoColor:     !o.hasColors(),
-		ReplaceAttr: o.clean,
+		ReplaceAttr: o.replaceAttr,
 	})
 }
 
@@ -143,9 +143,9 @@ func (o Options) isPlain() bool {
 	return o.Format == "" && !o.Debug
 }
 
-// clean is the ReplaceAttr of the handlers. It redacts and sanitizes the message and the values of
-// a record, and puts the program's name into a plain line.
-func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
+// replaceAttr is the ReplaceAttr of the handlers. It redacts and sanitizes the message and the
+// values of a record, and puts the program's name into a plain line.
+func (o Options) replaceAttr(groups []string, a slog.Attr) slog.Attr {
 	isTop := len(groups) == 0
 	level, isLevel := a.Value.Any().(slog.Level)
 	kind := a.Value.Kind()

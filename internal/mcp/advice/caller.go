@@ -20,7 +20,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 		name = wordsName(err)
 	}
 	w := wordsFor(name)
-	hint := w.Caller
+	hint := w.CallerHint
 	e, ofRequest := errors.AsType[*call.APIError](err)
 	if !ofRequest && hint == "" { // this program has written the message for callers
 		return text.OneLine(err.Error())
@@ -41,10 +41,10 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	case w.TellCallers && e.MayConcernQuestion():
 		message = e.Message
 	case kind == call.KindBadRequest && parameterDetail(e) == "tools filters":
-		hint = wordsFor(call.KindBadRequest.Label() + " tools filters").Caller
+		hint = wordsFor(call.KindBadRequest.Label() + " tools filters").CallerHint
 	case kind == call.KindBadRequest: // the parameter comes from a setting
 		hint = tellOperator
 	}
-	hint = waitOr(cmp.Or(hint, tellOperator), e)
+	hint = retryHintOr(cmp.Or(hint, tellOperator), e)
 	return a.Redactor.Truncate(sentence(problem, hint, message), maxExplain)
 }

@@ -26,18 +26,19 @@ type words struct {
 	Problem string // what went wrong
 	Hint    string // what to do about it, for people who can change the server
 	// AddMessage adds the message of the API, which says more and repeats no part of the key.
-	AddMessage bool   `yaml:"add_message"`
-	Caller     string // what to do for people who cannot change the server; "": tell its operator
-	// TellCallers adds the message of the API to Caller, too, if it is about the question.
+	AddMessage bool `yaml:"add_message"`
+	// CallerHint is what to do for people who cannot change the server; "": tell its operator.
+	CallerHint string `yaml:"caller"`
+	// TellCallers adds the message of the API to CallerHint, too, if it is about the question.
 	TellCallers bool `yaml:"tell_callers"`
 }
 
 //go:embed words.yaml
 var wordsYAML []byte
 
-// table returns words.yaml by its names. It is decoded at the first error: most processes have
-// none.
-var table = sync.OnceValue(func() (all map[string]words) {
+// wordsByName returns words.yaml by its names. It is decoded at the first error: most processes
+// have none.
+var wordsByName = sync.OnceValue(func() (all map[string]words) {
 	_ = yaml.Unmarshal(wordsYAML, &all) // a test shows that it is valid
 	return all
 })
@@ -47,7 +48,7 @@ var table = sync.OnceValue(func() (all map[string]words) {
 // those of other.
 func wordsFor(name string) words {
 	kind, _, _ := strings.Cut(name, " ")
-	return cmp.Or(table()[name], table()[kind], table()["other"])
+	return cmp.Or(wordsByName()[name], wordsByName()[kind], wordsByName()["other"])
 }
 
 // detail returns what is known about an error besides its kind: the second part of its name in
@@ -60,7 +61,7 @@ func (a Advisor) detail(e *call.APIError) string {
 		return parameterDetail(e)
 	case e.Kind == call.KindAPIQuota && e.MaybeThisCall:
 		return "maybe_this_call"
-	case e.Kind == call.KindAuth && slices.Contains(mismatches, e.Code):
+	case e.Kind == call.KindAuth && slices.Contains(mismatchCodes, e.Code):
 		return e.Code
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
@@ -78,9 +79,9 @@ func (a Advisor) detail(e *call.APIError) string {
 	return ""
 }
 
-// mismatches are the codes for a key of another organization or project.
+// mismatchCodes are the codes for a key of another organization or project.
 // https://github.com/openai/codex/issues/1000
-var mismatches = []string{"mismatched_organization", "mismatched_project"}
+var mismatchCodes = []string{"mismatched_organization", "mismatched_project"}
 
 // parameterDetail returns the parameter that an error names. For a parameter of the search tool,
 // the only tool of a request, it returns "tools", "tools effort", "tools filters" or
@@ -129,9 +130,9 @@ func (a Advisor) values(tool string, err error, e *call.APIError) map[string]str
 		"REASON":    cmp.Or(e.Code, "unknown reason"),
 		"LIMIT":     limit.Error(),
 		"AHEAD":     strconv.Itoa(int(queued)),
-		"WAIT":      waitOr("wait a little, or raise request.max_retries", e),
-		"LATER":     waitOr("try again later", e),
-		"OR_WAIT":   strings.TrimSuffix(", or "+waitOr("", e), ", or "),
+		"WAIT":      retryHintOr("wait a little, or raise request.max_retries", e),
+		"LATER":     retryHintOr("try again later", e),
+		"OR_WAIT":   strings.TrimSuffix(", or "+retryHintOr("", e), ", or "),
 		"NAME":      strconv.Quote(a.Redactor.Truncate(dns.Name, 60)),
 		"VALIDITY": certificate.NotBefore.Format(time.DateOnly) + " to " +
 			certificate.NotAfter.Format(time.DateOnly),
@@ -152,9 +153,9 @@ func (a Advisor) values(tool string, err error, e *call.APIError) map[string]str
 	}
 }
 
-// waitOr returns a hint that says when the API can be asked again, or hint if the API has not said
-// that.
-func waitOr(hint string, e *call.APIError) string {
+// retryHintOr returns a hint that says when the API can be asked again, or hint if the API has not
+// said that.
+func retryHintOr(hint string, e *call.APIError) string {
 	if e.RetryAfter <= 0 {
 		return hint
 	}

@@ -80,7 +80,7 @@ func TestWords(t *testing.T) {
 	values := Advisor{}.values("", e, e)
 	for name, w := range all {
 		t.Run(name, func(t *testing.T) {
-			got := text.Expand(strings.Join([]string{w.Problem, w.Hint, w.Caller}, " "), values)
+			got := text.Expand(strings.Join([]string{w.Problem, w.Hint, w.CallerHint}, " "), values)
 			if w.Problem == "" || strings.Contains(got, "$") {
 				t.Errorf("got %q, want a problem without $", got)
 			}
