@@ -43,7 +43,8 @@ const (
 	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one run of the program. Only prepare and --log-format change it, before the command runs.
+// app is one run of the program. Only prepareArgs and --log-format change it, before the command
+// runs.
 type app struct {
 	env       []string
 	variables map[string]string // env by name; the last of several values counts
@@ -72,7 +73,7 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		redactor:  redact.New(),
 		listen:    listen,
 	}
-	return a.report(ctx, a.execute(ctx, args))
+	return a.reportError(ctx, a.execute(ctx, args))
 }
 
 // Command returns the commands with their flags, for documents.
@@ -123,7 +124,7 @@ func addDefaults(root *cobra.Command) {
 // execute executes the command line args.
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.command()
-	args, err := a.prepare(root, args)
+	args, err := a.prepareArgs(root, args)
 	if err != nil {
 		return err
 	}
@@ -230,9 +231,9 @@ func usageError(hint, format string, args ...any) error {
 	return &failure{exitUsage, problem, hint}
 }
 
-// report prints err and its hint, and returns the exit code. After an interrupt it prints nothing,
-// unless err is a *failure.
-func (a *app) report(ctx context.Context, err error) int {
+// reportError prints err and its hint, and returns the exit code. After an interrupt it prints
+// nothing, unless err is a *failure.
+func (a *app) reportError(ctx context.Context, err error) int {
 	f, ok := errors.AsType[*failure](err)
 	switch {
 	case err == nil:

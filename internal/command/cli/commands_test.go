@@ -11,7 +11,7 @@ import (
 func TestTemporary(t *testing.T) {
 	for _, row := range compare.Table(t, "temporary", 2) {
 		t.Run(row[1], func(t *testing.T) {
-			compare.Equal(t, "temporary", fmt.Sprint(temporary().MatchString(row[1])), row[0])
+			compare.Equal(t, "temporary", fmt.Sprint(goRunPath().MatchString(row[1])), row[0])
 		})
 	}
 }

@@ -36,7 +36,7 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	c.Flags().Func("config",
 		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
-		given(&f.config.Config))
+		setOptional(&f.config.Config))
 	completeFile(c, "config")
 }
 
@@ -44,12 +44,12 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 func (f *commonFlags) addCommon(c *cobra.Command) {
 	f.addConfig(c)
 	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
-		given(&f.config.Model))
+		setOptional(&f.config.Model))
 	c.Flags().BoolVar(&f.service.Offline, "offline", false,
 		"answer from a built-in fake API: no key, no network")
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",
-		given(&f.config.Debug)) // without a value it is "true"
+		setOptional(&f.config.Debug)) // without a value it is "true"
 	completeFile(c, "debug")
 }
 
@@ -59,8 +59,9 @@ func completeFile(c *cobra.Command, name string) {
 	_ = c.RegisterFlagCompletionFunc(name, files) // no error: the flag exists
 }
 
-// given returns a function that sets *value, which is nil unless the command line has the flag.
-func given(value **string) func(string) error {
+// setOptional returns a function that sets *value, which is nil unless the command line has the
+// flag.
+func setOptional(value **string) func(string) error {
 	return func(s string) error {
 		*value = &s
 		return nil
@@ -99,20 +100,20 @@ func addChoice(c *cobra.Command, value *string, name, usage string, words ...str
 
 // keyFlag is the value of a flag that replaces a key of the configuration.
 type keyFlag struct {
-	keys      map[string]string // config.Flags.Keys
-	key, kind string            // kind is a type of package pflag, see takes
+	keys     map[string]string // config.Flags.Keys
+	key, typ string            // typ is a type of package pflag, see expected
 }
 
 func (v keyFlag) String() string { return v.keys[v.key] }
-func (v keyFlag) Type() string   { return v.kind }
+func (v keyFlag) Type() string   { return v.typ }
 
 func (v keyFlag) Set(s string) error {
 	v.keys[v.key] = s
 	return nil
 }
 
-// takes has, for a type of package pflag, words for the values that its flags take.
-var takes = map[string]string{
+// expected has, for a type of package pflag, words for the values that its flags take.
+var expected = map[string]string{
 	"bool":     "true or false",
 	"int":      "a whole number of at least 0, with at most 15 digits",
 	"float64":  "an amount from 0 to 1000000, such as 2.50",
@@ -142,7 +143,7 @@ func (v checkedValue) Set(s string) error {
 	}
 
 	if s == "" || s[0] == '-' || v.Value.Set(s) != nil {
-		return errors.New("must be " + takes[v.Type()])
+		return errors.New("must be " + expected[v.Type()])
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (v checkedValue) Set(s string) error {
 func addValueChecks(c *cobra.Command) {
 	c.InitDefaultHelpFlag()
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if takes[f.Value.Type()] != "" {
+		if expected[f.Value.Type()] != "" {
 			f.Value = checkedValue{f.Value}
 		}
 	})
@@ -160,16 +161,16 @@ func addValueChecks(c *cobra.Command) {
 	}
 }
 
-// prepare returns args in a form for package cobra, or an error about them. Each of its steps is
-// for something that cannot be configured in the packages cobra and pflag:
+// prepareArgs returns args in a form for package cobra, or an error about them. Each of its steps
+// is for something that cannot be configured in the packages cobra and pflag:
 //
 //   - help NAME becomes NAME --help: the help of cobra refuses the flags of NAME.
 //   - The command must come first, see orderError: cobra accepts it after flags, too.
 //   - A wrong command is reported before wrong flags, which cobra parses first.
-//   - A quoted question may begin with -, see asWords: pflag takes it for a flag.
+//   - A quoted question may begin with -, see markWords: pflag takes it for a flag.
 //   - A path may follow --debug, see joinDebug: pflag has optional values only after =.
 //   - Errors of serve have the format of its log, see parseEarly: cobra stops at the first error.
-func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
+func (a *app) prepareArgs(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
@@ -184,7 +185,7 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	case c.HasSubCommands() && (c == root || !c.Runnable()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
 		return nil, unknownCommand(c, rest[0])
 	case takesQuestion(c):
-		return asWords(args), checkDebug(c, args)
+		return markWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
 		a.logFormat = logging.Text
 		parseEarly(c.Flags().Lookup("log-format"), args)
@@ -237,9 +238,9 @@ func parseEarly(flag *pflag.Flag, args []string) {
 // contains this byte.
 const wordMark = "\x00"
 
-// asWords marks quoted questions that begin with - by wordMark: arguments with a blank where a flag
-// has its name. The name is the whole argument or, after --, the part before =.
-func asWords(args []string) []string {
+// markWords marks quoted questions that begin with - by wordMark: arguments with a blank where a
+// flag has its name. The name is the whole argument or, after --, the part before =.
+func markWords(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		name := arg

@@ -59,7 +59,7 @@ func TestQuestion(t *testing.T) {
 		t.Run(line+" < "+stdin, func(t *testing.T) {
 			a := &app{stdin: strings.NewReader(stdin)}
 			root := a.command()
-			args, err := a.prepare(root, words("ask "+line))
+			args, err := a.prepareArgs(root, words("ask "+line))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -247,9 +247,9 @@ func observedBy(
 
 // addLimits adds the flags of the quotas.
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
-	add := func(name, kind, usage string) {
+	add := func(name, typ, usage string) {
 		key := "server." + strings.ReplaceAll(name, "-", "_")
-		flags.Var(keyFlag{f.config.Keys, key, kind}, name, usage)
+		flags.Var(keyFlag{f.config.Keys, key, typ}, name, usage)
 		flags.Lookup(name).DefValue = key
 	}
 	add("calls-per-hour", "int",
@@ -294,7 +294,7 @@ func (f *serveFlags) personLimits(
 		return usageError(seeServe, "--limits needs bearer tokens or --oauth-issuer: without them all "+
 			"calls are of one person")
 	}
-	err := s.FollowPersonLimits(f.limitsFile, b, f.isKnown(access.Tokens), files)
+	err := s.FollowPersonLimits(f.limitsFile, b, f.knownPeople(access.Tokens), files)
 	if err != nil {
 		return usageError("name or issuer and subject, and limits, one person a line: "+
 			"alice tokens_per_day=500000", "--limits %s: %v", f.limitsFile, err)
@@ -302,9 +302,9 @@ func (f *serveFlags) personLimits(
 	return nil
 }
 
-// isKnown returns a function that reports whether an ID can be that of a person: it is of a token,
-// or of an issuer at which people sign in.
-func (f *serveFlags) isKnown(tokens *httpd.Tokens) func(id string) bool {
+// knownPeople returns a function that reports whether an ID can be that of a person: it is of a
+// token, or of an issuer at which people sign in.
+func (f *serveFlags) knownPeople(tokens *httpd.Tokens) func(id string) bool {
 	return func(id string) bool {
 		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
 		if ofToken {

@@ -284,7 +284,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 			}
 			typ := f.Value.Type()
 			isWords := slices.Contains([]string{"string", "func", "boolfunc"}, typ)
-			if takes[typ] == "" && !isWords {
+			if expected[typ] == "" && !isWords {
 				t.Errorf("the values of the type %s are not checked", typ)
 			}
 			if _, number := f.Value.(checkedValue); number && f.NoOptDefVal == "" {

@@ -26,7 +26,7 @@ import (
 // setupFlags are the flags of setup.
 type setupFlags struct {
 	commonFlags
-	via   string // "": see standardVia
+	via   string // "": see defaultVia
 	url   string
 	oauth bool
 	show  bool
@@ -90,12 +90,12 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 	if f.show {
 		return f.showNeeds(c)
 	}
-	via := cmp.Or(f.via, standardVia(c))
-	err := f.check(c, via)
+	via := cmp.Or(f.via, defaultVia(c))
+	err := f.checkReachable(c, via)
 	if err != nil {
 		return err
 	}
-	s, err := f.describe(c, via)
+	s, err := f.serverFor(c, via)
 	if err != nil {
 		return err
 	}
@@ -129,12 +129,13 @@ func (a *app) printWrapped(lines string) {
 
 const startServer = "start one with serve --http, and add --url https://HOST/mcp, without a user"
 
-// check returns an error if a client cannot reach the server in the way that the flags say.
-func (f *setupFlags) check(c clients.Client, via string) error {
+// checkReachable returns an error if a client cannot reach the server in the way that the flags
+// say.
+func (f *setupFlags) checkReachable(c clients.Client, via string) error {
 	overHTTP := via == clients.ViaHTTP
 
 	switch {
-	case !overHTTP && c.Web():
+	case !overHTTP && c.IsWebsite():
 		return usageError("leave --via out",
 			"%s starts no program: it connects to a server over HTTP", c.Name)
 	case !overHTTP && (f.url != "" || f.oauth):
@@ -148,7 +149,7 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 			"%s does not connect to servers over HTTP: %s", c.Name, c.WhyNoHTTP)
 	case overHTTP && f.url == "":
 		needs := "--via http"
-		if c.Web() {
+		if c.IsWebsite() {
 			needs = c.Name
 		}
 		return usageError(startServer, "%s needs --url", needs)
@@ -157,20 +158,20 @@ func (f *setupFlags) check(c clients.Client, via string) error {
 		return usageError(startServer, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL().MatchString(f.url):
 		return usageError(startServer, "a server over HTTP needs its http or https URL")
-	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
+	case c.IsWebsite() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
 		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
 			"%s connects from the internet, over https only", c.Name)
 	}
 	return nil
 }
 
-// standardVia returns how a client reaches the server if --via is not given: for a release through
+// defaultVia returns how a client reaches the server if --via is not given: for a release through
 // npx if this machine has it, or through docker if this is a container, else as a binary. Builds
 // that are no release are not published, so they are binaries, too.
-func standardVia(c clients.Client) string {
+func defaultVia(c clients.Client) string {
 	_, err := exec.LookPath("npx")
 	switch {
-	case c.Web():
+	case c.IsWebsite():
 		return clients.ViaHTTP
 	case !version.IsRelease():
 		return clients.ViaBinary
@@ -241,9 +242,9 @@ func (a *app) listClients() error {
 	return err
 }
 
-// load loads the configuration, and the one for shellVariables. If it is wrong or missing, load warns
-// and returns the defaults: it may be corrected later.
-func (f *setupFlags) load() (cfg, shell *config.Config, isWrong bool) {
+// loadConfigs loads the configuration, and the one for shellVariables. If it is wrong or missing,
+// loadConfigs warns and returns the defaults: it may be corrected later.
+func (f *setupFlags) loadConfigs() (cfg, shell *config.Config, isWrong bool) {
 	cfg, warnings, err := config.Load(f.config, f.env)
 	if err == nil {
 		f.warn(warnings...)
@@ -261,9 +262,9 @@ func (f *setupFlags) load() (cfg, shell *config.Config, isWrong bool) {
 	return cfg, f.shellConfig(), true
 }
 
-// describe returns the server that the entry of a client starts or reaches.
-func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
-	cfg, shell, isWrong := f.load()
+// serverFor returns the server that the entry of a client starts or reaches.
+func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, err error) {
+	cfg, shell, isWrong := f.loadConfigs()
 	keys := append([]string{cfg.CredentialVariable}, cfg.OtherHeaderVariables...)
 	stored, err := cfg.ReadKey(cfg.StoredKeyFile)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
@@ -311,7 +312,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 		OS:             runtime.GOOS,
 		Binary:         binary,
 		URL:            f.url,
-		OAuth:          f.oauth || c.Web(),
+		OAuth:          f.oauth || c.IsWebsite(),
 		Keys:           keys,
 		Config:         file,
 		Limit:          cfg.Timeout(),
@@ -319,7 +320,7 @@ func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, e
 }
 
 // shellConfig returns a configuration of only the variables that shellVariables needs. It is for
-// load, if the file or other variables are wrong.
+// loadConfigs, if the file or other variables are wrong.
 func (a *app) shellConfig() *config.Config {
 	models := call.MapTools(func(t call.Tool) string { return t.Variable })
 	cfg, _, err := config.Load(config.Flags{}, a.variablesNamed(append(models, "OPENAI_BASE_URL")))
@@ -370,9 +371,9 @@ func (a *app) shellVariables(via string, cfg *config.Config) map[string]string {
 	return sets
 }
 
-// temporary matches paths of programs of go run: in a folder that it removes, or in the build
+// goRunPath matches paths of programs of go run: in a folder that it removes, or in the build
 // cache.
-var temporary = text.LazyRegexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
+var goRunPath = text.LazyRegexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
 // installedPath returns the full path of this program. It is an error for a program of go run.
 func installedPath() (string, error) {
@@ -380,7 +381,7 @@ func installedPath() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if temporary().MatchString(self) {
+	if goRunPath().MatchString(self) {
 		return "", &failure{
 			exitFailed,
 			"go run builds a temporary program, which a client cannot start later",

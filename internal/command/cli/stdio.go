@@ -71,7 +71,7 @@ Exit status:
 
 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed.`,
 		Args:          noWords,
-		SilenceErrors: true, // report prints them
+		SilenceErrors: true, // reportError prints them
 		SilenceUsage:  true,
 		RunE:          f.run,
 	}

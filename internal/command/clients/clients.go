@@ -83,9 +83,9 @@ func FixedVariablesOf(name string) map[string]string {
 	return nil
 }
 
-// Web reports whether the client is a website: it starts no program, and connects to servers from
-// the internet.
-func (c Client) Web() bool { return c.Local == "" }
+// IsWebsite reports whether the client is a website: it starts no program, and connects to servers
+// from the internet.
+func (c Client) IsWebsite() bool { return c.Local == "" }
 
 // Find looks up a client by id, name or alias, ignoring case.
 func Find(s string) (Client, bool) {

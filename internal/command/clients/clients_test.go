@@ -96,7 +96,7 @@ var servers = func() (all map[string]Server) {
 func TestSetups(t *testing.T) {
 	for title, s := range servers {
 		for _, c := range All() {
-			if s.choose(c.Local, c.Remote) == "" || c.Web() && !s.OAuth {
+			if s.choose(c.Local, c.Remote) == "" || c.IsWebsite() && !s.OAuth {
 				continue
 			}
 
@@ -331,7 +331,7 @@ func entries() map[string]string {
 	}
 	for _, c := range All() {
 		part := "http"
-		if c.Web() {
+		if c.IsWebsite() {
 			part = "websites"
 		} else {
 			all["snippets"] += section(c, servers["npx"])
@@ -366,7 +366,7 @@ func section(c Client, s Server) string {
 func fence(c Client, s Server) string {
 	language := "json"
 	switch {
-	case c.Web():
+	case c.IsWebsite():
 		language = "text"
 	case c.ID == "codex":
 		language = "toml"

@@ -38,8 +38,9 @@ const (
 	// --prefer-offline would not ask the registry, but never finds a version newer than the cache.
 	shortRetries = "--fetch-retry-mintimeout=200" // ms; later retries wait ten times as long
 
-	// margin is how much longer a client waits than the server, so that it gets the server's error.
-	margin = 10 * time.Second
+	// waitMargin is how much longer a client waits than the server, so that it gets the server's
+	// error.
+	waitMargin = 10 * time.Second
 )
 
 // Server is how a client starts or reaches the server.
@@ -59,7 +60,7 @@ type Server struct {
 
 // waitSeconds returns how long a client should wait for an answer, in whole seconds.
 func (s Server) waitSeconds() int64 {
-	return int64((s.Limit + margin).Seconds())
+	return int64((s.Limit + waitMargin).Seconds())
 }
 
 // secrets returns the variables with secrets that the client passes on.

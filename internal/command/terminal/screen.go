@@ -31,11 +31,11 @@ import (
 )
 
 const (
-	redraw       = 100 * time.Millisecond // between two updates of the status line
-	patience     = 2 * time.Second        // until a terminal without a status line gets a line
-	defaultWidth = 80
-	manySources  = 500 // sources that are listed after an interrupt
-	maxStage     = 500 // characters of a query or URL in the status line
+	redrawInterval = 100 * time.Millisecond // between two updates of the status line
+	dumbLineDelay  = 2 * time.Second        // until a terminal without a status line gets a line
+	defaultWidth   = 80
+	manySources    = 500 // sources that are listed after an interrupt
+	maxStage       = 500 // characters of a query or URL in the status line
 )
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // shown in turn before the status line
@@ -138,8 +138,8 @@ func (s *Screen) ShowsText() bool {
 	return s.showsText
 }
 
-// StartRefreshing shows new blocks and updates the status line, and again every 100 ms (redraw),
-// until Finish.
+// StartRefreshing shows new blocks and updates the status line, and again every 100 ms
+// (redrawInterval), until Finish.
 func (s *Screen) StartRefreshing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,11 +149,11 @@ func (s *Screen) StartRefreshing() {
 	}
 	s.showBlocks()
 	s.drawStatus()
-	if s.dumb != nil && time.Since(s.begin) > patience {
+	if s.dumb != nil && time.Since(s.begin) > dumbLineDelay {
 		fmt.Fprintln(s.dumb, cells.Truncate(s.stage, s.width()-1, "…"))
 		s.dumb = nil
 	}
-	time.AfterFunc(redraw, s.StartRefreshing)
+	time.AfterFunc(redrawInterval, s.StartRefreshing)
 }
 
 // AddEvent is the sink of the call's events. It notes them for the next refresh.
@@ -358,7 +358,7 @@ func (s *Screen) inColor(rows string) string {
 // drawStatus shows the status line: what the call is doing, and for how long it has run.
 func (s *Screen) drawStatus() {
 	age := time.Since(s.begin)
-	frame := spinner[int(age/redraw)%len(spinner)]
+	frame := spinner[int(age/redrawInterval)%len(spinner)]
 	line := fmt.Sprintf("%c %v %s", frame, age.Truncate(time.Second), s.stage)
 	s.replaceStatus(cells.Truncate(line, s.width()-3, "…"))
 }

@@ -76,11 +76,11 @@ func TestRefresh(t *testing.T) {
 
 		time.Sleep(time.Second)
 		s.StartRefreshing()
-		time.Sleep(3 * redraw / 2)
+		time.Sleep(3 * redrawInterval / 2)
 		_, _ = io.WriteString(s, "warning\n")
-		time.Sleep(redraw)
+		time.Sleep(redrawInterval)
 		s.Finish(nil)
-		time.Sleep(3 * redraw)
+		time.Sleep(3 * redrawInterval)
 
 		const line = " 1s asking\x1b[0m\r             \r"
 		const want = "\r  \r\x1b[0;2m⠋" + line + "\x1b[0;2m⠙" + line + "warning\n\r  \r\x1b[0;2m⠹" + line

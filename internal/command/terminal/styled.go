@@ -96,11 +96,11 @@ func (s styled) paint() string {
 	var b strings.Builder
 	var now style
 	for _, c := range s {
-		b.WriteString(change(now, c.style))
+		b.WriteString(switchStyle(now, c.style))
 		b.WriteByte(c.char)
 		now = c.style
 	}
-	b.WriteString(change(now, style{}))
+	b.WriteString(switchStyle(now, style{}))
 
 	return strings.ReplaceAll(b.String(), noBreak, " ")
 }
@@ -108,9 +108,9 @@ func (s styled) paint() string {
 // escaped matches characters that the control sequence OSC 8 does not allow in a URL.
 var escaped = text.LazyRegexp(`[^!-~]+`)
 
-// change returns the control sequences from one style to another: SGR for how the text looks, and
-// OSC 8 for its link.
-func change(from, to style) (sequences string) {
+// switchStyle returns the control sequences from one style to another: SGR for how the text looks,
+// and OSC 8 for its link.
+func switchStyle(from, to style) (sequences string) {
 	if from.page != to.page {
 		target := escaped().ReplaceAllStringFunc(cite.LinkTarget(to.page), url.PathEscape)
 		sequences = "\x1b]8;;" + target + "\x1b\\"
