@@ -23,7 +23,7 @@ const nameTimeout = 2 * time.Second
 // its request. The zero value is a call that ends with its request.
 type CallOptions struct {
 	Polled        bool          // the client polls the task
-	WantsProgress bool          // the client gets progress notifications
+	WantsProgress bool          // the client asks for progress notifications
 	Background    bool          // the API soon names the response, for which awaitDetachLocal waits
 	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 

@@ -39,7 +39,7 @@ func NewProgress() *Progress {
 // SendMessages sends the messages from now on, until ctx is done or sending fails. It repeats the
 // last message if there is no new one for repeatInterval.
 func (p *Progress) SendMessages(ctx context.Context, send func(message string) error) {
-	seen := p.count()
+	seen := p.numSteps()
 	sent := ""
 	silent := time.Duration(0) // since the last message
 	for ctx.Err() == nil {
@@ -60,8 +60,8 @@ func (p *Progress) SendMessages(ctx context.Context, send func(message string) e
 	}
 }
 
-// count returns how many searches and pages there were so far.
-func (p *Progress) count() int {
+// numSteps returns how many searches and pages there were so far.
+func (p *Progress) numSteps() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.steps)

@@ -55,7 +55,7 @@ func TestMessages(t *testing.T) {
 
 			s.forgetSteps()
 			s.AddEvent(event("search after the end"))
-			compare.Equal(t, "steps after the end", s.count(), 0)
+			compare.Equal(t, "steps after the end", s.numSteps(), 0)
 		})
 	}
 }

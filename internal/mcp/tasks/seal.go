@@ -13,7 +13,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
-// hkdfInfo makes the derived key differ from keys that other uses derive from the same secret.
+// hkdfInfo is the info of HKDF (RFC 5869): with it the derived key differs from keys that other
+// uses derive from the same secret.
 const hkdfInfo = "openai-responses-mcp task id"
 
 // maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
@@ -32,9 +33,9 @@ func ownerOf(personID, baseURL string) []byte {
 	return []byte(personID + "\x00" + baseURL)
 }
 
-// seal returns an id that has a ResponseRef in it, encrypted. For a response of OpenAI
-// the id has 145 characters, and more only with excluded domains: it is short because models copy
-// ids. Only unseal with the same secret and the same owner can read it.
+// seal returns an id that has a ResponseRef in it, encrypted. For a response of OpenAI the id has
+// 145 characters, and more only with excluded domains: it is short because models copy ids. Only
+// unseal with the same secret and the same owner can read it.
 func seal(o answer.ResponseRef, secret string, owner []byte) string {
 	created := uint64(o.Created.UnixMilli())
 	if o.NotInStore {

@@ -106,7 +106,7 @@ type Taken struct {
 	budget   *Budget
 	person   call.Person
 	tool     string
-	name     string // random, under which the store remembers the call (startMark)
+	markName string // random, under which the store remembers the call (startMark)
 	reserved amount
 	buckets  []bucketChange // what Take has changed, marks (see onceMark) included
 
@@ -123,7 +123,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		budget:   b,
 		person:   c.Person,
 		tool:     c.Tool,
-		name:     rand.Text(),
+		markName: rand.Text(),
 		reserved: b.reservation(c.Tool),
 	}
 	start := callChange{
@@ -174,7 +174,7 @@ func (t *Taken) takeInStore(
 	var toForget []bucketChange
 	if len(changes) > 0 {
 		toForget = t.budget.Store.takeToForget()
-		changes = slices.Concat([]bucketChange{startMark(t.name)}, toForget, changes)
+		changes = slices.Concat([]bucketChange{startMark(t.markName)}, toForget, changes)
 	}
 
 	r, result := t.budget.Store.apply(changes)
@@ -183,7 +183,7 @@ func (t *Taken) takeInStore(
 	}
 
 	if result == storeUnsure {
-		t.budget.Store.giveBackLater(t.name, t.budget.bucketChanges(t.person, callChange{
+		t.budget.Store.giveBackLater(t.markName, t.budget.bucketChanges(t.person, callChange{
 			use:         amount{unitCalls: -1},
 			reserve:     t.reserved.times(-1),
 			force:       true,
@@ -285,7 +285,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	case rest != (amount{}):
 		t.settleRest(rest)
 	case t.storeUntilMinute != 0 && result == storeRan:
-		store.forgetLater(forgetMark(t.name))
+		store.forgetLater(forgetMark(t.markName))
 	}
 	return storeReply.refusedBucket == 0 // else another process has settled the response
 }
@@ -300,7 +300,8 @@ func (t *Taken) settleRest(rest amount) {
 		force:       true,
 	})
 	if len(list) > 0 {
-		t.budget.storeOf(t.person).applyOrKeep(append([]bucketChange{settledMark(t.name)}, list...))
+		list = append([]bucketChange{settledMark(t.markName)}, list...)
+		t.budget.storeOf(t.person).applyOrKeep(list)
 	}
 }
 
@@ -349,7 +350,7 @@ func (t *Taken) correctionsInStore(c callChange, end End) []bucketChange {
 	case t.storeUntilMinute != 0:
 		list := t.corrections(c)
 		if c.responseID == "" && len(list) > 0 {
-			list = append([]bucketChange{settledMark(t.name)}, list...)
+			list = append([]bucketChange{settledMark(t.markName)}, list...)
 		}
 		return list
 	case end.LeftResponse != "":

@@ -100,11 +100,11 @@ type Ticket struct {
 
 // pauses are what accept resets when a request is accepted, for undoAcceptedLocked.
 type pauses struct {
-	refusals    int           // of the person
-	personPause time.Duration // of the person
-	queuePause  time.Duration // of the Pacer
-	acceptedAt  time.Duration // of the Pacer
-	shortened   bool          // the accepted request has shortened the gap of the Pacer
+	refusals     int           // of the person
+	personPause  time.Duration // of the person
+	queuePause   time.Duration // of the Pacer
+	acceptedAt   time.Duration // of the Pacer
+	gapShortened bool          // the accepted request has shortened the gap of the Pacer
 }
 
 // New returns a Pacer without a limit.
@@ -297,7 +297,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	owner.refusals = 0
 	owner.personPause = 0
 	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
-		t.beforeAccepted.shortened = true
+		t.beforeAccepted.gapShortened = true
 		t.beforeAccepted.queuePause = p.queuePause
 		t.beforeAccepted.acceptedAt = p.acceptedAt
 		t.acceptedAt = p.now()
@@ -414,7 +414,7 @@ func (t *Ticket) undoAcceptedLocked(owner *person) {
 	p := t.pacer
 	owner.refusals = max(owner.refusals, t.beforeAccepted.refusals)
 	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
-	if t.beforeAccepted.shortened && t.sent > p.refusedAt {
+	if t.beforeAccepted.gapShortened && t.sent > p.refusedAt {
 		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
 		if p.acceptedAt == t.acceptedAt { // no other request is accepted since
 			p.acceptedAt = t.beforeAccepted.acceptedAt
