@@ -20,8 +20,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// commonFlags are the flags that commands share, and what loadService needs to know of a command. The
-// flags of each command embed them, and with them the app that runs it.
+// commonFlags are the flags that commands share, and what loadService needs to know of a command.
+// The flags of each command embed them, and with them the app that runs it.
 type commonFlags struct {
 	*app
 	config  config.Flags

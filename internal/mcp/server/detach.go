@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// DetachOptions say which calls may be detached from their requests (tasks.Tasks.DetachWhenDue), when,
-// and where later requests find them: in this process, or at the API, which other processes ask,
-// too. In both cases the call goes on in this process. The zero value detaches no call.
+// DetachOptions say which calls may be detached from their requests (tasks.Tasks.DetachWhenDue),
+// when, and where later requests find them: in this process, or at the API, which other processes
+// ask, too. In both cases the call goes on in this process. The zero value detaches no call.
 //
 //	                OffersTasks: tools with Tool.Pollable  DetachAfter: late answers of all tools
 //	stdio           this process, at once                  this process, after DetachAfter
@@ -26,8 +26,8 @@ import (
 //	                the response is gone                   time, or later
 //
 // "With API" means that a tool runs in the background of the API, and that there is a secret for
-// ids. Where the table says "no call", service.Service.DetachOptions sets OffersTasks to false
-// and DetachAfter to 0.
+// ids. Where the table says "no call", service.Service.DetachOptions sets OffersTasks to false and
+// DetachAfter to 0.
 //
 // At the API, a response is found by its name. So with OtherProcesses
 //

@@ -70,8 +70,7 @@ type namedResponse struct {
 //     after DetachAfter ends then, because it cannot go on elsewhere. A call without Background
 //     could never go on elsewhere; it ends, too, because its client would soon give up.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
-//     that no events are
-//     made of their deltas.
+//     that no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = o.Polled
@@ -101,10 +100,9 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 }
 
 // noteResponse notes an event that begins a response, and what the API has reported of the call
-// before. If the event names a response in the background (call.ResponseNamed), that becomes the ResponseRef of
-// the task, unless an id has no room for the excluded domains. Until a
-// a has a response with a
-// name, retry it is that of the earlier one.
+// before. If the event names a response in the background (call.ResponseNamed), that becomes the
+// ResponseRef of the task, unless an id has no room for the excluded domains. Until a retry has a
+// response with a name, it is that of the earlier one.
 //
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
 // this process answers with resp_2, and any other process with the end of resp_1. The call is

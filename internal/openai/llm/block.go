@@ -153,9 +153,9 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	a.addDelta(b, b.joinHalves(ev))
 }
 
-// joinHalves returns the delta of an event without a half of a character at its end, which b.half keeps
-// for the next delta. For the deltas "a\ud83d" and "\ude00b" of JSON it returns "a" and "😀b". A
-// half that the next delta does not complete becomes U+FFFD.
+// joinHalves returns the delta of an event without a half of a character at its end, which b.half
+// keeps for the next delta. For the deltas "a\ud83d" and "\ude00b" of JSON it returns "a" and "😀b".
+// A half that the next delta does not complete becomes U+FFFD.
 func (b *block) joinHalves(ev *streamEvent) string {
 	const replacement = "\ufffd"
 	delta := ev.Delta

@@ -10,9 +10,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
-// findings are what the responses to one question contain. addResponse reads each response, once. The answer
-// has the content of the last response with text, but an incomplete text does not replace a
-// complete one.
+// findings are what the responses to one question contain. addResponse reads each response, once.
+// The answer has the content of the last response with text, but an incomplete text does not
+// replace a complete one.
 type findings struct {
 	blocked        []string // domains that are not cited
 	lastResponse   *call.Response
@@ -80,8 +80,8 @@ func (c *content) addMessage(message content) {
 	c.isIncomplete = c.isIncomplete || message.isIncomplete
 }
 
-// addResponse reads the next response. Its text is in the messages of phase final_answer; if there is none,
-// in those without the phase commentary; else in all messages. Phases are optional.
+// addResponse reads the next response. Its text is in the messages of phase final_answer; if there
+// is none, in those without the phase commentary; else in all messages. Phases are optional.
 func (f *findings) addResponse(resp *call.Response) {
 	var all, withoutCommentary, final content
 

@@ -86,9 +86,9 @@ func decimal(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// narrowDomains returns those of the domains that allowed contains: of docs.go.dev and a.example, with
-// go.dev allowed, only docs.go.dev. If allowed contains none of them, it returns allowed, because a
-// question never widens the search. If allowed is empty, it returns all domains.
+// narrowDomains returns those of the domains that allowed contains: of docs.go.dev and a.example,
+// with go.dev allowed, only docs.go.dev. If allowed contains none of them, it returns allowed,
+// because a question never widens the search. If allowed is empty, it returns all domains.
 func narrowDomains(domains, allowed []string) []string {
 	hosts := cite.NewHosts(allowed)
 	outside := func(domain string) bool {

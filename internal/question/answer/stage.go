@@ -8,8 +8,8 @@ import (
 )
 
 // Stage returns what an event means, in words for a status line: "thinking", "searching" and the
-// query, "reading" and the URL, "retrying (2): the reason". detail is the query or the URL, or
-// "" while it is unknown. stage is "" if the event changes nothing.
+// query, "reading" and the URL, "retrying (2): the reason". detail is the query or the URL, or ""
+// while it is unknown. stage is "" if the event changes nothing.
 func Stage(ev call.Event) (stage, detail string) {
 	switch e := ev.(type) {
 	case call.Requesting:

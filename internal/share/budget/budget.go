@@ -417,8 +417,8 @@ func (b *Budget) storeOf(p call.Person) *Store {
 }
 
 // countUsed returns what a call has used: what the API has reported, and a guess for each request
-// whose usage it has not reported. The guess is questionTokens, or the reservation of the tool if the
-// request had begun its work. used sets GuessedTokens of c.
+// whose usage it has not reported. The guess is questionTokens, or the reservation of the tool if
+// the request had begun its work. countUsed sets GuessedTokens of c.
 func (b *Budget) countUsed(tool string, c *call.Call) amount {
 	guess := b.amountOf(tool, questionTokens, 0).times(c.UnreportedRequests - c.UnreportedBegun).
 		plus(b.reservation(tool).times(c.UnreportedBegun))

@@ -130,11 +130,10 @@ type callChange struct {
 	responseID  string // the response that the change settles, refused if it was settled; "": none
 }
 
-// minutesFromNow returns the untilMinute of a change that reserves units for a time from now on: the
-// minutes and one more, below 0, such as -6 for 5 minutes. take.lua subtracts it from the minute on
-// its own clock, and replies with the result. A change that reserves nothing has minutesFromNow(0),
-// because a reply with the minute 0 is not
-// valid.
+// minutesFromNow returns the untilMinute of a change that reserves units for a time from now on:
+// the minutes and one more, below 0, such as -6 for 5 minutes. take.lua subtracts it from the
+// minute on its own clock, and replies with the result. A change that reserves nothing has
+// minutesFromNow(0), because a reply with the minute 0 is not valid.
 func minutesFromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
 // bucketChange is what a change does to one bucket, whose content is a bucketState.
@@ -191,7 +190,7 @@ func (u mostUsed) more(v mostUsed) mostUsed {
 const onceLimit = 10_000
 
 // What uses the bucket of startMark. Replies round up, so for the first hour 2 used units say that
-// the store has taken the call, and 1 that giveBack was first.
+// the store has taken the call, and 1 that giveBackLater was first.
 const (
 	usedByCall     = 2
 	usedByGiveBack = 1
@@ -206,7 +205,7 @@ const (
 //	mark          key             needs    uses   so it succeeds
 //	startMark     call:NAME       10,000   2      once: the store takes the call
 //	settledMark   call:NAME        9,998   7      once in 7 hours: the end of the call
-//	giveBack      call:NAME       10,000   1      if the store has not taken the call, which it
+//	giveBackLater call:NAME       10,000   1      if the store has not taken the call, which it
 //	                                              then refuses to take
 //	              back:NAME       10,000   1      once in an hour: the call is given back
 //	forgetMark    call:NAME            0   -9     always: nothing is used, and the key is deleted

@@ -68,7 +68,7 @@ type Store struct {
 	mu       sync.Mutex       // guards the fields below
 	pending  []pendingChange  // at most maxPending
 	toForget []bucketChange   // of forgetMark, at most maxToForget
-	logged    map[failure]bool // since the store has begun to fail
+	logged   map[failure]bool // since the store has begun to fail
 }
 
 // pendingChange is a change for the store when it works again: the end of a call, or the return of
@@ -278,8 +278,8 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 }
 
 // giveBackLater gives back what a call may have taken, once, when the store works again. name is
-// the random name of the call. First a claim uses the bucket of startMark, and applyPending reads from
-// the reply whether the store had taken the call. If not, the claim makes the store refuse the
+// the random name of the call. First a claim uses the bucket of startMark, and applyPending reads
+// from the reply whether the store had taken the call. If not, the claim makes the store refuse the
 // call, which may still be on its way in an old connection.
 //
 // The untilMinute of the changes is that of the call's start, such as -6 (fromNow). If the store

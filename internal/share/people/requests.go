@@ -67,8 +67,8 @@ func (r *Registry) take(personID string, more holding) error {
 	return err
 }
 
-// checkBounds returns a *BusyError if h has more than 2*maxCalls requests (maxCalls run, and as many
-// wait) or more than byteBound bytes. If maxCalls is 0, nothing is bounded.
+// checkBounds returns a *BusyError if h has more than 2*maxCalls requests (maxCalls run, and as
+// many wait) or more than byteBound bytes. If maxCalls is 0, nothing is bounded.
 func checkBounds(h holding, maxCalls, byteBound int, reason, whose string) error {
 	switch {
 	case maxCalls == 0:

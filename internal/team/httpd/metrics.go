@@ -40,8 +40,8 @@ type Metrics struct {
 	mu     sync.Mutex      // guards people
 	people map[string]bool // names of people who have called, at most maxPeople
 
-	// begunSeries holds what ObserveStart has begun series for: the labels of a tool and a person, and
-	// the names of the person's quotas.
+	// begunSeries holds what ObserveStart has begun series for: the labels of a tool and a person,
+	// and the names of the person's quotas.
 	begunSeries sync.Map
 }
 
@@ -143,8 +143,8 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 	}
 }
 
-// personLabel returns the name of a person, or "other" for people who have not called, or who called
-// after maxPeople others. If calls is set, the person calls now.
+// personLabel returns the name of a person, or "other" for people who have not called, or who
+// called after maxPeople others. If calls is set, the person calls now.
 func (m *Metrics) personLabel(name string, calls bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
