@@ -221,7 +221,7 @@ func TestRoots(t *testing.T) {
 	}
 
 	want := map[string]bool{"empty": true, "error": true, "bundled": false}
-	wantEqual(t, "needRoots", got, want)
+	wantEqual(t, "lacksRoots", got, want)
 }
 
 // A request that reached the API may have used tokens, unless it says how many, or refuses it.

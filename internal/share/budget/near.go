@@ -33,7 +33,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
 	// r names only the most used bucket of the person, and that of all people. If even these are
-	// below nearShare, a bucket that was near has refilled, or was reset.
+	// below nearThousandths, a bucket that was near has refilled, or was reset.
 	for _, c := range changes {
 		used := r.ofPerson
 		if c.ofAll {

@@ -282,8 +282,8 @@ func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
 // from the reply whether the store had taken the call. If not, the claim makes the store refuse the
 // call, which may still be on its way in an old connection.
 //
-// The untilMinute of the changes is that of the call's start, such as -6 (fromNow). If the store
-// took the call in the minute 100, its reservation is until 106.
+// The untilMinute of the changes is that of the call's start, such as -6 (minutesFromNow). If the
+// store took the call in the minute 100, its reservation is until 106.
 func (s *Store) giveBackLater(name string, changes []bucketChange) {
 	claim := startMark(name)
 	claim.use = usedByGiveBack

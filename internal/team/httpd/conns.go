@@ -27,7 +27,7 @@ const (
 
 	// A busy server may come to a read only after its deadline. Go then fails the read without
 	// looking for bytes, which may have arrived in time. So conn.Read tries such a read again, with
-	// overdueTime, at most maxLateReads times for each deadline: a header takes four reads.
+	// lateReadTime, at most maxLateReads times for each deadline: a header takes four reads.
 	maxLateReads = 5
 	lateReadTime = 100 * time.Millisecond // for each read that is tried again
 )
