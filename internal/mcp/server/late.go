@@ -71,6 +71,11 @@ func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 func (s *Server) callAnswerResult(
 	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, id string,
 ) (mcp.Result, error) {
+	if id == "" { // left out, or no string: the model must not think that the answer has expired
+		return s.failure(req, answerResultTool,
+			call.KindArguments.Errorf("id is required, as a string: that of the last result"))
+	}
+
 	id, next := nextID(id)
 	task := s.tasks.Find(id, c.Person.ID)
 	if task == nil {

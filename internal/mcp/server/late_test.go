@@ -108,7 +108,11 @@ func TestInTime(t *testing.T) {
 		_, working := p.await(id)
 		p.want(working, `"status":"working","id":"`+id+`.2"`)
 
-		for _, id := range []string{"", "x", id + ".1", id + ".02", id + ".-2", id + ".x",
+		empty, _ := p.await("")
+		p.want(empty, `"isError":true`,
+			`"answer_result: invalid arguments: id is required, as a string: that of the last result"`)
+
+		for _, id := range []string{"x", id + ".1", id + ".02", id + ".-2", id + ".x",
 			id + ".2.2", id + ".9999999999999999999"} {
 			p.wantUnknown(id)
 		}
