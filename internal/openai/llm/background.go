@@ -20,8 +20,9 @@ import (
 // the pacer.
 
 const (
-	cancelTime = 3 * time.Second // the limit of cancelEarly, for both of its requests
-	usageTime  = time.Second     // the limit of the GET for the usage of a cancelled response
+	cancelTime = 3 * time.Second        // the limit of cancelEarly, for all of its requests
+	cancelWait = 500 * time.Millisecond // before cancelEarly asks once more
+	usageTime  = time.Second            // the limit of the GET for the usage of a cancelled response
 
 	// shutdownTime replaces cancelTime when the process ends. Over stdio that takes half a second,
 	// in which the call must still be settled.
@@ -127,10 +128,13 @@ func (cl *Client) cancel(
 }
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
-// call.ErrLeaveAtAPI. It goes on after ctx has ended, for cancelTime. It adds to the call what the
-// response has used, if the API reports that in the HTTP response to the cancellation, or to a GET
-// after it. When the process ends, it has only shutdownTime, and makes no GET: over HTTP the errors
-// of the calls must still be sent.
+// call.ErrLeaveAtAPI. After a temporary failure it asks once more: the response would go on, and be
+// paid. It goes on after ctx has ended, for cancelTime. It adds to the call what the
+// response has used, if the API reports that in the HTTP
+// response to the cancellation, or to a GET
+// after it. When the process ends, it has only shutdownTime, and makes one request: over HTTP the errors
+// of the calls must still still
+// be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 		return
@@ -147,6 +151,10 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	resp, err := cl.cancel(requestCtx, &c, acc.background.id)
+	mayWork := call.KindOf(err).IsTemporary() && !endsProcess
+	if mayWork && sleep(requestCtx, cancelWait) == nil {
+		resp, err = cl.cancel(requestCtx, &c, acc.background.id)
+	}
 	isReported := err == nil && cl.readUsage(resp, &c, &acc.background)
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
