@@ -24,6 +24,9 @@ const (
 	maxErrorBody = 1 << 20  // bytes that are read of the body of an error
 	maxErrorText = 64 << 10 // bytes that are read of a text in an error, unless most are blanks
 	eventStream  = "text/event-stream"
+
+	maxRest  = 4 << 10               // bytes that are read after the event that ends a response
+	restTime = 50 * time.Millisecond // how long a stream may take to end after that event
 )
 
 // requestOptions returns the options with which openai-go makes a request of a call. They set resp
@@ -78,7 +81,9 @@ func (cl *Client) completeRequest(req *http.Request, c *call.Call) {
 }
 
 // readResponse reads the body of an HTTP response to its end, and closes it. It adds to the call
-// what the response has used.
+// what the response has used. A body that is closed before its end closes the connection, and a
+// gateway may take it for a client that has left. So readResponse waits for the end of a stream,
+// which often comes a moment after the last event.
 func readResponse(
 	ctx context.Context, resp *http.Response, acc *accumulator,
 ) (*call.Response, error) {
@@ -93,6 +98,9 @@ func readResponse(
 		return nil, bodyError(resp, err, acc.call)
 	}
 	r.RequestID = requestID(resp)
+
+	defer time.AfterFunc(restTime, acc.closeConn).Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxRest)
 	return r, nil
 }
 

@@ -58,3 +58,45 @@ func TestReceiveWindow(t *testing.T) {
 		compare.Contains(t, "settings", string(first), window)
 	})
 }
+
+// A connection is used again if the stream ends a moment after its last event. A call does not wait
+// longer for that end.
+func TestEndOfStream(t *testing.T) {
+	for ends, tt := range map[time.Duration]struct {
+		connections int
+		time        time.Duration
+	}{
+		10 * time.Millisecond: {1, 10 * time.Millisecond},
+		time.Minute:           {3, restTime},
+	} {
+		bubble(t, ends.String(), func(t *testing.T) {
+			listener := make(pipes)
+			server := &http.Server{Handler: http.HandlerFunc(
+				func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.WriteString(w, frames(eventCompleted))
+					_ = http.NewResponseController(w).Flush()
+					_ = sleep(r.Context(), ends)
+				})}
+			go server.Serve(listener)
+			defer server.Close()
+
+			connections := 0
+			transport := &http.Transport{
+				DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+					connections++
+					return listener.dial(ctx, network, address)
+				},
+			}
+			defer transport.CloseIdleConnections()
+
+			cl := newClientOf(testURL, transport, 0, io.Discard)
+			for range 3 {
+				began := time.Now()
+				_, err := create(t, cl, question())
+				wantSuccess(t, err)
+				wantEqual(t, "time", time.Since(began), tt.time)
+			}
+			wantEqual(t, "connections", connections, tt.connections)
+		})
+	}
+}
