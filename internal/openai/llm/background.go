@@ -129,12 +129,10 @@ func (cl *Client) cancel(
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
 // call.ErrLeaveAtAPI. After a temporary failure it asks once more: the response would go on, and be
-// paid. It goes on after ctx has ended, for cancelTime. It adds to the call what the
-// response has used, if the API reports that in the HTTP
-// response to the cancellation, or to a GET
-// after it. When the process ends, it has only shutdownTime, and makes one request: over HTTP the errors
-// of the calls must still still
-// be sent.
+// paid. It goes on after ctx has ended, for cancelTime. It adds to the call what the response has
+// used, if the API reports that in the HTTP response to the cancellation, or to a GET after it.
+// When the process ends, it has only shutdownTime, and makes one request: over HTTP the errors of
+// the calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 		return
@@ -150,12 +148,11 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c := *acc.call
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
-	resp, err := cl.cancel(requestCtx, &c, acc.background.id)
+	isReported, err := cl.cancelOnce(requestCtx, &c, &acc.background)
 	mayWork := call.KindOf(err).IsTemporary() && !endsProcess
 	if mayWork && sleep(requestCtx, cancelWait) == nil {
-		resp, err = cl.cancel(requestCtx, &c, acc.background.id)
+		isReported, err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
-	isReported := err == nil && cl.readUsage(resp, &c, &acc.background)
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
 		defer cancel()
@@ -168,6 +165,15 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if c.Usage != (call.Usage{}) {
 		acc.call.Reported.Add(c.Reported)
 	}
+}
+
+// cancelOnce cancels a background response, and reports whether it has set in c what the response
+// has used.
+func (cl *Client) cancelOnce(
+	ctx context.Context, c *call.Call, of *background,
+) (isReported bool, err error) {
+	resp, err := cl.cancel(ctx, c, of.id)
+	return err == nil && cl.readUsage(resp, c, of), err
 }
 
 // readUsage sets in c what a response has used, and reports whether resp contains that. resp is the
