@@ -183,9 +183,9 @@ func (f *commonFlags) loadService() (*service.Service, error) {
 	}
 
 	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // that error is about the file of a key
-	if isKeyless && f.offlineWithoutKey && !f.service.Offline {
+	if isKeyless && f.offlineWithoutKey && !f.serviceOptions.Offline {
 		f.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
-		f.service.Offline = true
+		f.serviceOptions.Offline = true
 	}
 	s, err := f.newService(cfg, warnings)
 	if err == nil && !f.silent {
@@ -199,7 +199,7 @@ func (f *commonFlags) loadService() (*service.Service, error) {
 func (f *commonFlags) newService(
 	cfg *config.Config, warnings []string,
 ) (*service.Service, error) {
-	o := f.service
+	o := f.serviceOptions
 	o.Config = cfg
 	o.Warnings = warnings
 	o.LogFormat = f.logFormat

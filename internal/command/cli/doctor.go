@@ -58,7 +58,7 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 		Warnings: warnings,
 		Err:      err,
 		Live:     f.live,
-		Offline:  f.service.Offline,
+		Offline:  f.serviceOptions.Offline,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

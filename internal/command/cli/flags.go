@@ -24,8 +24,10 @@ import (
 // The flags of each command embed them, and with them the app that runs it.
 type commonFlags struct {
 	*app
-	config  config.Flags
-	service service.Options // Offline, RefusalPause and OnePerson; newService sets the other fields
+	config config.Flags
+
+	// serviceOptions has Offline, RefusalPause and OnePerson; newService sets the other fields.
+	serviceOptions service.Options
 
 	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke
 	silent            bool // loadService prints no warnings: the JSON of --show-config has them
@@ -45,7 +47,7 @@ func (f *commonFlags) addCommon(c *cobra.Command) {
 	f.addConfig(c)
 	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
 		setOptional(&f.config.Model))
-	c.Flags().BoolVar(&f.service.Offline, "offline", false,
+	c.Flags().BoolVar(&f.serviceOptions.Offline, "offline", false,
 		"answer from a built-in fake API: no key, no network")
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",

@@ -90,7 +90,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	f.app = a
 	f.config.Keys = map[string]string{}
-	f.service.RefusalPause = 5 * time.Second // agents in a loop must not reach the API
+	f.serviceOptions.RefusalPause = 5 * time.Second // agents in a loop must not reach the API
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
 		Short: "serve MCP over HTTP, for teams",

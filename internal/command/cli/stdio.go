@@ -103,7 +103,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	}
 
 	f.silent = !f.stdio
-	f.service.OnePerson = f.stdio
+	f.serviceOptions.OnePerson = f.stdio
 	s, err := f.loadService()
 	if err != nil {
 		return err
@@ -171,6 +171,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 func runSession(
 	ctx context.Context, srv *server.Server, t *stdio.Transport, loops ...func(context.Context),
 ) error {
+	// sessionCtx ends last: detached calls outlive the connection.
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	for _, run := range loops {

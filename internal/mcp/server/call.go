@@ -215,7 +215,7 @@ func (s *Server) settleCall(
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	end := budget.End{NotCounted: unsent || isWaiting}
 
-	response := s.tasks.FreezeID(t) // the one in the id of the task, or ""
+	response := s.tasks.CallEnded(t) // the one in the id of the task, or ""
 	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
 	if processEnds {
 		end.LeftResponse = response
@@ -309,7 +309,7 @@ func (s *Server) settleRemoteCall(
 		if a == nil {
 			return
 		}
-		// With both, the call counts as what its tool reserves.
+		// A request that is not reported, but has begun, counts as what its tool reserves.
 		ended.UnreportedRequests = 1
 		ended.UnreportedBegun = 1
 	}

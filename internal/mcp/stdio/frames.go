@@ -14,7 +14,8 @@ import (
 
 const (
 	maxMessage    = 64 << 20 // bytes of one message
-	maxLine       = 64 << 10 // bytes of a header, of a line that is no object, and of the buffer
+	maxLine       = 64 << 10 // bytes of a header, and of a line that is no object
+	bufferSize    = maxLine  // bytes: a line must fit
 	maxLengthLine = 64       // bytes of the longest Content-Length header that resync finds
 )
 
@@ -52,7 +53,7 @@ const unknownLength = -1
 // NewReader returns a Reader of in.
 func NewReader(in io.Reader) *Reader {
 	return &Reader{
-		in:  bufio.NewReaderSize(in, maxLine),
+		in:  bufio.NewReaderSize(in, bufferSize),
 		log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -187,8 +188,8 @@ type peekReader struct {
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
 // discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.peeked == maxLine { // the buffer is full; half of it stays for resync, if this is not JSON
-		n, _ := r.in.Discard(maxLine / 2)
+	if r.peeked == bufferSize { // half of it stays for resync, if this is not JSON
+		n, _ := r.in.Discard(bufferSize / 2)
 		r.discarded += n
 		r.peeked -= n
 	}

@@ -108,19 +108,21 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 // this process answers with resp_2, and any other process with the end of resp_1. The call is
 // settled once, as resp_1; what resp_2 has used is noted apart.
 func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.ResponseRef) {
+	id := ""
 	switch ev := ev.(type) {
 	case call.Retrying:
 		t.ref.beginAttempt()
 	case call.Requesting:
 	case call.ResponseNamed:
-		ref.ResponseID = ev.ID
-		if ev.ID != "" && len(ref.Excluded) <= maxExcluded {
+		id = ev.ID
+		ref.ResponseID = id
+		if id != "" && len(ref.Excluded) <= maxExcluded {
 			t.ref.set(&ref)
 		}
 	default:
 		return
 	}
-	t.local.responses = append(t.local.responses, namedResponse{ref.ResponseID, reported})
+	t.local.responses = append(t.local.responses, namedResponse{id, reported})
 }
 
 // latestRef is the ResponseRef of the response that the API has named last. It is safe for
@@ -213,13 +215,13 @@ func (t *Task) ReportedOf(response string, all call.Reported) call.Reported {
 	return until.Minus(t.local.responses[i].reportedBefore)
 }
 
-// FreezeID keeps a task from getting a sealed id from now on. If the task already has one,
-// FreezeID returns the response in it, whose end other processes may read; else "".
-// Server.settleCall calls it when the call has ended, before it settles what the call has used.
-func (ts *Tasks) FreezeID(t *Task) (response string) {
+// CallEnded tells a task that its call has ended: from now on it gets no sealed id. If the task
+// already has one, CallEnded returns the response in it, whose end other processes may read; else
+// "". Server.settleCall calls it before it settles what the call has used.
+func (ts *Tasks) CallEnded(t *Task) (response string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t.idFrozen = true
+	t.callEnded = true
 	return t.sealedResponseID
 }
 
@@ -249,13 +251,13 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	// A call may have ended just now. With OtherProcesses it gets no id: Result has its answer.
 	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
 	// returns at once.
-	if t.local.OtherProcesses && t.idFrozen {
+	if t.local.OtherProcesses && t.callEnded {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepLocal
 	ref := t.ref.get()
-	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.idFrozen {
+	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.callEnded {
 		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
 		keep = api.Keep
 		t.sealedResponseID = ref.ResponseID

@@ -130,7 +130,7 @@ type Task struct {
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response whose id this process has sealed in ID, or ""
-	idFrozen         bool   // the call has ended: see FreezeID
+	callEnded        bool   // set by CallEnded
 
 	done        chan struct{} // closed when the task has ended
 	final       State         // the state of an ended task; only read after done is closed
@@ -351,7 +351,7 @@ func (ts *Tasks) forgetLocked() {
 	}
 }
 
-// size returns how many bytes the texts of an answer have, which may be nil.
+// answerBytes returns how many bytes the texts of an answer have; 0 for nil.
 func answerBytes(a *answer.Answer) int {
 	if a == nil {
 		return 0

@@ -113,7 +113,7 @@ func TestOtherResponses(t *testing.T) {
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
 				_, err := task.Result()
 				compare.Equal(t, "error", err, nil)
-				response := s.FreezeID(task)
+				response := s.CallEnded(task)
 				compare.Equal(t, "response", response, "resp_1")
 				reported := task.ReportedOf(response, c.Reported)
 				compare.Equal(t, "tokens of it", reported.Usage.Input, int64(10))

@@ -142,15 +142,17 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		b.annotations = append(b.annotations, ev.Annotation)
 		a.annotationCount++
 	}
-	// A ".done" event contains the whole text and no delta; a delta event contains no text.
-	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
-	if ok {
-		a.addDelta(b, missing)
+	if ev.Delta != "" {
+		a.addDelta(b, b.joinHalves(ev))
+		return
 	}
+
+	// A ".done" event has the whole text, of which some may not have come.
+	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok && missing != "" {
 		b.half = 0 // missing has the whole character, of which half was held back
+		a.addDelta(b, missing)
 	}
-	a.addDelta(b, b.joinHalves(ev))
 }
 
 // joinHalves returns the delta of an event without a half of a character at its end, which b.half

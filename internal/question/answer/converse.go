@@ -45,7 +45,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(f.content.texts) == 0:
 			follow = askForText
-		case f.searched && len(f.sources(f.document(0))) == 0: // 0: without names in the text
+		case f.searched && !f.hasSources():
 			follow = askForSources
 		default:
 			return nil

@@ -179,6 +179,11 @@ func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	return whole, doc
 }
 
+// hasSources reports whether the answer can cite a source.
+func (f *findings) hasSources() bool {
+	return len(f.sources(f.document(0))) > 0 // no names: what the text mentions is not asked here
+}
+
 // sources returns the sources that the answer can cite, each of them once, in this order:
 //
 //  1. after a search, the public pages in the list that ends a complete text

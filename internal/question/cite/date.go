@@ -407,6 +407,16 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 // firstRemark matches the first parentheses after a link, and what is before them.
 var firstRemark = text.LazyRegexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
 
+// datesComeFirst reports whether the dates of a line with links come before the links: one stands
+// before the first link, and none follows the last one.
+func (l line) datesComeFirst(today string) bool {
+	lastLink := l.links[len(l.links)-1]
+	var atEnd pageDates
+	atEnd.add(datesIn(window(l.text[lastLink.End:])), today)
+	first := l.links[0].Start
+	return atEnd.pageDate() == "" && len(datesIn(l.text[max(0, first-dateWindow):first])) > 0
+}
+
 // listDates returns the dates that an entry of the list gives for link k of line i: after the link;
 // or before it, if dates come first in the line; or in a line of the same entry that has no link.
 func (doc *Document) listDates(i, k int, today string) (found pageDates) {
@@ -414,19 +424,10 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	before, after := l.around(k)
 	after = window(after)
 	datesAfter := datesIn(after)
-
-	// Dates come first in this line if none follows the last link, and one stands before the first.
-	datesAtEnd := datesAfter
-	if k+1 < len(l.links) {
-		lastLink := l.links[len(l.links)-1]
-		datesAtEnd = datesIn(window(l.text[lastLink.End:]))
-	}
-	var afterLastLink pageDates
-	afterLastLink.add(datesAtEnd, today)
-	first := l.links[0].Start
-	if afterLastLink.pageDate() == "" && len(datesIn(l.text[max(0, first-dateWindow):first])) > 0 {
+	if l.datesComeFirst(today) {
 		found.add(datesIn(before[max(0, len(before)-dateWindow):]), today)
 	}
+
 	remark := len(firstRemark().FindString(after))
 	inRemark := slices.DeleteFunc(slices.Clone(datesAfter), func(d date) bool { return d.end > remark })
 	found.add(inRemark, today)

@@ -166,8 +166,8 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 // it does not answer: then the buckets of this process decide.
 //
 // r numbers the storeChanges, which are the changes behind marks: startMark, by which the store
-// remembers the call, and forgetMarks of calls that have ended. If the store does not answer, it
-// may have taken the call: later giveBackLater asks for startMark, and gives the call back.
+// remembers the call, and a forgetMark of each call that has ended. If the store does not answer,
+// it may have taken the call: later giveBackLater asks for startMark, and gives the call back.
 func (t *Taken) takeInStore(
 	start callChange, changes []bucketChange,
 ) (storeChanges []bucketChange, r reply, decided bool) {
@@ -253,7 +253,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	r := b.local.apply(changes)
 
 	store := b.storeOf(t.person)
-	if t.storeUntilMinute != 0 {
+	if t.storeUntilMinute != 0 { // also if the person has no limit any more
 		store = b.Store
 	}
 	send := store.apply
@@ -331,7 +331,7 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
 		if !bc.isMark() && isChanged && !isIn(list, bc) {
 			ended := bc.with(c)
-			ended.Quota = Quota{} // noteNear leaves it out
+			ended.limitEnded = true
 			list = append(list, ended)
 		}
 	}

@@ -68,11 +68,7 @@ func (l *localBuckets) apply(changes []bucketChange) reply {
 
 	r = reply{}
 	for i, b := range changes {
-		r.untilMinute = b.untilMinute
-		if b.untilMinute < 0 {
-			r.untilMinute = int64(math.Ceil(float64(now)/minuteMicros)) - b.untilMinute
-		}
-
+		r.untilMinute = minuteAt(int64(math.Ceil(float64(now)/minuteMicros)), b.untilMinute)
 		s := states[i].applyChange(now, b, r.untilMinute)
 		l.buckets[b.key] = s
 
@@ -86,8 +82,9 @@ func (l *localBuckets) apply(changes []bucketChange) reply {
 	return r
 }
 
-// advance returns the state at the time now, with a map of its own, and how many units are reserved
-// for calls that run.
+// advance returns the state whose units have refilled until now, with a map of its own, and how
+// many units are reserved for calls that run. changedAtMicros stays: a reply tells when the bucket
+// was last changed.
 func (s bucketState) advance(now int64, b bucketChange) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
 	if s.changedAtMicros >= now+b.periodMicros { // the clock was wrong

@@ -48,7 +48,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 
 	var words []string
 	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
-		if used.thousandths >= nearThousandths && !changes[used.bucket-1].isMark() {
+		if used.thousandths >= nearThousandths && !changes[used.bucket-1].limitEnded {
 			words = append(words, b.noteNearLocked(p, changes[used.bucket-1], used.thousandths))
 		}
 	}

@@ -136,6 +136,14 @@ type callChange struct {
 // minutesFromNow(0), because a reply with the minute 0 is not valid.
 func minutesFromNow(d time.Duration) int64 { return -int64(d/time.Minute) - 1 }
 
+// minuteAt returns the minute since 1970 that untilMinute is at the minute now.
+func minuteAt(now, untilMinute int64) int64 {
+	if untilMinute < 0 { // of minutesFromNow
+		return now - untilMinute
+	}
+	return untilMinute
+}
+
 // bucketChange is what a change does to one bucket, whose content is a bucketState.
 type bucketChange struct {
 	Quota              // the zero value for marks (see onceMark) and probe
@@ -147,9 +155,11 @@ type bucketChange struct {
 
 	// Units that must be free, that are used, and that are reserved until a minute (take.lua).
 	need, use, reserve, untilMinute int64
+
+	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
 }
 
-// isMark reports whether the bucket belongs to no quota: it is a onceMark, or its limit has ended.
+// isMark reports whether the bucket belongs to no quota, as those of onceMark.
 func (b bucketChange) isMark() bool { return b.Quota == Quota{} }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused

@@ -314,9 +314,9 @@ func (s *Store) forgetLater(marks ...bucketChange) {
 	s.toForget = append(s.toForget, marks[:min(len(marks), maxToForget-len(s.toForget))]...)
 }
 
-// takeToForget returns at most two of the changes that forget has kept, for the next call that the
-// store takes. Each call adds one mark and removes up to two, so marks of ended calls do not pile
-// up.
+// takeToForget returns at most two of the changes that forgetLater has kept, for the next call that
+// the store takes. Each call adds one mark and removes up to two, so marks of ended calls do not
+// pile up.
 func (s *Store) takeToForget() []bucketChange {
 	if s == nil {
 		return nil
@@ -350,8 +350,8 @@ func (s *Store) applyPending() {
 		if wasTaken {
 			takenAt := r.changedAtMinute // by the call, as the claim was refused
 			changes := slices.Clone(p.changes)
-			for i := range changes { // minutesFromNow(d) becomes d after takenAt
-				changes[i].untilMinute = takenAt - changes[i].untilMinute
+			for i := range changes {
+				changes[i].untilMinute = minuteAt(takenAt, changes[i].untilMinute)
 			}
 			_, result = s.apply(changes)
 		}

@@ -93,7 +93,7 @@ type Ticket struct {
 
 	sent         time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
-	acceptedAt   time.Duration // when it was accepted
+	acceptedAt   time.Duration // when it was accepted, if that has shortened the gap
 
 	beforeAccepted pauses // in case the last request is refused after it was accepted
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // admit refuses requests beyond the bounds and, in the drain, all requests, because they might last
-// longer than the drain. It reads the body of any other request, and passes it on if readMessage
+// longer than the drain. It reads the body of any other request, and passes it on if acceptMessage
 // accepts it.
 func (s *instance) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
