@@ -140,10 +140,10 @@ func (l *latestRef) get() *answer.ResponseRef {
 	return l.ref
 }
 
-func (l *latestRef) set(o *answer.ResponseRef) {
+func (l *latestRef) set(ref *answer.ResponseRef) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ref = o
+	l.ref = ref
 	if !l.isNamed {
 		close(l.namedNow)
 	}

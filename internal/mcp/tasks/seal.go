@@ -36,13 +36,13 @@ func ownerOf(personID, baseURL string) []byte {
 // seal returns an id that has a ResponseRef in it, encrypted. For a response of OpenAI the id has
 // 145 characters, and more only with excluded domains: it is short because models copy ids. Only
 // unseal with the same secret and the same owner can read it.
-func seal(o answer.ResponseRef, secret string, owner []byte) string {
-	created := uint64(o.Created.UnixMilli())
-	if o.NotInStore {
+func seal(ref answer.ResponseRef, secret string, owner []byte) string {
+	created := uint64(ref.Created.UnixMilli())
+	if ref.NotInStore {
 		created |= notInStoreBit
 	}
 	plain := binary.BigEndian.AppendUint64(nil, created)
-	fields := strings.TrimSuffix(o.Tool+"\x00"+o.ResponseID+"\x00"+o.Excluded, "\x00")
+	fields := strings.TrimSuffix(ref.Tool+"\x00"+ref.ResponseID+"\x00"+ref.Excluded, "\x00")
 	plain = append(plain, fields...)
 	sealed := newAEAD(secret).Seal(nil, nil, plain, owner)
 	return encoding.EncodeToString(sealed)
@@ -50,27 +50,27 @@ func seal(o answer.ResponseRef, secret string, owner []byte) string {
 
 // unseal returns the ResponseRef in an id that was sealed with one of the secrets for its owner,
 // and false for any other id.
-func unseal(id string, secrets []string, owner []byte) (o answer.ResponseRef, ok bool) {
+func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
-		return o, false
+		return ref, false
 	}
 
 	for _, secret := range secrets {
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner)
 		if err == nil {
 			created := binary.BigEndian.Uint64(plain)
-			o.NotInStore = created&notInStoreBit != 0
-			o.Created = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
+			ref.NotInStore = created&notInStoreBit != 0
+			ref.Created = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
 			fields := strings.Split(string(plain[8:]), "\x00")
 			fields = append(fields, "", "", "") // left out by seal or by an older version
-			o.Tool = fields[0]
-			o.ResponseID = fields[1]
-			o.Excluded = fields[2]
-			return o, true
+			ref.Tool = fields[0]
+			ref.ResponseID = fields[1]
+			ref.Excluded = fields[2]
+			return ref, true
 		}
 	}
-	return o, false
+	return ref, false
 }
 
 // newAEAD returns AES-256-GCM with a key derived from secret, and with a random nonce before the

@@ -22,7 +22,7 @@ import (
 const (
 	cancelTime = 3 * time.Second        // the limit of cancelEarly, for all of its requests
 	cancelWait = 500 * time.Millisecond // before cancelEarly asks once more
-	usageTime  = time.Second            // the limit of the GET for the usage of a cancelled response
+	usageTime  = time.Second            // the limit of the GET for the usage of a cancelled one
 
 	// shutdownTime replaces cancelTime when the process ends. Over stdio that takes half a second,
 	// in which the call must still be settled.
@@ -129,7 +129,7 @@ func (cl *Client) cancel(
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
 // call.ErrLeaveAtAPI. After a temporary failure it asks once more: the response would go on, and be
-// paid. cancelEarly goes on after ctx has ended, for cancelTime. It adds to the call what the
+// paid. cancelEarly may have ended: cancelEarly has cancelTime. It adds to the call what the
 // response has used, if the API reports that in the HTTP response to the cancellation, or to a GET
 // after it. When the process ends, it has only shutdownTime, and makes one request: over HTTP the
 // errors of the calls must still be sent.

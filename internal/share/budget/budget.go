@@ -91,7 +91,7 @@ func New(o Options) *Budget {
 }
 
 // questionTokens is how many tokens count for a request that had not begun its work, and whose
-// usage the API has not reported: those of the question (see used).
+// usage the API has not reported: those of the question (see countUsed).
 const questionTokens = 10_000
 
 // refusedByStore is the RefusedBy of a call that is refused because the store fails.

@@ -41,7 +41,7 @@ type listener struct {
 	numOpen atomic.Int64 // connections, the authenticated ones included; connState counts them
 
 	mu              sync.Mutex // guards the fields below, and authDeadline of each connection
-	unauthenticated []*conn    // the unauthenticated connections
+	unauthenticated []*conn    // at most maxUnauthenticated connections
 	hasRoom         *sync.Cond // signaled when a connection leaves unauthenticated
 }
 
