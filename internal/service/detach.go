@@ -58,12 +58,12 @@ func (s *Service) DetachOptions(
 	// HTTP.
 	o.BackgroundAPI = api
 	o.OffersTasks = settings.Tasks
-	o.DetachAfter = within
+	o.After = within
 	if o.OtherProcesses {
 		o.OffersTasks = tasksAtAPI && api != nil
 	}
 	if o.OtherProcesses && api == nil {
-		o.DetachAfter = 0
+		o.After = 0
 	}
 	return o, warning, nil
 }

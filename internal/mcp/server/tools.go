@@ -30,8 +30,7 @@ func uses() []string {
 	return all
 }
 
-// instructionsFor returns the instructions of a server; detachAfter is its
-// DetachOptions.DetachAfter.
+// instructionsFor returns the instructions of a server; detachAfter is its DetachOptions.After.
 func instructionsFor(detachAfter time.Duration) string {
 	if detachAfter > 0 {
 		return instructions + lateInstructions

@@ -22,7 +22,7 @@ import (
 const (
 	cancelTime = 3 * time.Second        // the limit of cancelEarly, for all of its requests
 	cancelWait = 500 * time.Millisecond // before cancelEarly asks once more
-	usageTime  = time.Second            // the limit of the GET for the usage of a cancelled one
+	usageTime  = time.Second            // the limit of the GET for the usage after a cancellation
 
 	// shutdownTime replaces cancelTime when the process ends. Over stdio that takes half a second,
 	// in which the call must still be settled.
