@@ -149,7 +149,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	isReported, err := cl.cancelOnce(requestCtx, &c, &acc.background)
-	mayWork := call.KindOf(err).IsTemporary() && !endsProcess
+	failure, failed := errors.AsType[*call.APIError](err)
+	mayWork := failed && retryable(failure) && !endsProcess
 	if mayWork && sleep(requestCtx, cancelWait) == nil {
 		isReported, err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}

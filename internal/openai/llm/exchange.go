@@ -59,8 +59,8 @@ func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*ca
 
 		pause, final := x.decideRetry(ctx, failure, wait)
 		if final != nil {
-			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindAPIQuota ||
-				final.Kind == call.KindPermission && final.Status == http.StatusUnauthorized // a scope
+			lacksScope := final.Kind == call.KindPermission && final.Status == http.StatusUnauthorized
+			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindAPIQuota || lacksScope
 			if isKeyError && !final.MaybeThisCall && x.key == cl.key.Load() {
 				cl.memory.noteRefusal(c.Person.ID, final)
 			}
