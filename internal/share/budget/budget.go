@@ -318,7 +318,7 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 	list := t.budget.bucketChanges(t.person, c)
 	for i := range list {
 		bc := &list[i]
-		if bc.isMark() || isIn(t.buckets, *bc) {
+		if bc.isOfNoQuota() || isIn(t.buckets, *bc) {
 			continue
 		}
 		bc.reserve = 0
@@ -329,7 +329,7 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 
 	for _, bc := range t.buckets {
 		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
-		if !bc.isMark() && isChanged && !isIn(list, bc) {
+		if !bc.isOfNoQuota() && isChanged && !isIn(list, bc) {
 			ended := bc.with(c)
 			ended.limitEnded = true
 			list = append(list, ended)

@@ -146,7 +146,7 @@ func minuteAt(now, untilMinute int64) int64 {
 
 // bucketChange is what a change does to one bucket, whose content is a bucketState.
 type bucketChange struct {
-	Quota              // the zero value for marks (see onceMark) and probe
+	Quota              // the zero value: see isOfNoQuota
 	periodMicros int64 // in which the limit refills, in microseconds
 	key          string
 	personName   string // name of the person; "" if the store does not get it
@@ -159,8 +159,8 @@ type bucketChange struct {
 	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
 }
 
-// isMark reports whether the bucket belongs to no quota, as those of onceMark.
-func (b bucketChange) isMark() bool { return b.Quota == Quota{} }
+// isOfNoQuota reports whether no quota in force has quota, as those of onceMark.
+func (b bucketChange) isOfNoQuota() bool { return b.Quota == Quota{} }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
 // them, or all are changed.

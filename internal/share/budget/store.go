@@ -375,6 +375,7 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 		}
 	}()
 
+	u := s.url.Load() // before the pool: an error of an old pool is not logged as that of a new URL
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // after an error DoContext returns it, too
 	defer conn.Close()
@@ -389,7 +390,7 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	fails = isPresent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if isPresent {
-		s.logFailure(ctx, err, fails)
+		s.logFailure(ctx, u, err, fails)
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
@@ -405,8 +406,8 @@ type failure struct {
 
 // logFailure logs an error of the store when it begins to fail, and another cause while it fails,
 // each once: a server that starts again may ask for another password.
-func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
-	f := failure{url: s.url.Load(), hint: s.Hint(ctx, err)}
+func (s *Store) logFailure(ctx context.Context, u *url.URL, err error, begins bool) {
+	f := failure{url: u, hint: s.Hint(ctx, err)}
 	s.mu.Lock()
 	if begins || s.logged == nil {
 		s.logged = map[failure]bool{}
