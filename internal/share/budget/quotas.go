@@ -159,7 +159,7 @@ type bucketChange struct {
 	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
 }
 
-// isOfNoQuota reports whether no quota in force has quota, as those of onceMark.
+// isOfNoQuota reports whether the bucket is a mark (see onceMark), or that of probe.
 func (b bucketChange) isOfNoQuota() bool { return b.Quota == Quota{} }
 
 // reply is the result of changes, which numbers their buckets from 1 on: either one has refused
