@@ -229,8 +229,8 @@ func (f *serveFlags) serve(
 	return httpd.Serve(ctx, ln, o)
 }
 
-// observedBy returns the options of a server whose calls metrics counts, and limiter lets into the
-// log.
+// observedBy returns the options of the MCP server, with callbacks that count its calls in metrics
+// and log their ends, as far as limiter lets them.
 func observedBy(
 	s *service.Service, metrics *httpd.Metrics, limiter *logging.Limiter,
 ) server.Options {

@@ -83,9 +83,9 @@ func (a Advisor) detail(e *call.APIError) string {
 // https://github.com/openai/codex/issues/1000
 var mismatchCodes = []string{"mismatched_organization", "mismatched_project"}
 
-// parameterDetail returns the parameter that an error names. For a parameter of the search tool,
-// the only tool of a request, it returns "tools", "tools effort", "tools filters" or "tools
-// member".
+// parameterDetail returns the parameter that an error names. The search tool is the only tool of a
+// request: for one of its parameters parameterDetail returns "tools", "tools effort",
+// "tools filters" or "tools member".
 func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	onlyInMessage := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")

@@ -106,7 +106,7 @@ func (s *Server) CancelUndelivered(result []byte) {
 	if r.Get("resultType").Str == "task" {
 		id = r.Get("taskId").Str
 	}
-	task := s.tasks.Find(id, "") // over stdio people have no ID
+	task := s.tasks.Find(id, "") // over stdio people have no ID; nil for an id with a number
 	if task != nil {
 		s.tasks.Cancel(context.Background(), task, &call.Call{Tool: task.Tool})
 	}

@@ -268,7 +268,8 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 
 // awaitDetachLocal waits until a task can go on in this process, and reports whether it can. A
 // polled task can at once, even if it has ended; with Background it waits for the name of its
-// response, for nameTimeout at most. Any other task can after DetachAfter, unless it has ended.
+// response, for nameTimeout at most. Any other task can after DetachAfter, unless it has ended;
+// after EOF no request can ask for it, so that awaitDetachLocal waits for its end.
 func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)

@@ -66,7 +66,7 @@ type Pacer struct {
 	nextSend       time.Duration // when the queue may let its next request out
 	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
 	refusedAt      time.Duration // when the last refusal came
-	acceptedAt     time.Duration // when a request was last accepted that shortened the gap
+	lastAcceptedAt time.Duration // when a request was last accepted that shortened the gap
 	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
@@ -100,11 +100,11 @@ type Ticket struct {
 
 // pauses are what accept resets when a request is accepted, for undoAcceptedLocked.
 type pauses struct {
-	refusals     int           // of the person
-	personPause  time.Duration // of the person
-	queuePause   time.Duration // of the Pacer
-	acceptedAt   time.Duration // of the Pacer
-	gapShortened bool          // the accepted request has shortened the gap of the Pacer
+	refusals       int           // of the person
+	personPause    time.Duration // of the person
+	queuePause     time.Duration // of the Pacer
+	lastAcceptedAt time.Duration // of the Pacer
+	gapShortened   bool          // the accepted request has shortened the gap of the Pacer
 }
 
 // New returns a Pacer without a limit.
@@ -299,9 +299,9 @@ func (t *Ticket) accept(sent time.Duration) {
 	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
 		t.beforeAccepted.gapShortened = true
 		t.beforeAccepted.queuePause = p.queuePause
-		t.beforeAccepted.acceptedAt = p.acceptedAt
+		t.beforeAccepted.lastAcceptedAt = p.lastAcceptedAt
 		t.acceptedAt = p.now()
-		p.acceptedAt = t.acceptedAt
+		p.lastAcceptedAt = t.acceptedAt
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
@@ -399,7 +399,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 		p.queuePause = p.gap * 3 / 2
 	}
 
-	if owner.mayHaveOwnLimit() && p.acceptedAt > owner.firstRefusalAt {
+	if owner.mayHaveOwnLimit() && p.lastAcceptedAt > owner.firstRefusalAt {
 		retryAfter = 0
 	}
 	if retryAfter%time.Second == 0 {
@@ -416,8 +416,8 @@ func (t *Ticket) undoAcceptedLocked(owner *person) {
 	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
 	if t.beforeAccepted.gapShortened && t.sent > p.refusedAt {
 		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
-		if p.acceptedAt == t.acceptedAt { // no other request is accepted since
-			p.acceptedAt = t.beforeAccepted.acceptedAt
+		if p.lastAcceptedAt == t.acceptedAt { // no other request is accepted since
+			p.lastAcceptedAt = t.beforeAccepted.lastAcceptedAt
 		}
 		p.gap = min(p.gap*20/19, maxGap)
 	}
