@@ -195,40 +195,34 @@ func (s *Server) runInSlot(
 }
 
 // settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
-// for the call by what counts as used, and observes the end:
+// for the call by what it has used (budget.End has examples), and has the end observed by one
+// process:
 //
-//	The call                              Counts as used                    Observed by
-//	has sent nothing, or ends with        nothing: it is given back         this process
-//	ErrWaiting
-//	ends with the process, and its        a guess, as large as what is      the process that
-//	response goes on (ErrLeaveAtAPI)      reserved (UnreportedBegun)        reads the end
-//	ends after another process has        what that process has noted,      that process
-//	read the end of the response          and other responses of the call
-//	ends otherwise                        what the API has reported         this process
+//	The call                               Observed by
+//	ends with the process, and its         the process that reads the end (settleRemoteCall); without
+//	response goes on (ErrLeaveAtAPI)       a store and a limit, none
+//	ends after another process has read    that process
+//	the end of the response
+//	ends otherwise                         this process
 //
-// The process that reads the end of a response which goes on needs a store and a limit: then it
-// replaces the guess, and observes the end (settleRemoteCall). Else no process does.
+// A call that has sent nothing, or ends with ErrWaiting, is given back.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	unsent := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
-	end := budget.End{NotCounted: unsent || isWaiting}
-
-	response := s.tasks.CallEnded(t) // the one in the id of the task, or ""
-	processEnds := errors.Is(err, call.ErrLeaveAtAPI)
-	if processEnds {
-		end.LeftResponse = response
-	} else {
-		end.EndedResponse = response
-		end.ReportedOfIt = t.ReportedOf(response, c.Reported)
+	end := budget.End{
+		NotCounted: unsent || isWaiting,
+		Response:   s.tasks.CallEnded(t),
+		GoesOn:     errors.Is(err, call.ErrLeaveAtAPI),
 	}
+	end.ReportedOfIt = t.ReportedOf(end.Response, c.Reported)
 
 	isFirst := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}
-	if isFirst && !processEnds {
+	if isFirst && !end.GoesOn {
 		s.observe(c, time.Since(c.Began), a, err)
 	}
 }

@@ -1,0 +1,227 @@
+package budget
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+)
+
+// End says how a call has ended. The zero value is a call whose end only its process knows.
+//
+// If other processes may read the end of its response, too, the first one settles the call. A call
+// that has reserved 60,000 tokens and uses 20,000 then changes the store so:
+//
+//	its process is the first   Settle frees 60,000 and uses 20,000. For any other process the store
+//	                           refuses SettleResponse.
+//	another one is the first   SettleResponse gives 40,000 back: with the 60,000, which stay
+//	                           reserved and count from the time limit on, that is 20,000. The store
+//	                           refuses the change of Settle, which then adds only what a retry or a
+//	                           requery has used.
+//	its process stops before   Settle frees 60,000 and uses as many, as a guess. SettleResponse gives
+//	the response has ended     40,000 back.
+//	its process is killed      The 60,000 count from the time limit on. SettleResponse gives 40,000
+//	                           back.
+//	the store has not taken    The first of Settle and SettleResponse takes it with the 20,000; if
+//	the call at its start      its process stops before the end, SettleResponse does.
+type End struct {
+	NotCounted bool // the call does not count for the quota of calls
+
+	// Response is the id of the response whose end other processes may read, too; else "". It need
+	// not be the last response of the call.
+	Response string
+	GoesOn   bool // Response has not ended: it goes on at the API when this process ends
+
+	// ReportedOfIt is what the API has reported of Response. What it has reported of other responses
+	// of the call, of a retry or a requery, only this process knows.
+	ReportedOfIt call.Reported
+}
+
+// ended returns the response that has ended and whose end other processes may read, or "".
+func (e End) ended() string {
+	if e.GoesOn {
+		return ""
+	}
+	return e.Response
+}
+
+// Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
+// GuessedTokens and NearLimit of c.
+//
+// isFirst is false if another process has settled the call in the store. While the store fails,
+// isFirst is true.
+func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
+	b := t.budget
+	correction := callChange{
+		use:         b.countUsed(t.tool, c),
+		reserve:     t.reserved.times(-1),
+		untilMinute: t.localUntilMinute,
+		force:       true,
+	}
+	if end.NotCounted {
+		correction.use[unitCalls] = -1
+	}
+	changes := t.corrections(correction)
+	r := b.local.apply(changes)
+
+	rest := t.usedByOthers(c, end)
+	correction.use = correction.use.plus(rest.times(-1))
+	storeChanges := t.correctionsInStore(correction, end)
+	storeReply, result := t.sendEnd(storeChanges, end)
+	if result == storeRan { // its buckets have the calls of all processes
+		changes, r = storeChanges, storeReply
+	}
+	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
+
+	switch {
+	case rest != (amount{}):
+		t.settleRest(rest)
+	case t.storeUntilMinute != 0 && result == storeRan:
+		b.Store.forgetLater(forgetMark(t.markName))
+	}
+	return storeReply.refusedBucket == 0 // else another process has settled the response
+}
+
+// usedByOthers returns what other responses of the call than the one that has ended have used.
+func (t *Taken) usedByOthers(c *call.Call, end End) amount {
+	if end.ended() == "" {
+		return amount{} // the call is settled as one
+	}
+	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
+	if end.ReportedOfIt != (call.Reported{}) { // then the unreported requests are others, too
+		others.UnreportedRequests = c.UnreportedRequests
+		others.UnreportedBegun = c.UnreportedBegun
+	}
+	return t.budget.countUsed(t.tool, &others)
+}
+
+// sendEnd sends the changes of the end of a call to the store. While the store fails, they are kept
+// if the store has a reservation of the call to free, or if another process may read the end, too:
+// it must count once. For other calls the local buckets are enough.
+func (t *Taken) sendEnd(changes []bucketChange, end End) (reply, storeResult) {
+	store := t.budget.storeOf(t.person)
+	if t.storeUntilMinute != 0 { // also if the person has no limit any more
+		store = t.budget.Store
+	}
+	if t.storeUntilMinute != 0 || end.ended() != "" {
+		return store.applyOrKeep(changes) // which does nothing for a nil store
+	}
+	return store.apply(changes)
+}
+
+// settleRest adds to the store what usedByOthers has returned. It is a change of its own, because
+// the store refuses that of the call if another process has settled it.
+func (t *Taken) settleRest(rest amount) {
+	list := t.budget.bucketChanges(t.person, callChange{
+		use:         rest,
+		untilMinute: minutesFromNow(0),
+		force:       true,
+	})
+	if len(list) > 0 {
+		list = append([]bucketChange{settledMark(t.markName)}, list...)
+		t.budget.storeOf(t.person).applyOrKeep(list)
+	}
+}
+
+// corrections returns what a correction does to each bucket. Limits may change while a call runs:
+//
+//	the limit is      its bucket
+//	as before         is corrected
+//	new               has not taken the call: it only adds what the call has used
+//	not there now     is corrected, too: the limit may come again
+func (t *Taken) corrections(c callChange) []bucketChange {
+	isIn := func(list []bucketChange, bc bucketChange) bool {
+		return slices.ContainsFunc(list, func(b bucketChange) bool { return b.key == bc.key })
+	}
+	list := t.budget.bucketChanges(t.person, c)
+	for i := range list {
+		bc := &list[i]
+		if bc.isOfNoQuota() || isIn(t.buckets, *bc) {
+			continue
+		}
+		bc.reserve = 0
+		if bc.unit == unitCalls {
+			bc.use = 0
+		}
+	}
+
+	for _, bc := range t.buckets {
+		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
+		if !bc.isOfNoQuota() && isChanged && !isIn(list, bc) {
+			ended := bc.with(c)
+			ended.limitEnded = true
+			list = append(list, ended)
+		}
+	}
+	return list
+}
+
+// correctionsInStore returns what a correction does to each bucket of the store:
+//
+//	the store has taken the call    corrections
+//	it has not, and GoesOn          nothing: SettleResponse takes the call
+//	it has not                      the call is taken now, with what it has used
+func (t *Taken) correctionsInStore(c callChange, end End) []bucketChange {
+	c.untilMinute = t.storeUntilMinute
+	c.responseID = end.ended()
+	switch {
+	case t.storeUntilMinute != 0:
+		list := t.corrections(c)
+		if c.responseID == "" && len(list) > 0 {
+			list = append([]bucketChange{settledMark(t.markName)}, list...)
+		}
+		return list
+	case end.GoesOn && end.Response != "":
+		return nil
+	}
+	c.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
+	c.untilMinute = minutesFromNow(0)
+	c.reserve = amount{}
+	return t.budget.bucketChanges(t.person, c)
+}
+
+// SettleResponse notes what a response has used whose call was begun by another process. c has the
+// person and the tool of that call, and what the API reports. SettleResponse sets GuessedTokens of
+// c. It adds the difference to what the other process has reserved or, with NotInStore of c, takes
+// the whole call.
+//
+// The store remembers the response for two days. isFirst tells whether the caller observes the end:
+//
+//	the store has settled it now    true
+//	the store may have settled it   true; the end is kept, and noted again if need be
+//	another process has settled it  false
+//	the store fails                 false: the process that began the call may observe the end, and
+//	                                it is noted when the store works again
+//	no store, or no limit           false: that process may observe the end; nothing is noted
+func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
+	store := b.storeOf(c.Person)
+	if store == nil {
+		return false
+	}
+	use := b.countUsed(c.Tool, c)
+	correction := callChange{
+		use:         use.plus(b.reservation(c.Tool).times(-1)),
+		untilMinute: minutesFromNow(0),
+		force:       true,
+		responseID:  response,
+	}
+	if c.NotInStore {
+		correction.use = use
+		correction.use[unitCalls] = 1
+	}
+	storeChanges := b.bucketChanges(c.Person, correction)
+	r, result := store.applyOrKeep(storeChanges)
+	if result == storeNotRun || r.refusedBucket != 0 {
+		return false
+	}
+	if result == storeRan {
+		b.noteNear(c.Person, storeChanges, r)
+	}
+
+	// The buckets of this process have no reservation of the call. The call itself counts in the
+	// process that began it.
+	correction.use = use
+	correction.responseID = ""
+	b.local.apply(b.bucketChanges(c.Person, correction))
+	return true
+}
