@@ -195,15 +195,16 @@ func (s *Server) runInSlot(
 }
 
 // settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
-// for the call by what it has used (budget.End has examples), and has the end observed by one
-// process:
+// for the call by what it has used (budget.End has examples), and observes the end, unless that is
+// for another process:
 //
-//	The call                               Observed by
-//	ends with the process, and its         the process that reads the end (settleRemoteCall); without
-//	response goes on (ErrLeaveAtAPI)       a store and a limit, none
-//	ends after another process has read    that process
-//	the end of the response
-//	ends otherwise                         this process
+//	The call                              Observed by
+//	ends with the process                 the process that reads the end of its response
+//	(ErrLeaveAtAPI)                       (settleRemoteCall); without a sealed id, a store or a limit:
+//	                                      none
+//	was settled by another process,       that process
+//	which has read the end before
+//	ends otherwise                        this process
 //
 // A call that has sent nothing, or ends with ErrWaiting, is given back.
 func (s *Server) settleCall(

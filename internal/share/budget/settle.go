@@ -30,7 +30,7 @@ type End struct {
 	// Response is the id of the response whose end other processes may read, too; else "". It need
 	// not be the last response of the call.
 	Response string
-	GoesOn   bool // Response has not ended: it goes on at the API when this process ends
+	GoesOn   bool // the call ends with its process: Response, if any, goes on at the API
 
 	// ReportedOfIt is what the API has reported of Response. What it has reported of other responses
 	// of the call, of a retry or a requery, only this process knows.
@@ -158,9 +158,9 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 
 // correctionsInStore returns what a correction does to each bucket of the store:
 //
-//	the store has taken the call    corrections
-//	it has not, and GoesOn          nothing: SettleResponse takes the call
-//	it has not                      the call is taken now, with what it has used
+//	the store has taken the call       corrections
+//	it has not, and Response goes on   nothing: SettleResponse takes the call
+//	it has not                         the call is taken now, with what it has used
 func (t *Taken) correctionsInStore(c callChange, end End) []bucketChange {
 	c.untilMinute = t.storeUntilMinute
 	c.responseID = end.ended()
