@@ -275,6 +275,15 @@ func TestCancelledUsage(t *testing.T) {
 		got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)
 		wantEqual(t, "requests, tokens, searches", got, want)
 	})
+
+	bubble(t, "the API says not to ask again", func(t *testing.T) {
+		steps := append(played("begun"), answer(409, "", "X-Should-Retry", "false"))
+		cl, api := newClient(0, steps...)
+		ctx := endsAfter(t, time.Second, context.Canceled)
+		_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
+		wantCause(t, err, context.Canceled)
+		api.wantRequests(t, len(steps))
+	})
 }
 
 // Three calls that are stopped after 2 s leave a person able to ask, also where the API does not
