@@ -20,7 +20,7 @@ type remoteCall struct {
 	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
 	// sync.Mutex, a request can stop waiting for it.
 	fetching  chan struct{}
-	fetchedAt time.Time // when the API last replied
+	fetchedAt time.Time // when the last request to the API ended
 	message   string    // about the task at fetchedAt; "": the response runs
 }
 
