@@ -200,8 +200,8 @@ func (s *Server) runInSlot(
 //
 //	The call                              Observed by
 //	ends with the process                 the process that reads the end of its response
-//	(ErrLeaveAtAPI)                       (settleRemoteCall); without a sealed id, a store or a limit:
-//	                                      none
+//	(ErrLeaveAtAPI)                       (settleRemoteCall); none without a sealed id, a store or a
+//	                                      limit
 //	was settled by another process,       that process
 //	which has read the end before
 //	ends otherwise                        this process

@@ -128,9 +128,9 @@ func (cl *Client) cancel(
 }
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
-// call.ErrLeaveAtAPI. After a failure that is retryable it asks once more: the response would go on,
-// and be paid. ctx may have ended: cancelEarly has cancelTime. It adds to the call what the response
-// has used, if the API reports that in the HTTP response to the cancellation, or to a GET after it.
+// call.ErrLeaveAtAPI. After a retryable failure it asks once more: the response would go on, and be
+// paid. ctx may have ended: cancelEarly has cancelTime. It adds to the call what the response has
+// used, if the API reports that in the HTTP response to the cancellation, or to a GET after it.
 // When the process ends, it has only shutdownTime, and makes one request: over HTTP the errors of
 // the calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
