@@ -19,6 +19,15 @@ var hints string
 // Hint returns what to do about an error of the store, or "" if hints.txt has no row for it. It may
 // ask the store whether it is a Sentinel, until ctx ends, for scriptTimeout at most.
 func (s *Store) Hint(ctx context.Context, err error) string {
+	hint, maybeSentinel := hintOf(err)
+	if maybeSentinel && s.isSentinel(ctx) {
+		return sentinelHint
+	}
+	return hint
+}
+
+// hintOf returns the hint for an error in hints.txt, and whether a Sentinel may have caused it.
+func hintOf(err error) (hint string, maybeSentinel bool) {
 	contains := func(word string) bool { return strings.Contains(err.Error(), word) }
 	for line := range strings.Lines(hints) {
 		words, hint, isRow := strings.Cut(strings.TrimSpace(line), " | ")
@@ -26,13 +35,9 @@ func (s *Store) Hint(ctx context.Context, err error) string {
 		if !isRow || !slices.ContainsFunc(strings.Split(words, ", "), contains) {
 			continue
 		}
-		hint, maybeSentinel := strings.CutSuffix(hint, " | Sentinel")
-		if maybeSentinel && s.isSentinel(ctx) {
-			return sentinelHint
-		}
-		return hint
+		return strings.CutSuffix(hint, " | Sentinel")
 	}
-	return ""
+	return "", false
 }
 
 // isSentinel reports whether the store is a Sentinel: only a Sentinel knows the command SENTINEL,

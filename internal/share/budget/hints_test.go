@@ -54,7 +54,7 @@ func TestHintsOfConnections(t *testing.T) {
 	}
 }
 
-// While the store fails, another cause or another URL has a line of its own.
+// While the store fails, another cause or another URL has a line of its own, once.
 func TestHintsWhileFailing(t *testing.T) {
 	server := redistest.New(t, "min-replicas-to-write", "1")
 	r := newReplica(t, "redis://"+server.Address, Options{})
@@ -66,6 +66,7 @@ func TestHintsWhileFailing(t *testing.T) {
 
 	server.Do("CONFIG", "SET", "requirepass", "x")
 	logs("correct the user and the password", 1)
+	compare.Equal(t, "twice", len(r.log.repeatedHints()), 0)
 
 	_, _ = r.Store.SetURL("redis://:wrong@" + server.Address)
 	logs("correct the user and the password", 2)

@@ -401,13 +401,14 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 // failure is why the store fails, as far as the log tells it.
 type failure struct {
 	url  *url.URL
-	hint string
+	hint string // of hints.txt
 }
 
 // logFailure logs an error of the store when it begins to fail, and another cause while it fails,
 // each once: a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, u *url.URL, err error, begins bool) {
-	f := failure{url: u, hint: s.Hint(ctx, err)}
+	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
+	f := failure{u, hint}
 	s.mu.Lock()
 	if begins || s.logged == nil {
 		s.logged = map[failure]bool{}
@@ -420,8 +421,8 @@ func (s *Store) logFailure(ctx context.Context, u *url.URL, err error, begins bo
 	}
 
 	log := s.log.With("err", err)
-	if f.hint != "" {
-		log = log.With("hint", f.hint)
+	if hint != "" {
+		log = log.With("hint", s.Hint(ctx, err))
 	}
 	log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
 }

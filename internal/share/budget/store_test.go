@@ -51,6 +51,20 @@ func (l *lines) count(part string) int {
 	return strings.Count(l.buf.String(), part)
 }
 
+// repeatedHints returns the hints of the log that more than one line has.
+func (l *lines) repeatedHints() (repeated []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	times := map[string]int{}
+	for _, hint := range regexp.MustCompile(`hint=.*`).FindAllString(l.buf.String(), -1) {
+		times[hint]++
+		if times[hint] == 2 {
+			repeated = append(repeated, hint)
+		}
+	}
+	return repeated
+}
+
 func noRoots(context.Context) (*x509.CertPool, error) { return nil, nil }
 
 // newReplica starts a replica whose store is at a URL.
@@ -244,6 +258,7 @@ func TestRefuse(t *testing.T) {
 	}
 	settle(running, 1000)
 	compare.Contains(t, "log", r.log.buf.String(), "until it works, calls that have a limit are refused")
+	compare.Equal(t, "warnings twice", len(r.log.repeatedHints()), 0)
 	without := idleReplica(t, "redis://"+server.Address, Options{RefuseWithoutStore: true})
 	_, err := take(without.Budget, "alice")
 	compare.Equal(t, "without a limit", err, "")
