@@ -34,7 +34,7 @@ func TestSignalWithFullPipe(t *testing.T) {
 	io.ReadFull(c.stdout, make([]byte, 1))          // The server writes.
 
 	c.cmd.Process.Signal(syscall.SIGTERM)
-	c.stdout = http.NoBody // so that exit does not read what is in the pipe
+	c.stdout = http.NoBody // exit reads stdout, and the pipe is still full
 	c.exit(0)
 }
 

@@ -60,7 +60,7 @@ const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)�
 // onlyDate matches a line with nothing but a date, which the word DATE replaces.
 var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
-// bulletStart matches the start of an entry, whatever form the rest of the entry has.
+// bulletStart matches the start of an entry. The rest may have any form.
 var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // Punctuation are the characters that a URL in a text may contain, but does not end with.
