@@ -65,10 +65,10 @@ type Store struct {
 
 	whileFailing string // words for the log: which limits hold while it fails
 
-	mu       sync.Mutex       // guards the fields below
-	pending  []pendingChange  // at most maxPending
-	toForget []bucketChange   // of forgetMark, at most maxToForget
-	logged   map[failure]bool // since the store has begun to fail
+	mu       sync.Mutex      // guards the fields below
+	pending  []pendingChange // at most maxPending
+	toForget []bucketChange  // of forgetMark, at most maxToForget
+	logged   map[string]bool // hints in the log, since the store at this URL began to fail
 }
 
 // pendingChange is a change for the store when it works again: the end of a call, or the return of
@@ -111,6 +111,9 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	s.url.Store(u)
 	old := s.pool.Load()
 	s.renewPool(old)
+	s.mu.Lock()
+	s.logged = nil
+	s.mu.Unlock()
 	_ = old.Close()
 	s.unprobed.Store(true)
 	return u, nil
@@ -375,7 +378,6 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 		}
 	}()
 
-	u := s.url.Load() // before the pool: an error of an old pool is not logged as that of a new URL
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // after an error DoContext returns it, too
 	defer conn.Close()
@@ -390,7 +392,7 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	fails = isPresent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if isPresent {
-		s.logFailure(ctx, u, err, fails)
+		s.logFailure(ctx, err, fails)
 	}
 	if connected && !refuses {
 		return reply{}, storeUnsure
@@ -398,23 +400,16 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	return reply{}, storeNotRun
 }
 
-// failure is why the store fails, as far as the log tells it.
-type failure struct {
-	url  *url.URL
-	hint string // of hints.txt
-}
-
 // logFailure logs an error of the store when it begins to fail, and another cause while it fails,
-// each once: a server that starts again may ask for another password.
-func (s *Store) logFailure(ctx context.Context, u *url.URL, err error, begins bool) {
+// each once for a URL: a server that starts again may ask for another password.
+func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
 	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
-	f := failure{u, hint}
 	s.mu.Lock()
 	if begins || s.logged == nil {
-		s.logged = map[failure]bool{}
+		s.logged = map[string]bool{}
 	}
-	known := s.logged[f]
-	s.logged[f] = true
+	known := s.logged[hint]
+	s.logged[hint] = true
 	s.mu.Unlock()
 	if known {
 		return
