@@ -116,7 +116,8 @@ func (h *host) Addr() net.Addr { return &net.TCPAddr{Port: 8080} }
 type valkey struct {
 	mu     sync.Mutex
 	stored map[string]quota
-	late   time.Duration // before each reply
+	states map[string]string // of marks
+	late   time.Duration     // before each reply
 	noRoom bool
 }
 
@@ -170,14 +171,23 @@ func (v *valkey) take(words [][]byte) string {
 	}
 	n, _ := strconv.Atoi(string(words[0]))
 	keys := words[1 : 1+n]
-	var values []float64 // period, limit, need, use, reserve, minute and name
-	for _, word := range words[1+n:] {
+	marks, _ := strconv.Atoi(string(words[1+n]))
+	args := words[2+n:] // of marks: the states that they need and that follow, and a time
+	for i, key := range keys[:marks] {
+		needs := string(args[3*i])
+		if needs != "any" && needs != v.states[string(key)] {
+			return "*5\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+		}
+	}
+	states, keys := keys[:marks], keys[marks:]
+	var values []float64 // period, limit, need, use, reserve, minutes and name
+	for _, word := range args[3*marks:] {
 		value, _ := strconv.ParseFloat(string(word), 64)
 		values = append(values, value)
 	}
 
 	now := time.Now()
-	found := make([]quota, n)
+	found := make([]quota, len(keys))
 	refused, wait, used := 0, -1.0, 0.0
 	for i, key := range keys {
 		c := values[7*i:]
@@ -192,8 +202,10 @@ func (v *valkey) take(words [][]byte) string {
 		found[i] = q
 	}
 	if refused > 0 {
-		since := found[refused-1].at.Unix() / 60
-		return fmt.Sprintf("*4\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:%d\r\n", refused, wait, used, since)
+		return fmt.Sprintf("*5\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n:0\r\n", refused, wait, used)
+	}
+	for i, key := range states {
+		v.states[string(key)] = string(args[3*i+1])
 	}
 	for i, key := range keys {
 		c := values[7*i:]
@@ -207,5 +219,5 @@ func (v *valkey) take(words [][]byte) string {
 			at:       now,
 		}
 	}
-	return "*4\r\n:0\r\n:0\r\n:0\r\n:1\r\n"
+	return "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
 }

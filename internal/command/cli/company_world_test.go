@@ -160,6 +160,7 @@ func newWorld(t *testing.T, c setting) *world {
 	}
 	w.network.hosts = map[string]*host{}
 	w.store.stored = map[string]quota{}
+	w.store.states = map[string]string{}
 	for _, name := range names {
 		w.tokens[name] = "token-of-" + name + "-0123456789"
 	}

@@ -8,6 +8,7 @@
 //	near.go     who has nearly used up a limit
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
+//	marks.go    what the store remembers of calls and responses
 //	hints.go    what to do about errors of the store (hints.txt)
 //	check.go    checks of the store: whether it drops keys, and its clock
 //	report.go   who has used what of the quotas in the store
@@ -37,7 +38,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,13 +107,11 @@ type Taken struct {
 	budget   *Budget
 	person   call.Person
 	tool     string
-	markName string // random, under which the store remembers the call (startMark)
+	name     string // random, by which the store remembers the call
+	minute   int64  // minute since 1970 in which the call was taken
+	inStore  bool   // the store has taken the call, too
 	reserved amount
-	buckets  []bucketChange // what Take has changed, marks (see onceMark) included
-
-	// When the reservations end, in minutes since 1970; 0: these buckets have not taken the call.
-	localUntilMinute int64
-	storeUntilMinute int64
+	buckets  []bucketChange // what Take has changed
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -124,75 +122,63 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		budget:   b,
 		person:   c.Person,
 		tool:     c.Tool,
-		markName: rand.Text(),
+		name:     rand.Text(),
+		minute:   b.local.minute(),
 		reserved: b.reservation(c.Tool),
 	}
 	start := callChange{
-		use:         amount{unitCalls: 1},
-		reserve:     taken.reserved,
-		untilMinute: minutesFromNow(min(b.Timeout, 24*time.Hour)),
+		use:     amount{unitCalls: 1},
+		reserve: taken.reserved,
+		minutes: b.reservedMinutes(),
 	}
 
-	changes := b.bucketChanges(taken.person, start)
-	storeChanges, r, decided := taken.takeInStore(start, changes)
-	inStore := decided && r.refusedBucket == 0
-	c.NotInStore = !inStore
+	taken.buckets = b.bucketChanges(taken.person, start)
+	r, decided := taken.takeInStore(start)
+	taken.inStore = decided && r.refusedBucket == 0
+	c.NotInStore = !taken.inStore
 	switch {
-	case decided: // the store has taken or refused the call
-		changes = storeChanges
-		if inStore { // the local buckets take the call, too: they decide if the store fails
-			taken.storeUntilMinute = r.untilMinute
-			start.force = true
-			taken.localUntilMinute = b.local.apply(b.bucketChanges(taken.person, start)).untilMinute
-		}
-	case b.RefuseWithoutStore && len(changes) > 0:
+	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
+		start.force = true
+		b.local.apply(taken.minute, b.bucketChanges(taken.person, start))
+	case decided: // the store has refused the call
+	case b.RefuseWithoutStore && len(taken.buckets) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
-		r = b.local.apply(changes)
-		taken.localUntilMinute = r.untilMinute
+		r = b.local.apply(taken.minute, taken.buckets)
 	}
 
 	if r.refusedBucket == 0 {
-		taken.buckets = changes
-		c.NearLimit = b.noteNear(c.Person, changes, r)
+		c.NearLimit = b.noteNear(c.Person, taken.buckets, r)
 		return taken, nil
 	}
-	refused := changes[r.refusedBucket-1] // a quota: the startMark of a new name never refuses
+	refused := taken.buckets[r.refusedBucket-1]
 	c.RefusedBy = refused.Name
 	return nil, b.refusal(refused, r)
 }
 
+// reservedMinutes returns how long the units of a call are reserved: for its time limit and a
+// minute.
+func (b *Budget) reservedMinutes() int64 {
+	return int64(min(b.Timeout, 24*time.Hour)/time.Minute) + 1
+}
+
 // takeInStore takes a call in the store. decided is false if there is no store, if it fails, or if
-// it does not answer: then the buckets of this process decide.
-//
-// r numbers the storeChanges, which are the changes behind marks: startMark, by which the store
-// remembers the call, and a forgetMark of each call that has ended. If the store does not answer,
-// it may have taken the call: later giveBackLater asks for startMark, and gives the call back.
-func (t *Taken) takeInStore(
-	start callChange, changes []bucketChange,
-) (storeChanges []bucketChange, r reply, decided bool) {
-	var toForget []bucketChange
-	if len(changes) > 0 {
-		toForget = t.budget.Store.takeToForget()
-		changes = slices.Concat([]bucketChange{startMark(t.markName)}, toForget, changes)
+// it does not answer: then the buckets of this process decide. If it does not answer, it may have
+// taken the call, which is given back later.
+func (t *Taken) takeInStore(start callChange) (r reply, decided bool) {
+	if len(t.buckets) == 0 {
+		return reply{}, false
 	}
-
-	r, result := t.budget.Store.apply(changes)
-	if result != storeRan || r.refusedBucket != 0 {
-		t.budget.Store.forgetLater(toForget...)
-	}
-
+	store := t.budget.Store
+	r, result := store.apply(change{[]mark{t.budget.startMark(t.name)}, t.buckets})
 	if result == storeUnsure {
-		t.budget.Store.giveBackLater(t.markName, t.budget.bucketChanges(t.person, callChange{
-			use:         amount{unitCalls: -1},
-			reserve:     t.reserved.times(-1),
-			force:       true,
-			untilMinute: start.untilMinute,
-		}))
+		start.use = start.use.times(-1)
+		start.reserve = start.reserve.times(-1)
+		start.force = true
+		store.giveBackLater(t.name, t.budget.bucketChanges(t.person, start))
 	}
-
-	return changes, r, result == storeRan
+	return r, result == storeRan
 }
 
 // refusal returns the error of a call that a bucket refuses.

@@ -38,8 +38,17 @@ func newLocalBuckets(clock func() time.Time) *localBuckets {
 	}
 }
 
-// apply changes all buckets, or none if one refuses.
-func (l *localBuckets) apply(changes []bucketChange) reply {
+// minute returns the present minute since 1970, rounded up.
+func (l *localBuckets) minute() int64 { return roundUpToMinute(l.clock().UnixMicro()) }
+
+// roundUpToMinute returns the minute since 1970 of a time in microseconds, rounded up.
+func roundUpToMinute(micros int64) int64 {
+	return int64(math.Ceil(float64(micros) / minuteMicros))
+}
+
+// apply changes all buckets, or none if one refuses. takenMinute is the minute since 1970 in which
+// the call was taken that they are changed for.
+func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock().UnixMicro() // under the lock: no bucket may have been changed after now
@@ -54,10 +63,9 @@ func (l *localBuckets) apply(changes []bucketChange) reply {
 		wait := max(int64(math.Ceil(missing*float64(b.periodMicros)/float64(b.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.waitMicros {
 			r = reply{
-				refusedBucket:   int64(i + 1),
-				waitMicros:      wait,
-				used:            int64(math.Ceil(max(s.used, 0))),
-				changedAtMinute: int64(math.Ceil(float64(s.changedAtMicros) / minuteMicros)),
+				refusedBucket: int64(i + 1),
+				waitMicros:    wait,
+				used:          int64(math.Ceil(max(s.used, 0))),
 			}
 		}
 		states[i] = s
@@ -68,8 +76,7 @@ func (l *localBuckets) apply(changes []bucketChange) reply {
 
 	r = reply{}
 	for i, b := range changes {
-		r.untilMinute = minuteAt(int64(math.Ceil(float64(now)/minuteMicros)), b.untilMinute)
-		s := states[i].applyChange(now, b, r.untilMinute)
+		s := states[i].applyChange(now, b, takenMinute+b.minutes)
 		l.buckets[b.key] = s
 
 		used := mostUsed{int64(math.Floor(s.used / float64(b.limitUnits) * 1000)), int64(i + 1)}
@@ -83,8 +90,7 @@ func (l *localBuckets) apply(changes []bucketChange) reply {
 }
 
 // advance returns the state whose units have refilled until now, with a map of its own, and how
-// many units are reserved for calls that run. changedAtMicros stays: a reply tells when the bucket
-// was last changed.
+// many units are reserved for calls that run.
 func (s bucketState) advance(now int64, b bucketChange) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
 	if s.changedAtMicros >= now+b.periodMicros { // the clock was wrong
@@ -103,7 +109,7 @@ func (s bucketState) advance(now int64, b bucketChange) (next bucketState, runni
 
 	since := max(now-s.changedAtMicros, 0)
 	refilled := float64(since) * float64(b.limitUnits) / float64(b.periodMicros)
-	next.changedAtMicros = s.changedAtMicros
+	next.changedAtMicros = now
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
 	next.used = clampUsed(used-refilled, least, b)
@@ -128,7 +134,6 @@ func (s bucketState) applyChange(now int64, b bucketChange, untilMinute int64) b
 		}
 	}
 
-	s.changedAtMicros = now
 	s.used = clampUsed(s.used+float64(use), least, b)
 	s.reserved[untilMinute] = max(s.reserved[untilMinute]+b.reserve, 0)
 

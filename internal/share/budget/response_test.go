@@ -144,6 +144,8 @@ func TestSettleResponse(t *testing.T) {
 					if word == "fails" { // and the first replica knows
 						replicas[0].Store.runScript(probe)
 					}
+				case "flushes":
+					server.Do("FLUSHALL")
 				case "loses":
 					loses.Store(true)
 				case "works":
@@ -205,15 +207,15 @@ func TestGivenBack(t *testing.T) {
 			Use, Reserve, Used, Running int64
 		}](t, "given-back") {
 			time.Sleep(tt.After)
-			untilMinute := int64(-10)
+			takenMinute := b.local.minute()
 			if tt.Reserve < 0 {
-				untilMinute = (time.Now().UnixMicro()+60_000_000-1)/60_000_000 + 10 - 1
+				takenMinute--
 			}
-			b.local.apply(b.bucketChanges(alice, callChange{
-				use:         amount{unitTokens: tt.Use},
-				reserve:     amount{unitTokens: tt.Reserve},
-				untilMinute: untilMinute,
-				force:       true,
+			b.local.apply(takenMinute, b.bucketChanges(alice, callChange{
+				use:     amount{unitTokens: tt.Use},
+				reserve: amount{unitTokens: tt.Reserve},
+				minutes: 10,
+				force:   true,
 			}))
 			used, running := b.held(unitTokens)
 			compare.Equal(t, tt.What+": used", used, tt.Used)

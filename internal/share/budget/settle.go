@@ -53,37 +53,35 @@ func (e End) ended() string {
 func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	b := t.budget
 	correction := callChange{
-		use:         b.countUsed(t.tool, c),
-		reserve:     t.reserved.times(-1),
-		untilMinute: t.localUntilMinute,
-		force:       true,
+		use:     b.countUsed(t.tool, c),
+		reserve: t.reserved.times(-1),
+		minutes: b.reservedMinutes(),
+		force:   true,
 	}
 	if end.NotCounted {
 		correction.use[unitCalls] = -1
 	}
 	changes := t.corrections(correction)
-	r := b.local.apply(changes)
+	r := b.local.apply(t.minute, changes)
 
-	rest := t.usedByOthers(c, end)
-	correction.use = correction.use.plus(rest.times(-1))
-	storeChanges := t.correctionsInStore(correction, end)
-	storeReply, result := t.sendEnd(storeChanges, end)
+	others := t.usedByOtherResponses(c, end)
+	correction.use = correction.use.plus(others.times(-1))
+	inStore := t.correctionsInStore(correction, end)
+	storeReply, result := t.sendEnd(inStore, end)
 	if result == storeRan { // its buckets have the calls of all processes
-		changes, r = storeChanges, storeReply
+		changes, r = inStore.buckets, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
 
-	switch {
-	case rest != (amount{}):
-		t.settleRest(rest)
-	case t.storeUntilMinute != 0 && result == storeRan:
-		b.Store.forgetLater(forgetMark(t.markName))
+	if others != (amount{}) {
+		t.settleOtherResponses(others)
 	}
-	return storeReply.refusedBucket == 0 // else another process has settled the response
+	return !storeReply.refusedByMark // else another process has settled the response
 }
 
-// usedByOthers returns what other responses of the call than the one that has ended have used.
-func (t *Taken) usedByOthers(c *call.Call, end End) amount {
+// usedByOtherResponses returns what the call has used beside the response that has ended: by a
+// retry or a requery.
+func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	if end.ended() == "" {
 		return amount{} // the call is settled as one
 	}
@@ -95,31 +93,30 @@ func (t *Taken) usedByOthers(c *call.Call, end End) amount {
 	return t.budget.countUsed(t.tool, &others)
 }
 
-// sendEnd sends the changes of the end of a call to the store. While the store fails, they are kept
-// if the store has a reservation of the call to free, or if another process may read the end, too:
-// it must count once. For other calls the local buckets are enough.
-func (t *Taken) sendEnd(changes []bucketChange, end End) (reply, storeResult) {
+// sendEnd sends the change of the end of a call to the store. While the store fails, it is kept if
+// the store has a reservation of the call to free, or if another process may read the end, too: it
+// must count once. For other calls the local buckets are enough.
+func (t *Taken) sendEnd(c change, end End) (reply, storeResult) {
 	store := t.budget.storeOf(t.person)
-	if t.storeUntilMinute != 0 { // also if the person has no limit any more
+	if t.inStore { // also if the person has no limit any more
 		store = t.budget.Store
 	}
-	if t.storeUntilMinute != 0 || end.ended() != "" {
-		return store.applyOrKeep(changes) // which does nothing for a nil store
+	if !t.inStore && end.ended() == "" {
+		return store.apply(c) // without a mark
 	}
-	return store.apply(changes)
+	return store.applyOrKeep(c) // which does nothing for a nil store
 }
 
-// settleRest adds to the store what usedByOthers has returned. It is a change of its own, because
+// settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of its own, because
 // the store refuses that of the call if another process has settled it.
-func (t *Taken) settleRest(rest amount) {
-	list := t.budget.bucketChanges(t.person, callChange{
-		use:         rest,
-		untilMinute: minutesFromNow(0),
-		force:       true,
+func (t *Taken) settleOtherResponses(use amount) {
+	buckets := t.budget.bucketChanges(t.person, callChange{
+		use:   use,
+		force: true,
 	})
-	if len(list) > 0 {
-		list = append([]bucketChange{settledMark(t.markName)}, list...)
-		t.budget.storeOf(t.person).applyOrKeep(list)
+	if len(buckets) > 0 {
+		end := change{[]mark{othersMark(t.name)}, buckets}
+		t.budget.storeOf(t.person).applyOrKeep(end)
 	}
 }
 
@@ -136,7 +133,7 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 	list := t.budget.bucketChanges(t.person, c)
 	for i := range list {
 		bc := &list[i]
-		if bc.isOfNoQuota() || isIn(t.buckets, *bc) {
+		if isIn(t.buckets, *bc) {
 			continue
 		}
 		bc.reserve = 0
@@ -147,7 +144,7 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 
 	for _, bc := range t.buckets {
 		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
-		if !bc.isOfNoQuota() && isChanged && !isIn(list, bc) {
+		if isChanged && !isIn(list, bc) {
 			ended := bc.with(c)
 			ended.limitEnded = true
 			list = append(list, ended)
@@ -156,28 +153,33 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 	return list
 }
 
-// correctionsInStore returns what a correction does to each bucket of the store:
+// correctionsInStore returns the change of the store for a correction:
 //
 //	the store has taken the call       corrections
 //	it has not, and Response goes on   nothing: SettleResponse takes the call
 //	it has not                         the call is taken now, with what it has used
-func (t *Taken) correctionsInStore(c callChange, end End) []bucketChange {
-	c.untilMinute = t.storeUntilMinute
-	c.responseID = end.ended()
+func (t *Taken) correctionsInStore(correction callChange, end End) (c change) {
 	switch {
-	case t.storeUntilMinute != 0:
-		list := t.corrections(c)
-		if c.responseID == "" && len(list) > 0 {
-			list = append([]bucketChange{settledMark(t.markName)}, list...)
-		}
-		return list
+	case t.inStore:
+		c.buckets = t.corrections(correction)
 	case end.GoesOn && end.Response != "":
-		return nil
+		return change{}
+	default:
+		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
+		correction.reserve = amount{}
+		c.buckets = t.budget.bucketChanges(t.person, correction)
 	}
-	c.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
-	c.untilMinute = minutesFromNow(0)
-	c.reserve = amount{}
-	return t.budget.bucketChanges(t.person, c)
+
+	if end.ended() != "" {
+		c.marks = append(c.marks, endMark(end.Response))
+	}
+	switch {
+	case t.inStore && end.ended() != "":
+		c.marks = append(c.marks, forgetMark(t.name))
+	case t.inStore:
+		c.marks = append(c.marks, settledMark(t.name))
+	}
+	return c
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the
@@ -200,28 +202,25 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
 	}
 	use := b.countUsed(c.Tool, c)
 	correction := callChange{
-		use:         use.plus(b.reservation(c.Tool).times(-1)),
-		untilMinute: minutesFromNow(0),
-		force:       true,
-		responseID:  response,
+		use:   use.plus(b.reservation(c.Tool).times(-1)),
+		force: true,
 	}
 	if c.NotInStore {
 		correction.use = use
 		correction.use[unitCalls] = 1
 	}
-	storeChanges := b.bucketChanges(c.Person, correction)
-	r, result := store.applyOrKeep(storeChanges)
-	if result == storeNotRun || r.refusedBucket != 0 {
+	end := change{[]mark{endMark(response)}, b.bucketChanges(c.Person, correction)}
+	r, result := store.applyOrKeep(end)
+	if result == storeNotRun || r.refusedByMark {
 		return false
 	}
 	if result == storeRan {
-		b.noteNear(c.Person, storeChanges, r)
+		b.noteNear(c.Person, end.buckets, r)
 	}
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.
 	correction.use = use
-	correction.responseID = ""
-	b.local.apply(b.bucketChanges(c.Person, correction))
+	b.local.apply(b.local.minute(), b.bucketChanges(c.Person, correction))
 	return true
 }

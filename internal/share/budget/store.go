@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,9 +26,6 @@ const (
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
-	maxToForget   = 1000                   // changes of forgetMark; beyond it keys stay for hours
-
-	bucketNumbers = 16 // one more than the highest number of a bucket in a reply of take.lua
 )
 
 //go:embed take.lua
@@ -65,17 +61,17 @@ type Store struct {
 
 	whileFailing string // words for the log: which limits hold while it fails
 
-	mu       sync.Mutex      // guards the fields below
-	pending  []pendingChange // at most maxPending
-	toForget []bucketChange  // of forgetMark, at most maxToForget
-	logged   map[string]bool // hints in the log, since the store at this URL began to fail
+	mu      sync.Mutex      // guards the fields below
+	pending []pendingChange // at most maxPending
+	logged  map[string]bool // hints in the log, since the store at this URL began to fail
 }
 
 // pendingChange is a change for the store when it works again: the end of a call, or the return of
 // a call that the store may have taken (giveBackLater).
 type pendingChange struct {
-	changes []bucketChange
-	claim   *bucketChange // see giveBackLater; nil for the end of a call
+	change
+	claim   *change // see giveBackLater; nil for the end of a call
+	mayHave bool    // the store may have made the change, and its reply was lost
 }
 
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
@@ -201,24 +197,12 @@ const (
 // IsFailing reports whether there is a store, and it fails.
 func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
-// probe changes two buckets that belong to no person, so that take.lua runs both commands that
-// write: SET for the first, of which a unit is used and refills in a second, and DEL for the
-// second.
-var probe = []bucketChange{
-	{
-		key:          "probe",
-		periodMicros: 60 * minuteMicros,
-		limitUnits:   3600,
-		use:          1,
-		untilMinute:  minutesFromNow(0),
-	},
-	{
-		key:          "probe:unused",
-		periodMicros: minuteMicros,
-		limitUnits:   1,
-		untilMinute:  minutesFromNow(0),
-	},
-}
+// probe runs both commands by which take.lua changes keys: SET for the first mark, and DEL for the
+// second one.
+var probe = change{marks: []mark{
+	{"probe", anyState, "probed", time.Second},
+	{key: "probe:unused", needs: anyState},
+}}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
 // after SetURL, and while the store fails. A probe writes, because a store that is full or
@@ -255,10 +239,10 @@ func (s *Store) noteWorking(ctx context.Context) {
 	}
 }
 
-// apply changes buckets of the store. It does nothing if there is no store, the store fails, or
-// there are no changes. It waits while maxScripts uses run.
-func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
-	if s == nil || s.IsFailing() || len(changes) == 0 {
+// apply makes a change in the store. It does nothing if there is no store, the store fails, or the
+// change is empty. It waits while maxScripts uses run.
+func (s *Store) apply(c change) (r reply, result storeResult) {
+	if s == nil || s.IsFailing() || c.isEmpty() {
 		return reply{}, storeNotRun
 	}
 	s.inFlight <- struct{}{} // each use ends in scriptTimeout
@@ -266,32 +250,39 @@ func (s *Store) apply(changes []bucketChange) (r reply, result storeResult) {
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}, storeNotRun
 	}
-	return s.runScript(changes)
+	return s.runScript(c)
 }
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept, too:
-// it begins with an endMark or a settledMark, which refuses it if the store has it already.
-func (s *Store) applyOrKeep(end []bucketChange) (r reply, result storeResult) {
+// its mark refuses it if the store has it already.
+func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
+	r, result = s.applyEnd(end)
+	if result != storeRan && !end.isEmpty() && s != nil {
+		s.keep(pendingChange{change: end, mayHave: result == storeUnsure})
+	}
+	return r, result
+}
+
+// applyEnd applies the end of a call that the store cannot have yet. If settledMark refuses it, the
+// store has lost its keys since the call began, as by FLUSHALL: then the call uses what it has used.
+func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	if result != storeRan && len(end) > 0 && s != nil {
-		s.keep(pendingChange{changes: end})
+	if r.refusedByMark && end.marks[0].needs == stateTaken {
+		return s.apply(change{buckets: end.buckets})
 	}
 	return r, result
 }
 
 // giveBackLater gives back what a call may have taken, once, when the store works again. name is
-// the random name of the call. First a claim uses the bucket of startMark, and applyPending reads
-// from the reply whether the store had taken the call. If not, the claim makes the store refuse the
-// call, which may still be on its way in an old connection.
-//
-// The untilMinute of the changes is that of the call's start, such as -6 (minutesFromNow). If the
-// store took the call in the minute 100, its reservation is until 106.
-func (s *Store) giveBackLater(name string, changes []bucketChange) {
-	claim := startMark(name)
-	claim.use = usedByGiveBack
-	back := onceMark(time.Hour, "back", name)
-	s.keep(pendingChange{append([]bucketChange{back}, changes...), &claim})
+// the random name of the call. First its claimMark makes the store refuse the call, whose start may
+// still be on its way in an old connection. If that is refused, the store has taken the call.
+func (s *Store) giveBackLater(name string, buckets []bucketChange) {
+	s.keep(pendingChange{
+		claim:   &change{marks: []mark{claimMark(name)}},
+		change:  change{[]mark{settledMark(name)}, buckets},
+		mayHave: true,
+	})
 }
 
 // keep keeps a change for applyPending, unless there are too many.
@@ -306,68 +297,42 @@ func (s *Store) keep(p pendingChange) {
 	}
 }
 
-// forgetLater keeps changes of forgetMark for takeToForget. Without these, calls in a loop that use
-// nothing would fill the store with marks, which last for hours.
-func (s *Store) forgetLater(marks ...bucketChange) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.toForget = append(s.toForget, marks[:min(len(marks), maxToForget-len(s.toForget))]...)
-}
-
-// takeToForget returns at most two of the changes that forgetLater has kept, for the next call that
-// the store takes. Each call adds one mark and removes up to two, so marks of ended calls do not
-// pile up.
-func (s *Store) takeToForget() []bucketChange {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := min(len(s.toForget), 2)
-	taken := slices.Clone(s.toForget[:n])
-	s.toForget = slices.Delete(s.toForget, 0, n)
-	return taken
-}
-
-// applyPending gives the store the changes that it has missed. The reply to a claim decides:
-//
-//	it ran                      the store had not taken the call, and now refuses it: done
-//	refused, used by the call   the store has taken the call: the changes give it back
-//	refused, used by a claim    claimed by an earlier try whose reply was lost: done
+// applyPending gives the store the changes that it has missed. If a claim is refused, either the
+// store has taken the call, and the change gives it back, or an earlier try has done that, whose
+// reply was lost: then the mark of the change refuses it.
 func (s *Store) applyPending() {
 	s.mu.Lock()
 	list := s.pending
 	s.pending = nil
 	s.mu.Unlock()
 	for _, p := range list {
-		if p.claim == nil {
-			s.applyOrKeep(p.changes)
-			continue
-		}
-
-		r, result := s.apply([]bucketChange{*p.claim})
-		wasTaken := r.refusedBucket == 1 && r.used == usedByCall
-		if wasTaken {
-			takenAt := r.changedAtMinute // by the call, as the claim was refused
-			changes := slices.Clone(p.changes)
-			for i := range changes {
-				changes[i].untilMinute = minuteAt(takenAt, changes[i].untilMinute)
-			}
-			_, result = s.apply(changes)
-		}
+		result := s.applyOne(p)
 		if result != storeRan {
+			p.mayHave = p.mayHave || result == storeUnsure
 			s.keep(p)
 		}
 	}
 }
 
+func (s *Store) applyOne(p pendingChange) (result storeResult) {
+	if p.claim != nil {
+		r, result := s.apply(*p.claim)
+		if result != storeRan || !r.refusedByMark { // it fails, or had not taken the call
+			return result
+		}
+	}
+	if p.mayHave {
+		_, result = s.apply(p.change)
+	} else {
+		_, result = s.applyEnd(p.change)
+	}
+	return result
+}
+
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
 // error is not about the present store, which does not fail.
-func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
+func (s *Store) runScript(c change) (reply, storeResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()
 	fails := false
@@ -382,7 +347,7 @@ func (s *Store) runScript(changes []bucketChange) (reply, storeResult) {
 	conn, _ := pool.GetContext(ctx) // after an error DoContext returns it, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	r, err := s.runScriptOn(ctx, conn, changes)
+	r, err := s.runScriptOn(ctx, conn, c)
 	if err == nil {
 		return r, storeRan
 	}
@@ -423,10 +388,8 @@ func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
 }
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
-func (s *Store) runScriptOn(
-	ctx context.Context, conn redis.Conn, changes []bucketChange,
-) (r reply, err error) {
-	value, err := takeScript.DoContext(ctx, conn, s.arguments(changes)...)
+func (s *Store) runScriptOn(ctx context.Context, conn redis.Conn, c change) (r reply, err error) {
+	value, err := takeScript.DoContext(ctx, conn, s.arguments(c)...)
 	if err != nil {
 		return reply{}, err
 	}
@@ -434,41 +397,48 @@ func (s *Store) runScriptOn(
 	if err != nil {
 		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
 	}
-	r = newReply(n)
-	if !r.answers(changes) {
+	r, ok := parseReply(n, c)
+	if !ok {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
 	return r, nil
 }
 
-// newReply returns the reply that the four numbers of take.lua say, or the zero value.
-func newReply(n []int64) reply {
-	unpack := func(n int64) mostUsed { return mostUsed{n / bucketNumbers, n % bucketNumbers} }
-	switch {
-	case len(n) != 4:
-		return reply{}
-	case n[0] == 0:
-		return reply{ofPerson: unpack(n[1]), ofAllPeople: unpack(n[2]), untilMinute: n[3]}
+// parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
+// them.
+func parseReply(n []int64, c change) (r reply, ok bool) {
+	if len(n) != 5 {
+		return reply{}, false
 	}
-	return reply{refusedBucket: n[0], waitMicros: n[1], used: n[2], changedAtMinute: n[3]}
-}
+	if n[0] < 0 {
+		return reply{refusedByMark: true}, len(c.marks) > 0
+	}
 
-// answers reports whether take.lua can return this reply for these changes.
-func (r reply) answers(changes []bucketChange) bool {
-	fits := func(u mostUsed) bool {
-		isUsed := 0 < u.thousandths && u.thousandths <= 8000
-		return u == mostUsed{} || isUsed && 0 < u.bucket && u.bucket <= int64(len(changes))
+	count := int64(len(c.buckets))
+	if n[0] == 0 {
+		r = reply{
+			ofPerson:    mostUsed{n[1], n[2]},
+			ofAllPeople: mostUsed{n[3], n[4]},
+		}
+		fits := func(u mostUsed) bool {
+			isUsed := 0 < u.thousandths && u.thousandths <= 8000
+			return u == mostUsed{} || isUsed && 0 < u.bucket && u.bucket <= count
+		}
+		return r, fits(r.ofPerson) && fits(r.ofAllPeople)
 	}
-	if r.refusedBucket == 0 {
-		return fits(r.ofPerson) && fits(r.ofAllPeople) && r.untilMinute > 0
+
+	if n[0] > count {
+		return reply{}, false
 	}
-	if r.refusedBucket < 0 || r.refusedBucket > int64(len(changes)) {
-		return false
+	r = reply{
+		refusedBucket: n[0],
+		waitMicros:    n[1],
+		used:          n[2],
 	}
-	b := changes[r.refusedBucket-1]
+	b := c.buckets[r.refusedBucket-1]
 	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*b.periodMicros
 	isUsed := 0 <= r.used && r.used <= 8*b.limitUnits
-	return r.changedAtMinute >= 0 && isWait && isUsed
+	return r, isWait && isUsed
 }
 
 // key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
@@ -483,15 +453,19 @@ func (s *Store) key(name string) string {
 	return namespace + Prefix(u) + ":3:" + name
 }
 
-// arguments returns the arguments of take.lua, the number of keys first. The values of a bucket are
-// in the order of its ARGV.
-func (s *Store) arguments(changes []bucketChange) []any {
-	keys := []any{len(changes)}
-	var values []any
-	for _, b := range changes {
+// arguments returns the arguments of take.lua, the number of keys first. The values of a mark and of
+// a bucket are in the order of its ARGV.
+func (s *Store) arguments(c change) []any {
+	keys := []any{len(c.marks) + len(c.buckets)}
+	values := []any{len(c.marks)}
+	for _, m := range c.marks {
+		keys = append(keys, s.key(m.key))
+		values = append(values, m.needs, m.then, m.keep.Milliseconds())
+	}
+	for _, b := range c.buckets {
 		keys = append(keys, s.key(b.key))
 		values = append(values,
-			b.periodMicros, b.limitUnits, b.need, b.use, b.reserve, b.untilMinute, b.personName)
+			b.periodMicros, b.limitUnits, b.need, b.use, b.reserve, b.minutes, b.personName)
 	}
 	return append(keys, values...)
 }

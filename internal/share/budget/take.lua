@@ -2,10 +2,10 @@
 -- one of them has fewer free units than the call needs. Package budget calls it; local.go has the
 -- same rules in the same three steps: advance, refuse, change. TestSame compares both.
 --
--- KEYS are the buckets. The value of a key begins with the used units, the time since which they
--- refill, in microseconds since 1970 on the clock of this server, and the limit in force. Then come
--- the reserved units, each with the minute since 1970 at whose end they count as used, and the name
--- of the person:
+-- KEYS are first those of marks, then buckets. The value of a bucket begins with the used units, the
+-- time since which they refill, in microseconds since 1970 on the clock of this server, and the limit
+-- in force. Then come the reserved units, each with the minute since 1970 at whose end they count as
+-- used, and the name of the person:
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
@@ -13,57 +13,86 @@
 -- units may be below 0 if a call gives back units before they count as used. Nothing is used of a
 -- bucket without a key. Beside the buckets of single people a quota has an index under the key without
 -- an ID, such as day:, a sorted set of IDs by the time at which their buckets have refilled. The key
--- all: of a quota of all people is its bucket. ARGV has seven values for each bucket:
+-- all: of a quota of all people is its bucket. The value of a mark is a state, and the minute since
+-- 1970 in which it began:
+--
+--	taken 29930880
+--
+-- ARGV has the number of marks, then for each mark:
+--
+--	needs       the state that the key must have, else nothing is changed; empty for no key, or any
+--	then        the state that follows; empty to delete the key
+--	keep        how long the state is kept, in milliseconds
+--
+-- and then for each bucket:
 --
 --	period      time in which a limit refills, in microseconds
 --	limit       units in a period
 --	need        units that must be free, else nothing is changed
 --	use         units that are used; negative if they are given back
 --	reserve     units that are reserved for a call that runs; negative at its end
---	untilMinute until which they are reserved, since 1970; if negative, so many minutes from now
+--	minutes     how long they are reserved, from the minute of the mark taken on, or from now on
 --	name        of the person, or empty
 --
--- It returns four numbers. If buckets refuse: the number of the bucket that refuses for the longest
--- time; that time in microseconds, or 0 if only calls that run are in the way; the used units of
--- this bucket; the minute in which it was last changed. If none refuses: 0; the most used bucket of
--- the person; the most used bucket of all people; the minute until which units are reserved. A
--- most used bucket, with the largest used part of its limit, is that part in thousandths * 16 + its
--- number; 0 if there is none. Numbers of buckets are places in KEYS, from 1 on.
+-- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of the
+-- bucket that refuses for the longest time; that time in microseconds, or 0 if only calls that run
+-- are in the way; the used units of this bucket; zeros. If none refuses: 0; the most used bucket of
+-- the person, and that of all people. A most used bucket, with the largest used part of its limit,
+-- is that part in thousandths and the number of the bucket, or two zeros. Numbers of buckets begin
+-- with 1.
 local maxUsed = 8 -- periods: a bucket may owe seven
-local bucketNumbers = 16 -- as in store.go
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
+local minute = math.ceil(now / 60000000)
 
-local buckets, refused, wait, used, since = {}, 0, -1, 0, 0
+local values = {}
 for i, key in ipairs(KEYS) do
-	local value = redis.pcall('GET', key)
-	if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
-		return value
+	values[i] = redis.pcall('GET', key)
+	if type(values[i]) == 'table' and not string.find(values[i].err, 'WRONGTYPE', 1, true) then
+		return values[i]
 	end
-	local b = { used = 0, at = 0, reserved = {} }
-	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'untilMinute' }) do
-		b[name] = tonumber(ARGV[7 * (i - 1) + j])
+end
+
+-- The marks: refuse, if a key has another state than it needs.
+local marks = tonumber(ARGV[1])
+local takenMinute = minute
+for i = 1, marks do
+	local state, since = string.match(tostring(values[i]), '^(%l+) (%d+)$')
+	local needs = ARGV[3 * i - 1]
+	if needs ~= 'any' and needs ~= (state or '') then
+		return { -1, 0, 0, 0, 0 }
 	end
-	b.name = ARGV[7 * i]
+	if state == 'taken' then
+		takenMinute = tonumber(since)
+	end
+end
+
+local buckets, refused, wait, used = {}, 0, -1, 0
+for i = 1, #KEYS - marks do
+	local b = { key = KEYS[marks + i], used = 0, reserved = {} }
+	local first = 1 + 3 * marks + 7 * (i - 1) -- before its values
+	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'minutes' }) do
+		b[name] = tonumber(ARGV[first + j])
+	end
+	b.name = ARGV[first + 7]
 
 	-- Advance the bucket to now (bucketState.advance).
-	local number, at, rest = string.match(tostring(value), '^(%S+) (%d+)([ %d:]*)')
+	local number, at, rest = string.match(tostring(values[marks + i]), '^(%S+) (%d+)([ %d:]*)')
 	number, at = tonumber(number), tonumber(at)
 	local running, over = 0, 0
 	if number ~= nil and number == number and at < now + b.period then -- else the value is wrong
-		for minute, units in string.gmatch(rest, ' (%d+):(%d+)') do
-			local left = tonumber(minute) * 60000000 - now
+		for untilMinute, units in string.gmatch(rest, ' (%d+):(%d+)') do
+			local left = tonumber(untilMinute) * 60000000 - now
 			if left <= 0 then -- the process has ended before the end of its call
 				over = over + tonumber(units)
 			elseif left < 2 * day then -- else the clock was wrong
-				b.reserved[tonumber(minute)] = tonumber(units)
+				b.reserved[tonumber(untilMinute)] = tonumber(units)
 				running = running + tonumber(units)
 			end
 		end
-		b.at = at
 		local refilled = math.max(now - at, 0) * b.limit / b.period
 		local least = math.max(math.min(number + over, 0), 0 - running)
 		b.used = math.min(math.max(number + over - refilled, least), maxUsed * b.limit)
@@ -77,41 +106,47 @@ for i, key in ipairs(KEYS) do
 	local missing = b.used + b.need - b.limit
 	local time = math.max(math.ceil(missing * b.period / b.limit), 0)
 	if missing + running > 0 and time > wait then
-		refused, wait, used, since = i, time, b.used, b.at
+		refused, wait, used = i, time, b.used
 	end
 	buckets[i] = b
 end
 if refused > 0 then
-	return { refused, wait, math.max(math.ceil(used), 0), math.ceil(since / 60000000) }
+	return { refused, wait, math.max(math.ceil(used), 0), 0, 0 }
 end
 
-local untilMinute, ofPerson, ofAll = 0, 0, 0
-for i, key in ipairs(KEYS) do -- change the buckets (bucketState.applyChange)
-	local b = buckets[i]
-	untilMinute = b.untilMinute
-	if untilMinute < 0 then
-		untilMinute = math.ceil(now / 60000000) - untilMinute
-	elseif b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
+for i = 1, marks do -- change the states
+	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
+	if state == '' then
+		redis.call('DEL', KEYS[i])
+	else
+		redis.call('SET', KEYS[i], state .. string.format(' %.0f', minute), 'PX', keep)
+	end
+end
+
+local ofPerson, ofAll = { 0, 0 }, { 0, 0 } -- part and number of the most used buckets
+for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
+	local untilMinute = takenMinute + b.minutes
+	if b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
 		b.use = b.use + b.reserve
 	end
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
 
-	local index, id = string.match(key, '^(.*:)(%x+)$') -- no match: not the bucket of one person
+	local index, id = string.match(b.key, '^(.*:)(%x+)$') -- no match: the bucket of all people
 	local share = math.floor(b.used / b.limit * 1000)
-	if share > 0 and id then
-		ofPerson = math.max(ofPerson, share * bucketNumbers + i)
-	elseif share > 0 then
-		ofAll = math.max(ofAll, share * bucketNumbers + i)
+	if id and share >= math.max(ofPerson[1], 1) then
+		ofPerson = { share, i }
+	elseif not id and share >= math.max(ofAll[1], 1) then
+		ofAll = { share, i }
 	end
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
 	local units, last = b.used, 0
-	for minute, reserved in pairs(b.reserved) do
+	for untilMinute, reserved in pairs(b.reserved) do
 		if reserved > 0 then
-			value = value .. string.format(' %.0f:%.0f', minute, reserved)
+			value = value .. string.format(' %.0f:%.0f', untilMinute, reserved)
 			units = units + reserved
-			last = math.max(last, minute * 60000000 - now)
+			last = math.max(last, untilMinute * 60000000 - now)
 		end
 	end
 	if b.name ~= '' then
@@ -120,9 +155,9 @@ for i, key in ipairs(KEYS) do -- change the buckets (bucketState.applyChange)
 	local refill = math.min(math.max(units, 0), maxUsed * b.limit) * b.period / b.limit
 	local left = math.ceil(last + refill)
 	if left > 0 then
-		redis.call('SET', key, value, 'PX', math.ceil(left / 1000))
+		redis.call('SET', b.key, value, 'PX', math.ceil(left / 1000))
 	else
-		redis.call('DEL', key)
+		redis.call('DEL', b.key)
 	end
 	if id then -- pcall: for an account without these commands only the index is missing
 		redis.pcall('ZADD', index, now + left, id)
@@ -130,4 +165,4 @@ for i, key in ipairs(KEYS) do -- change the buckets (bucketState.applyChange)
 		redis.pcall('EXPIRE', index, kept)
 	end
 end
-return { 0, ofPerson, ofAll, untilMinute }
+return { 0, ofPerson[1], ofPerson[2], ofAll[1], ofAll[2] }
