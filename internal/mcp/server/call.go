@@ -200,8 +200,8 @@ func (s *Server) runInSlot(
 //
 //	The call                              Observed by
 //	ends with the process                 the process that reads the end of its response
-//	(ErrLeaveAtAPI)                       (settleRemoteCall); none without a sealed id, a store or a
-//	                                      limit
+//	(ErrLeaveAtAPI)                       (settleRemoteCall), with a sealed id, a store and a limit;
+//	                                      else no process
 //	was settled by another process,       that process
 //	which has read the end before
 //	ends otherwise                        this process
@@ -212,12 +212,13 @@ func (s *Server) settleCall(
 ) {
 	unsent := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
+	response, ofIt := s.tasks.CallEnded(t, c.Reported)
 	end := budget.End{
-		NotCounted: unsent || isWaiting,
-		Response:   s.tasks.CallEnded(t),
-		GoesOn:     errors.Is(err, call.ErrLeaveAtAPI),
+		NotCounted:   unsent || isWaiting,
+		Response:     response,
+		GoesOn:       errors.Is(err, call.ErrLeaveAtAPI),
+		ReportedOfIt: ofIt,
 	}
-	end.ReportedOfIt = t.ReportedOf(end.Response, c.Reported)
 
 	isFirst := taken.Settle(c, end) // false: another process has settled the response
 	if a != nil {

@@ -41,7 +41,7 @@ type Options struct {
 	Explain func(tool string, err error) string // puts an error of Ask into one line for people
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
-	Observe      func(CallEnd)    // called at the end of each call, concurrently; may be nil
+	Observe      func(CallEnd)    // called at the end of a call (settleCall), concurrently; may be nil
 
 	Settings Settings
 	Detach   DetachOptions

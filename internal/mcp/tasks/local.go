@@ -130,7 +130,7 @@ func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.Re
 type latestRef struct {
 	mu       sync.Mutex          // guards the fields below
 	ref      *answer.ResponseRef // nil: the API has named no response yet
-	isNamed  bool                // the API has named the response of this attempt
+	isNamed  bool                // the API has named a response, and no retry has begun since
 	namedNow chan struct{}       // closed while isNamed is set
 }
 
@@ -201,11 +201,22 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// ReportedOf returns what the API has reported of one response of a call that has ended. all is
-// what it has reported of the call.
-func (t *Task) ReportedOf(response string, all call.Reported) call.Reported {
+// CallEnded tells a task that its call has ended: from now on it gets no sealed id. If the task
+// already has one, CallEnded returns the response in it, whose end other processes may read, and
+// what the API has reported of this response; else "". all is what it has reported of the call.
+// Server.settleCall calls CallEnded before it settles what the call has used.
+func (ts *Tasks) CallEnded(t *Task, all call.Reported) (response string, ofIt call.Reported) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t.callEnded = true
+	return t.sealedResponseID, t.reportedOf(t.sealedResponseID, all)
+}
+
+// reportedOf returns what the API has reported of a response; nothing for "". all is what it has
+// reported of the call.
+func (t *Task) reportedOf(response string, all call.Reported) call.Reported {
 	i := slices.IndexFunc(t.local.responses, func(r namedResponse) bool { return r.id == response })
-	if i < 0 {
+	if i < 0 || response == "" {
 		return call.Reported{}
 	}
 	until := all
@@ -213,16 +224,6 @@ func (t *Task) ReportedOf(response string, all call.Reported) call.Reported {
 		until = t.local.responses[i+1].reportedBefore
 	}
 	return until.Minus(t.local.responses[i].reportedBefore)
-}
-
-// CallEnded tells a task that its call has ended: from now on it gets no sealed id. If the task
-// already has one, CallEnded returns the response in it, whose end other processes may read; else
-// "". Server.settleCall calls it before it settles what the call has used.
-func (ts *Tasks) CallEnded(t *Task) (response string) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	t.callEnded = true
-	return t.sealedResponseID
 }
 
 // DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
@@ -285,7 +286,7 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 // task can once the API has named the response, and a GET has asked whether the API has it. Any
 // other task can after DetachAfter, such as 25 s:
 //
-//	12.5 s  If the API has named the response, a GET asks for it, and may take until 25 s.
+//	12.5 s  If the API has named the response, a GET asks for it, in 10 s at most (requestTimeout).
 //	25 s    The task goes on; during a retry once the next response has a name, or 2 s later
 //	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
 //
@@ -338,8 +339,8 @@ func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	}
 }
 
-// askWhetherGone asks the API for the response that ref names, and reports whether the reply is a
-// 404 with an error object: some servers say that a response runs in the background, but do not
+// askWhetherGone asks the API for the response that ref names, and reports whether it replies twice
+// with a 404 and an error object: some servers say that a response runs in the background, but do not
 // keep it. After a GET that fails in another way, the task is detached all the same: a client that
 // ends long calls would otherwise certainly lose the answer.
 func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, ref answer.ResponseRef) bool {

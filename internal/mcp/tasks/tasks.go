@@ -11,7 +11,7 @@
 // the answer to a question takes 60 s.
 //
 //	   0 s  The first process starts a task. The API names the response.
-//	12.5 s  The process asks the API once whether it has the response.
+//	12.5 s  The process asks the API whether it has the response.
 //	  25 s  The request returns a sealed id of 145 characters. The call goes on.
 //	  25 s  The client asks the second process, which opens the id and asks the API every 2 s.
 //	  50 s  The second process returns that the task works. The client asks again.
@@ -243,10 +243,10 @@ func (ts *Tasks) Wait(
 	}
 }
 
-// Cancel cancels a task, unless it has ended, and waits for the end of its call, because the
-// process may end after this request. A call that runs here first cancels its response at the API,
+// Cancel cancels a task, unless it has ended. If the call runs here, Cancel waits for its end,
+// because the process may end after this request: the call first cancels its response at the API,
 // in 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
-// the client leaves; c is the call of the request that cancels.
+// the client leaves, and asks the API once for its state; c is the call of the request that cancels.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)

@@ -78,7 +78,8 @@ func (b *background) alreadyRead(ev *streamEvent) bool {
 // began the response. Get makes one GET, and a second one if the API does not find the response.
 //
 // Every error is a *call.APIError. If its ResponseLost is set, the API does not have the response
-// any more; any other error leaves the state of the response open.
+// any more. With KindFailed it has a response that cannot be read, such as one that is too large.
+// Any other error leaves the state of the response open.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {

@@ -7,7 +7,7 @@
 //	request.go      the parameters of a request, without those that the model or the API refuses
 //	exchange.go     Create: a request with its attempts
 //	memory.go       refusals that later calls remember
-//	send.go         one HTTP request and the body that answers it; GET /models/{id}
+//	http.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  a stream, from its first event to the response

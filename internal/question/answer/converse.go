@@ -24,8 +24,8 @@ func (a *Answerer) converse(
 	for requeries := 0; ; requeries++ {
 		resp, err := a.options.Create(ctx, c, req)
 		if err != nil {
-			// With an earlier response the call has an answer, unless it is cancelled: also after
-			// ErrLeaveAtAPI.
+			// With an earlier response the call has an answer, also after ErrLeaveAtAPI. A call that is
+			// cancelled needs none.
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
 			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
 			if f.lastResponse == nil || isCancelled {
