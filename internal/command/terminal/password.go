@@ -35,6 +35,7 @@ func HiddenInput(in *os.File, out io.Writer, prompt string) (r io.Reader, restor
 	go func() {
 		s, err := term.NewTerminal(screen, "").ReadPassword(prompt)
 		if err != nil {
+			_, _ = io.WriteString(out, "\r\n") // ends the line of the prompt
 			err = ErrNoPassword
 		}
 		_, more, _ := strings.Cut(typed.String(), "\r")
