@@ -97,7 +97,7 @@ func eachFile(folder string, change func(string) string) error {
 // arrange puts the sections of a page into the usual order, with the options before the others of
 // the text. A flag without a value has none, and the name of a value has no quotes.
 func arrange(page string) string {
-	page = strings.ReplaceAll(page, "[=false]", "")
+	page = strings.NewReplacer("[=false]", "", "[=]", "").Replace(page)
 	page = quotedName.ReplaceAllString(page, "=$1")
 	sections := strings.SplitAfter(page, "\n.SH ")
 	i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, "OPTIONS") })
