@@ -344,7 +344,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if parent.HasParent() {
 		return usageError("write "+parent.UseLine(), "unknown shell %q", name)
 	}
-	known := []string{"--version"}
+	known := []string{"--stdio", "--version"}
 	for _, c := range parent.Commands() {
 		known = append(known, c.Name())
 	}
