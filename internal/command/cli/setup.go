@@ -110,7 +110,7 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 
 // showNeeds prints the settings that a server on stdio has for a client because of its name.
 func (f *setupFlags) showNeeds(c clients.Client) error {
-	lines := c.Name + " gets what the configuration says.\n"
+	lines := "For " + c.Name + " the server does what the configuration says.\n"
 	if c.ClientInfoName != "" {
 		lines = fmt.Sprintf("%s says that it is %s. Over stdio the server then has these settings, "+
 			"unless the file or a variable sets them:\n", c.Name, c.ClientInfoName)
