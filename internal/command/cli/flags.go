@@ -172,6 +172,7 @@ func addValueChecks(c *cobra.Command) {
 //   - A quoted question may begin with -, see markWords: pflag takes it for a flag.
 //   - A path may follow --debug, see joinDebug: pflag has optional values only after =.
 //   - Errors of serve have the format of its log, see parseEarly: cobra stops at the first error.
+//   - Completions have no backquotes: cobra shows those that name the value of a flag.
 func (a *app) prepareArgs(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -183,6 +184,8 @@ func (a *app) prepareArgs(root *cobra.Command, args []string) ([]string, error) 
 		args = joinDebug(args)
 		return args, orderError(c, args, rest)
 	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
+		c, _, _ = root.Find(args[1:])
+		c.Flags().VisitAll(func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) })
 		return args, nil
 	case c.HasSubCommands() && (c == root || !c.Runnable()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
 		return nil, unknownCommand(c, rest[0])
