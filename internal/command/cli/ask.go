@@ -64,7 +64,8 @@ more than 2 s. -- ends the flags.`,
 	}
 	f.addArguments(flags)
 	addChoice(c, &f.color, "color",
-		"`WHEN` to format: auto, always (also when piped, as to less -R) or never",
+		"`WHEN` to color: auto, always (also formats for a pipe, as to less -R) or never (a terminal "+
+			"keeps the layout)",
 		"auto", "always", "never")
 	flags.BoolVar(&f.json, "json", false,
 		"print the JSON that the tools return: answer, citations, ...")
