@@ -71,9 +71,7 @@
 //	what ends a stream of the API          llm      accumulator.readStream, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load
-//	where NO_COLOR is read                 cli      app.screen
-//	                                       service  New
-//	what NO_COLOR changes in an answer     terminal New, Screen.write
-//	what NO_COLOR changes in the log       logging  Options.hasColors
+//	whether an answer has colors           cli      app.screen
+//	whether the log has colors             logging  Options.hasColors
 //	what is removed from logs and errors   redact   Redactor
 package main
