@@ -266,6 +266,9 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 		return nil, notResponseError(from.json())
 	}
 	if r.Running() {
+		// Without background it would have ended. LiteLLM does not say that it is in the background
+		// (https://github.com/BerriAI/litellm/pull/16862).
+		r.Background = true
 		a.confirmBackground(r)
 		if a.runsAtAPI() {
 			return r, nil
