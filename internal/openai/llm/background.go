@@ -204,7 +204,8 @@ func (cl *Client) readUsage(resp *http.Response, c *call.Call, of *background) b
 //   - A stream that breaks is resumed after its last event, as long as canResume allows it. After
 //     that, or if broken is nil, follow polls the state of the response.
 //   - If a GET fails, follow goes on: that tells nothing about the response. The key may be new, or
-//     a firewall may have answered.
+//     a firewall may have answered. Only if no time is left for another GET, follow cancels the
+//     response, and returns why the last one failed.
 //   - If the API has lost the response, follow returns what was streamed if that is a complete
 //     answer, else an error.
 //   - If ctx ends, or the response is too large, follow cancels the response, and returns an error.
@@ -224,6 +225,11 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		wait := delays.NextBackOff()
 		if failure != nil && canWait(ctx, failure.RetryAfter) {
 			wait = failure.RetryAfter
+		}
+		if failure != nil && !isInTime(ctx, wait) { // as in decideRetry
+			x.client.cancelEarly(ctx, acc)
+			failure.NoRetry = true
+			return nil, failure
 		}
 		resume := false // ask for the rest of the stream; else for the state of the response
 		if streamBroke {
