@@ -35,6 +35,14 @@ var kindTable = []kindRow{
 		words: []string{
 			`^request too large`,             // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
 			`^invalid responses api request`, // OpenRouter, with the code invalid_prompt: https://github.com/openai/codex/issues/18307
+			`does not support tools$`,        // Ollama, in a stream: https://github.com/ollama/ollama/pull/17686
+		},
+	},
+	{
+		kind:     call.KindAPIQuota,
+		statuses: []int{0, 4},
+		words: []string{
+			`reached your \w+ usage limit`, // Ollama, in a stream with rate_limit_exceeded: https://github.com/continuedev/continue/issues/11444
 		},
 	},
 	{
@@ -75,6 +83,9 @@ var kindTable = []kindRow{
 			`service_unavailable`,       // https://platform.openai.com/docs/guides/error-codes
 			`slow_down`,                 // https://platform.openai.com/docs/guides/error-codes
 			`vector_store_timeout`,      // ResponseErrorCode of openai-go
+		},
+		words: []string{
+			`^server busy, please try again`, // Ollama: https://github.com/ollama/ollama/pull/17686
 		},
 	},
 	{
@@ -242,14 +253,15 @@ var kindTable = []kindRow{
 		kind:     call.KindModel,
 		statuses: []int{404},
 		words: []string{
-			`.*model.*`,                             // Ollama: model 'x' not found
+			`.*model.*`,                             // vLLM: The model `x` does not exist.
 			`no endpoints found (for|that support)`, // OpenRouter: https://github.com/Kilo-Org/kilocode/issues/9006
 		},
 	},
 	{
 		kind:     call.KindModel,
-		statuses: []int{4},
+		statuses: []int{0, 4},
 		words: []string{
+			`^model ['"].+['"] not found`,            // Ollama, in a stream: https://github.com/ollama/ollama/pull/17686
 			`is not a valid model`,                   // OpenRouter: https://github.com/continuedev/continue/issues/10758
 			`invalid model name passed`,              // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
 			`does not work with the specified model`, // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
