@@ -228,8 +228,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 		if failure != nil && !isInTime(ctx, wait) { // as in decideRetry
 			x.client.cancelEarly(ctx, acc)
-			failure.NoRetry = true
-			return nil, failure
+			final := *failure
+			final.NoRetry = true
+			return nil, &final
 		}
 		resume := false // ask for the rest of the stream; else for the state of the response
 		if streamBroke {
