@@ -191,27 +191,22 @@ func (f *serveFlags) serve(
 		return err
 	}
 
-	registry := people.New(people.Bounds{
-		MaxCalls:  f.maxCalls,
-		PerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
-	})
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
 	serverOptions := observedBy(s, metrics, limiter)
 	serverOptions.Detach = detach
-	serverOptions.People = registry
+	serverOptions.People = people.New(people.Bounds{
+		MaxCalls:  f.maxCalls,
+		PerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
+	})
 	serverOptions.Budget = quotas
-	srv := server.New(serverOptions)
-	defer srv.Close()
 
 	o := httpd.Options{
-		Server:                 srv,
+		Server:                 serverOptions,
 		Path:                   f.path,
 		Ready:                  s.Ready,
 		Notice:                 f.notice,
 		Drain:                  f.drainTime(s),
-		People:                 registry,
-		Budget:                 quotas,
 		NumWaitingForRateLimit: s.APIClient.NumWaiting,
 		Access:                 access,
 		Metrics:                metrics,
@@ -412,11 +407,11 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
 		"max_calls", f.maxCalls)
-	perPerson := o.People.Bounds.PerPerson()
+	perPerson := o.Server.People.Bounds.PerPerson()
 	if perPerson > 0 { // 0 is no limit
 		log = log.With("max_calls_per_user", perPerson)
 	}
-	for _, q := range o.Budget.Limits.Quotas() {
+	for _, q := range o.Server.Budget.Limits.Quotas() {
 		switch whole := int64(q.Limit); {
 		case q.Limit == 0:
 		case q.Limit == float64(whole): // an integer is logged without an exponent
@@ -425,7 +420,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 			log = log.With(q.Setting, q.Limit)
 		}
 	}
-	if o.Budget.RefuseWithoutStore {
+	if o.Server.Budget.RefuseWithoutStore {
 		log = log.With("without_store", refuseWithoutStore)
 	}
 	if o.Access.Denied != nil {

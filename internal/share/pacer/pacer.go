@@ -270,21 +270,31 @@ func (t *Ticket) sendLocked() {
 	sent := t.pacer.now()
 	t.sent = sent
 	t.beforeAccepted = pauses{}
-	t.verdictTimer = time.AfterFunc(limit, func() { t.accept(sent) })
+	t.verdictTimer = time.AfterFunc(limit, func() { t.acceptIfSentAt(sent) })
+}
+
+// acceptIfSentAt accepts the request of t that went out at the time sent, unless t has sent another
+// one since.
+func (t *Ticket) acceptIfSentAt(sent time.Duration) {
+	t.pacer.lockAndForget()
+	defer t.pacer.releaseDueAndUnlock()
+	if t.sent == sent {
+		t.acceptLocked()
+	}
 }
 
 // Accepted notes that the API answered the request with a 2xx.
-func (t *Ticket) Accepted() { t.accept(t.sent) }
+func (t *Ticket) Accepted() {
+	t.pacer.lockAndForget()
+	defer t.pacer.releaseDueAndUnlock()
+	t.acceptLocked()
+}
 
-// accept notes that the request of t that went out at the time sent is accepted, unless the request
-// is decided already. An accepted request ends the refusals in a row of the person, and shortens
-// the gap.
-func (t *Ticket) accept(sent time.Duration) {
+// acceptLocked notes that the last request of t is accepted, unless it is decided already. An
+// accepted request ends the refusals in a row of the person, and shortens the gap.
+func (t *Ticket) acceptLocked() {
 	p := t.pacer
-	p.lockAndForget()
-	defer p.releaseDueAndUnlock()
-
-	if t.verdictTimer == nil || t.sent != sent {
+	if t.verdictTimer == nil {
 		return
 	}
 	t.markDecidedLocked()
@@ -296,7 +306,7 @@ func (t *Ticket) accept(sent time.Duration) {
 	t.beforeAccepted.personPause = owner.personPause
 	owner.refusals = 0
 	owner.personPause = 0
-	if sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
+	if t.sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
 		t.beforeAccepted.gapShortened = true
 		t.beforeAccepted.queuePause = p.queuePause
 		t.beforeAccepted.lastAcceptedAt = p.lastAcceptedAt

@@ -30,14 +30,14 @@ func (s *instance) admit(next http.Handler) http.Handler {
 		_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body
 		b := &body{
 			Reader:   http.MaxBytesReader(w, r.Body, maxBody),
-			people:   s.People,
+			people:   s.people,
 			personID: res.person.ID,
 		}
 
 		var data []byte
-		err := s.People.TakeRequest(b.personID)
+		err := s.people.TakeRequest(b.personID)
 		if err == nil {
-			defer func() { s.People.ReturnRequest(b.personID, b.taken) }()
+			defer func() { s.people.ReturnRequest(b.personID, b.taken) }()
 			data, err = io.ReadAll(b)
 		}
 

@@ -152,7 +152,7 @@ func TestCancelledBeyondBounds(t *testing.T) {
 	for name, most := range map[string]int{"calls": 8, "bytes": 80} {
 		inBubble(t, name, func(t *testing.T) {
 			s := serve(t, ask{"42", time.Minute}, func(o *Options) {
-				o.People.Bounds.MaxCalls = 200
+				o.Server.People.Bounds.MaxCalls = 200
 				perUser(most)(o)
 			})
 			const of = 16 // calls that are as much as alice may have
@@ -214,7 +214,7 @@ func TestCancelledCrowd(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		limits := func(o *Options) {
-			o.People.Bounds.MaxCalls = people * each
+			o.Server.People.Bounds.MaxCalls = people * each
 			perUser(each)(o)
 		}
 		s := serve(t, ask{"42", time.Minute}, tokensOf(list), limits)

@@ -94,7 +94,7 @@ func (l *listener) Accept() (net.Conn, error) {
 // hasManyConns reports whether more connections are open than there can be requests and
 // unauthenticated connections. An idle one takes 29 KiB, and one person could open any number.
 func (s *instance) hasManyConns() bool {
-	return int(s.listener.numOpen.Load()) > 2*s.People.Bounds.MaxCalls+maxUnauthenticated
+	return int(s.listener.numOpen.Load()) > 2*s.people.Bounds.MaxCalls+maxUnauthenticated
 }
 
 // markAuthenticated notes that the connection from an address is authenticated.

@@ -35,7 +35,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
 )
@@ -48,20 +47,20 @@ const (
 
 // Options configures Serve.
 type Options struct {
-	Server *server.Server
-	Path   string       // the MCP endpoint, such as /mcp
-	Ready  func() error // returns why calls cannot be answered; nil if they can
+	// Server has the options of the MCP server, with People and Budget set. The bounds of calls bound
+	// requests, too: twice as many requests are accepted, since as many calls may wait as run. Any
+	// further request gets 429.
+	Server server.Options
+
+	Path  string       // the MCP endpoint, such as /mcp
+	Ready func() error // returns why calls cannot be answered; nil if they can
 
 	// Notice is how long the server goes on as before after the context ends, except that /readyz
 	// fails: load balancers notice that, and requests on their way still arrive.
 	Notice time.Duration
 	Drain  time.Duration // longest wait for calls in flight after the notice
 
-	// People is the registry of Server. Its bounds of calls bound requests, too: twice as many
-	// requests are accepted, since as many calls may wait as run. Any further request gets 429.
-	People                 *people.Registry
-	Budget                 *budget.Budget // the budget of Server, for the metrics
-	NumWaitingForRateLimit func() int     // counts the running calls that wait for the rate limit
+	NumWaitingForRateLimit func() int // counts the running calls that wait for the rate limit
 	Access                 Access
 	Metrics                *Metrics
 
@@ -83,12 +82,14 @@ type Options struct {
 // instance is one run of Serve.
 type instance struct {
 	Options
+	server   *server.Server
+	people   *people.Registry
 	listener *listener
 	ctx      context.Context // done when the server shuts down
 	callsCtx context.Context // done when the calls in flight are cancelled
 	running  runningCalls    // calls that a notification can cancel
 
-	// draining is true after the notice: People refuses requests, and a connection that becomes
+	// draining is true after the notice: people refuses requests, and a connection that becomes
 	// idle is closed.
 	draining atomic.Bool
 }
@@ -98,10 +99,12 @@ type instance struct {
 //   - at once, /readyz fails, and every response closes its connection;
 //   - after o.Notice, no more connections and requests are accepted;
 //   - when no request is left, or after o.Drain, it stops: calls that still run are cancelled,
-//     except detached ones, which end with o.Server.
+//     except detached ones, which end when Serve returns.
 //
 // Serve returns nil after a shutdown, or an error if it cannot accept connections any more.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
+	mcpServer := server.New(o.Server)
+	defer mcpServer.Close()
 	callsCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -109,6 +112,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 
 	s := &instance{
 		Options:  o,
+		server:   mcpServer,
+		people:   o.Server.People,
 		listener: newListener(ln),
 		ctx:      ctx,
 		callsCtx: callsCtx,
@@ -196,9 +201,9 @@ func (s *instance) drain() {
 	end := time.NewTimer(s.Drain)
 	defer end.Stop()
 	select {
-	case <-s.People.Drain():
+	case <-s.people.Drain():
 	case <-end.C:
-		requests, _, _ := s.People.Counts()
+		requests, _, _ := s.people.Counts()
 		if requests > 0 {
 			s.Log.Warn("cancelling the calls that are still in flight", "after", s.Drain.String())
 		}
@@ -209,9 +214,10 @@ func (s *instance) drain() {
 // whose series begin with zeros here.
 func (s *instance) wireMetrics() {
 	s.Metrics.gauges = s.gauges
-	s.Metrics.quotaNames = s.Budget.QuotaNames
-	if s.Budget.Store != nil {
-		s.Budget.Store.ObserveUse = s.Metrics.observeStore
+	budget := s.Server.Budget
+	s.Metrics.quotaNames = budget.QuotaNames
+	if budget.Store != nil {
+		budget.Store.ObserveUse = s.Metrics.observeStore
 	}
 	if s.Access.Authenticates() { // the series of a person begin with the first call
 		return
@@ -314,14 +320,14 @@ func (s *instance) mcp() http.Handler {
 		// The SDK accepts only the protocol version that initialize answers, but a client may skip
 		// initialize.
 		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
-			r.Header.Set(versionHeader, s.Server.ProtocolVersion())
+			r.Header.Set(versionHeader, s.server.ProtocolVersion())
 		}
 
 		// net/http ends requestCtx with the response, or withCancellation does before.
 		requestCtx := r.Context()
 		sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 		context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
-		r = r.WithContext(context.WithValue(requestCtx, key{}, s.Server.MCP(sessionCtx)))
+		r = r.WithContext(context.WithValue(requestCtx, key{}, s.server.MCP(sessionCtx)))
 		if stream := normalizeAccept(r.Header); !stream {
 			plain.ServeHTTP(w, r)
 			return

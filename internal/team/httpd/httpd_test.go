@@ -178,8 +178,6 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Ready:                  func() error { return nil },
 		Notice:                 2 * time.Second,
 		Drain:                  time.Minute,
-		People:                 people.New(people.Bounds{MaxCalls: 1}),
-		Budget:                 budget.New(budget.Options{}),
 		Access:                 Access{Loopback: true},
 		NumWaitingForRateLimit: func() int { return 0 },
 		NumStaleFiles:          func() int { return 0 },
@@ -187,23 +185,23 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Log:                    slog.New(slog.NewTextHandler(&s.log, nil)),
 		LogLimiter:             &logging.Limiter{},
 	}
-	o.People.Bounds.PerPerson = func() int {
-		return o.Access.PersonBound(o.People.Bounds.MaxCalls, 0)()
+	o.Server = server.Options{
+		Ask:      a.answer,
+		Explain:  func(_ string, err error) string { return err.Error() },
+		Settings: server.Settings{Timeout: time.Hour},
+		People:   people.New(people.Bounds{MaxCalls: 1}),
+		Budget:   budget.New(budget.Options{}),
+		Log:      slog.New(slog.DiscardHandler),
+	}
+	o.Server.People.Bounds.PerPerson = func() int {
+		return o.Access.PersonBound(o.Server.People.Bounds.MaxCalls, 0)()
 	}
 	tokensOf("alice:" + secret + " bob:" + bob + " metrics:" + reader)(&o)
 	for _, change := range set {
 		change(&o)
 	}
-	o.Server = server.New(server.Options{
-		Ask:      a.answer,
-		Explain:  func(_ string, err error) string { return err.Error() },
-		Settings: server.Settings{Timeout: time.Hour},
-		People:   o.People,
-		Log:      slog.New(slog.DiscardHandler),
-
-		ObserveStart: o.Metrics.ObserveStart,
-		Observe:      o.Metrics.Observe,
-	})
+	o.Server.ObserveStart = o.Metrics.ObserveStart
+	o.Server.Observe = o.Metrics.Observe
 
 	s.access = o.Access
 	ctx, stop := context.WithCancel(t.Context())

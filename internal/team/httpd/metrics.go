@@ -279,7 +279,7 @@ func (s *instance) checkDescriptors() {
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // only on Linux
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*s.People.Bounds.MaxCalls + maxUnauthenticated + others
+	needed := 3*s.people.Bounds.MaxCalls + maxUnauthenticated + others
 	if n == 1 && limit < needed {
 		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
@@ -295,7 +295,7 @@ func (s *instance) gauges() []gauge {
 		return 0
 	}
 
-	requests, running, waiting := s.People.Counts()
+	requests, running, waiting := s.people.Counts()
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	gauges := []gauge{
 		{build, "Version of the program.", 1},
@@ -305,11 +305,11 @@ func (s *instance) gauges() []gauge {
 			"Files that cannot be used: their last content stays in use.",
 			float64(s.NumStaleFiles()),
 		},
-		{"max_calls", "Calls that run at once.", float64(s.People.Bounds.MaxCalls)},
+		{"max_calls", "Calls that run at once.", float64(s.people.Bounds.MaxCalls)},
 		{
 			"store_failing",
 			"1 while the store of the quotas fails.",
-			isTrue(s.Budget.Store.IsFailing()),
+			isTrue(s.Server.Budget.Store.IsFailing()),
 		},
 		{"requests_in_flight", "Requests that run or wait.", float64(requests)},
 		{
@@ -324,11 +324,11 @@ func (s *instance) gauges() []gauge {
 		},
 	}
 
-	near := s.Budget.NearLimitCounts()
-	for _, q := range s.Budget.Limits.Quotas() {
+	near := s.Server.Budget.NearLimitCounts()
+	for _, q := range s.Server.Budget.Limits.Quotas() {
 		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})
 	}
-	for _, q := range s.Budget.Limits.Quotas() {
+	for _, q := range s.Server.Budget.Limits.Quotas() {
 		gauges = append(gauges, gauge{
 			fmt.Sprintf("near_limit{limit=%q}", q.Name),
 			"People who have used 80 % of a quota; of those of all people 1.",

@@ -91,7 +91,7 @@ func TestStoreMetrics(t *testing.T) {
 		s := serve(t, ask{}, func(o *Options) {
 			o.Access.Tokens = nil
 			o.Metrics = m
-			o.Budget = budget.New(budget.Options{Store: store})
+			o.Server.Budget = budget.New(budget.Options{Store: store})
 			o.Loops = append(o.Loops, store.Probe)
 		})
 		time.Sleep(2 * time.Second) // two probes
@@ -136,8 +136,8 @@ func TestNamesOfCallers(t *testing.T) {
 		}}
 		s := serve(t, slow, func(o *Options) {
 			o.Metrics = NewMetrics(prices)
-			o.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1, USDPerDayOfAll: 0.01}})
-			o.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
+			o.Server.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1, USDPerDayOfAll: 0.01}})
+			o.Server.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
 		})
 
 		s.request(by(bob, message), 200)
