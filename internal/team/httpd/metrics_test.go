@@ -136,7 +136,7 @@ func TestNamesOfCallers(t *testing.T) {
 		}}
 		s := serve(t, slow, func(o *Options) {
 			o.Metrics = NewMetrics(prices)
-			o.Server.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1, USDPerDayOfAll: 0.01}})
+			o.Server.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1e9, USDPerDayOfAll: 1000}})
 			o.Server.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
 		})
 
