@@ -94,7 +94,7 @@ func (cl *Client) Get(
 		model:     model,
 		include:   include,
 	}
-	r, failure := cl.get(ctx, acc, false)
+	r, failure := cl.getConfirmed(ctx, acc, false)
 	if r == nil {
 		return nil, failure
 	}
@@ -240,7 +240,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *call.Response
-		r, failure = x.client.get(ctx, acc, resume)
+		r, failure = x.client.getConfirmed(ctx, acc, resume)
 		streamBroke = resume && failure != nil
 		switch {
 		case failure == nil && !acc.runsAtAPI():
@@ -274,11 +274,11 @@ func canResume(broken *call.APIError, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// get asks for the response of acc: for an object, or for the stream after the last event. If the
-// response has failed, get returns both the response and its error. The response counts as lost
+// getConfirmed asks for the response of acc: for an object, or for the stream after the last event. If the
+// response has failed, getConfirmed returns both the response and its error. The response counts as lost
 // only if a second GET does not find it either: the API may not see a new response at once, and a
 // proxy may have restarted.
-func (cl *Client) get(
+func (cl *Client) getConfirmed(
 	ctx context.Context, acc *accumulator, stream bool,
 ) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, stream)
@@ -289,7 +289,7 @@ func (cl *Client) get(
 	return cl.getOnce(ctx, acc, false)
 }
 
-// getOnce makes one of the GETs of get. If the GET did not find the response, the error has
+// getOnce makes one of the GETs of getConfirmed. If the GET did not find the response, the error has
 // ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,

@@ -27,8 +27,8 @@ import (
 // a stream, all of its events come at its end: r.NoStream asks for that, and so does Create where
 // the API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
-// Create is the only place where a request for a response is repeated; cancelEarly repeats a
-// cancellation.
+// Create is the only place where the POST of a request is repeated. cancelEarly repeats that of a
+// cancellation, and getConfirmed a GET.
 func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err

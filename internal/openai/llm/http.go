@@ -189,9 +189,9 @@ func requestID(resp *http.Response) string {
 }
 
 // attemptError returns err, which has ended an attempt, as a *call.APIError without secrets, and
-// logs it (spec §8.1). attempt is the number of attempts that were made. If ctx has ended, the
+// logs it (spec §8.1). attempts is how many were made. If ctx has ended, the
 // reason is the end of ctx, not err.
-func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *call.APIError {
+func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *call.APIError {
 	cause, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -200,7 +200,7 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempt int) *cal
 		cause = connectionError(err)
 	}
 	e := *cause
-	e.Attempts = attempt
+	e.Attempts = attempts
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
 		line := cl.options.Redactor.Line((*s)[:min(len(*s), maxErrorText)])

@@ -68,10 +68,10 @@ func readForms() (all []form) {
 }
 
 // mayBeIn reports whether a text contains one of the hints of the form, which is faster than to
-// match it. hasMonth reports whether the text contains the name of a month.
-func (f form) mayBeIn(s string, hasMonth func() bool) bool {
+// match it. textHasMonth reports whether the text contains the name of a month.
+func (f form) mayBeIn(s string, textHasMonth func() bool) bool {
 	return slices.ContainsFunc(f.hints, func(hint string) bool {
-		return hint == "{MONTH}" && hasMonth() || strings.Contains(s, hint)
+		return hint == "{MONTH}" && textHasMonth() || strings.Contains(s, hint)
 	})
 }
 

@@ -70,8 +70,8 @@ func endMark(response string) mark {
 	return mark{"end:" + pseudonym(response), noState, stateSettled, 48 * time.Hour}
 }
 
-// othersMark returns the mark of what other responses of a call have used than the one that has
-// ended.
+// othersMark returns the mark of what the other responses of a call have used, beside the one that
+// has ended.
 func othersMark(name string) mark {
 	return mark{"others:" + pseudonym(name), noState, stateSettled, maxOutage}
 }

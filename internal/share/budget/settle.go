@@ -76,7 +76,7 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	return !storeReply.refusedByMark // else another process has settled the response
+	return !storeReply.refusedByMark // by endMark: another process has settled the response
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended: by a
@@ -107,8 +107,8 @@ func (t *Taken) sendEnd(c change, end End) (reply, storeResult) {
 	return store.applyOrKeep(c) // which does nothing for a nil store
 }
 
-// settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of its own, because
-// the store refuses that of the call if another process has settled it.
+// settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of
+// its own, because the store refuses that of the call if another process has settled it.
 func (t *Taken) settleOtherResponses(use amount) {
 	buckets := t.budget.bucketChanges(t.person, callChange{
 		use:   use,

@@ -39,7 +39,8 @@ var storeURL = text.LazyRegexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
-// succeeds. No use is repeated, because an error does not tell whether the script ran.
+// succeeds. An error does not tell whether the script ran. So only changes with a mark are sent
+// again: the mark refuses a change that the store has made.
 type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -70,8 +71,8 @@ type Store struct {
 // a call that the store may have taken (giveBackLater).
 type pendingChange struct {
 	change
-	claim   *change // see giveBackLater; nil for the end of a call
-	mayHave bool    // the store may have made the change, and its reply was lost
+	claim        *change // see giveBackLater; nil for the end of a call
+	maybeApplied bool    // the store may have made the change, and its reply was lost
 }
 
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
@@ -255,11 +256,12 @@ func (s *Store) apply(c change) (r reply, result storeResult) {
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept, too:
-// its mark refuses it if the store has it already.
+// its mark refuses it if the store has it already. A refused settledMark refuses nothing here, see
+// applyEnd.
 func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
 	r, result = s.applyEnd(end)
 	if result != storeRan && !end.isEmpty() && s != nil {
-		s.keep(pendingChange{change: end, mayHave: result == storeUnsure})
+		s.keep(pendingChange{change: end, maybeApplied: result == storeUnsure})
 	}
 	return r, result
 }
@@ -279,9 +281,9 @@ func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 // still be on its way in an old connection. If that is refused, the store has taken the call.
 func (s *Store) giveBackLater(name string, buckets []bucketChange) {
 	s.keep(pendingChange{
-		claim:   &change{marks: []mark{claimMark(name)}},
-		change:  change{[]mark{settledMark(name)}, buckets},
-		mayHave: true,
+		claim:        &change{marks: []mark{claimMark(name)}},
+		change:       change{[]mark{settledMark(name)}, buckets},
+		maybeApplied: true,
 	})
 }
 
@@ -306,22 +308,22 @@ func (s *Store) applyPending() {
 	s.pending = nil
 	s.mu.Unlock()
 	for _, p := range list {
-		result := s.applyOne(p)
+		result := s.retryPending(p)
 		if result != storeRan {
-			p.mayHave = p.mayHave || result == storeUnsure
+			p.maybeApplied = p.maybeApplied || result == storeUnsure
 			s.keep(p)
 		}
 	}
 }
 
-func (s *Store) applyOne(p pendingChange) (result storeResult) {
+func (s *Store) retryPending(p pendingChange) (result storeResult) {
 	if p.claim != nil {
 		r, result := s.apply(*p.claim)
 		if result != storeRan || !r.refusedByMark { // it fails, or had not taken the call
 			return result
 		}
 	}
-	if p.mayHave {
+	if p.maybeApplied {
 		_, result = s.apply(p.change)
 	} else {
 		_, result = s.applyEnd(p.change)
