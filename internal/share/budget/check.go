@@ -24,14 +24,14 @@ type CheckResult struct {
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
-// most a second.
+// most two seconds.
 func (s *Store) Check(ctx context.Context) (c CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	conn, err := s.dial(bounded)
 	if err == nil {
 		defer conn.Close()
-		_, err = s.runScriptOn(bounded, conn, probe)
+		_, err = s.runScriptOn(conn, probe)
 	}
 	if err == nil {
 		c.ClockAhead, err = clockAhead(bounded, conn)

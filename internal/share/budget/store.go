@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	scriptTimeout = 500 * time.Millisecond // for one use of the store, connecting included
+	scriptTimeout = 500 * time.Millisecond // to connect to the store, and then for each reply
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
@@ -132,14 +132,18 @@ func (s *Store) renewPool(pool *redis.Pool) bool {
 	})
 }
 
-// dial connects to the store until ctx ends.
+// dial connects to the store until ctx ends. Replies have a deadline of the connection, not a
+// context: one that comes in time counts, however late a busy process reads it.
 func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
-	return s.connect(ctx, s.url.Load(), scriptReplies)
+	return s.connect(ctx, s.url.Load(), scriptReplies,
+		redis.DialReadTimeout(scriptTimeout), redis.DialWriteTimeout(scriptTimeout))
 }
 
 // connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on
 // top of the replyConn, which has to see plain replies.
-func (s *Store) connect(ctx context.Context, to *url.URL, f replyForm) (redis.Conn, error) {
+func (s *Store) connect(
+	ctx context.Context, to *url.URL, f replyForm, options ...redis.DialOption,
+) (redis.Conn, error) {
 	u := *to
 	overTLS := u.Scheme == "rediss" || u.Scheme == "valkeys"
 	u.Scheme = "redis"
@@ -151,7 +155,8 @@ func (s *Store) connect(ctx context.Context, to *url.URL, f replyForm) (redis.Co
 		}
 		return &replyConn{Conn: conn, form: f}, err
 	}
-	conn, err := redis.DialURLContext(ctx, u.String(), redis.DialContextFunc(open))
+	options = append(options, redis.DialContextFunc(open))
+	conn, err := redis.DialURLContext(ctx, u.String(), options...)
 	return conn, withoutArguments(err)
 }
 
@@ -246,7 +251,7 @@ func (s *Store) apply(c change) (r reply, result storeResult) {
 	if s == nil || s.IsFailing() || c.isEmpty() {
 		return reply{}, storeNotRun
 	}
-	s.inFlight <- struct{}{} // each use ends in scriptTimeout
+	s.inFlight <- struct{}{} // each use ends: see scriptTimeout
 	defer func() { <-s.inFlight }()
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}, storeNotRun
@@ -346,10 +351,10 @@ func (s *Store) runScript(c change) (reply, storeResult) {
 	}()
 
 	pool := s.pool.Load()
-	conn, _ := pool.GetContext(ctx) // after an error DoContext returns it, too
+	conn, _ := pool.GetContext(ctx) // after an error Do returns it, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	r, err := s.runScriptOn(ctx, conn, c)
+	r, err := s.runScriptOn(conn, c)
 	if err == nil {
 		return r, storeRan
 	}
@@ -390,8 +395,8 @@ func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
 }
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
-func (s *Store) runScriptOn(ctx context.Context, conn redis.Conn, c change) (r reply, err error) {
-	value, err := takeScript.DoContext(ctx, conn, s.arguments(c)...)
+func (s *Store) runScriptOn(conn redis.Conn, c change) (r reply, err error) {
+	value, err := takeScript.Do(conn, s.arguments(c)...)
 	if err != nil {
 		return reply{}, err
 	}

@@ -230,6 +230,29 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
+// busyConn is the connection of a process that is busy: it reads what has come long after it came.
+type busyConn struct{ net.Conn }
+
+func (c busyConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	time.Sleep(2 * scriptTimeout)
+	return n, err
+}
+
+// A store does not fail because a crowd of calls keeps the process from reading its replies.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := idleReplica(t, "redis://store", perHour(1000))
+		dial := redistest.Passing(t, scriptTimeout/2)
+		r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			return busyConn{conn}, err
+		}
+		r.calls("alice", 1)
+		compare.Equal(t, "fails", r.Store.IsFailing(), false)
+	})
+}
+
 // A store, or a proxy before it, may close connections that nothing uses.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ type family struct {
 	series     *metrics.Set
 }
 
-// Buckets of histograms. A use of the store takes half a second at most.
+// Buckets of histograms. A reply of the store takes half a second at most.
 var (
 	callBuckets  = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
 	storeBuckets = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
