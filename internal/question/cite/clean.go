@@ -50,53 +50,32 @@ var markerHints = sync.OnceValue(readMarkerHints)
 func readMarkerHints() (all []string) {
 	for _, row := range rows(markersTable) {
 		list, _ := strconv.Unquote(`"` + row[0] + `"`)
-		for hint := range strings.SplitSeq(list, ",") {
-			if !slices.Contains(all, hint) {
-				all = append(all, hint)
-			}
-		}
+		all = append(all, strings.Split(list, ",")...)
 	}
 	return all
 }
 
-// mayHaveMarkers reports whether a text contains one of the markerHints.
-func mayHaveMarkers(s string) bool {
-	return slices.ContainsFunc(markerHints(), func(hint string) bool { return strings.Contains(s, hint) })
+// hintsIn returns the indexes of the markerHints in a text, in order.
+func hintsIn(s string) (all []int) {
+	for _, hint := range markerHints() {
+		end := 0 // of the previous one
+		for before := range strings.SplitSeq(s, hint) {
+			at := end + len(before)
+			if at < len(s) { // else no hint follows
+				all = append(all, at)
+			}
+			end = at + len(hint)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // beforeHint is how many bytes of a marker may be before its hint, at most.
 const beforeHint = 16
 
-// markerFinder finds the places where markers may begin, so that the slow expression of marker need
-// not search what is before them.
-type markerFinder struct {
-	s        string
-	nextHint []int // index in s of the next occurrence of each hint; len(s): none
-}
-
-// next returns the first index from at on where a marker may begin, or the length of the text.
-func (f markerFinder) next(at int) int {
-	first := len(f.s)
-	for i, hint := range markerHints() {
-		if f.nextHint[i] < at {
-			k := strings.Index(f.s[at:], hint)
-			f.nextHint[i] = at + k
-			if k < 0 {
-				f.nextHint[i] = len(f.s)
-			}
-		}
-		first = min(first, f.nextHint[i])
-	}
-	if first == len(f.s) {
-		return first
-	}
-
-	begin := max(at, first-beforeHint)
-	for !utf8.RuneStart(f.s[begin]) {
-		begin++
-	}
-	return begin
-}
+// blankLine matches the end of a paragraph.
+var blankLine = text.LazyRegexp(`\n\s*\n`)
 
 // linkEnd matches what follows brackets with the text of a link, or with the label of one.
 var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
@@ -107,8 +86,8 @@ func Clean(s string) string {
 	if strings.Contains(s, "entity") {
 		s = unwrapNames(s)
 	}
-	if mayHaveMarkers(s) {
-		s = removeMarkers(s)
+	if hints := hintsIn(s); len(hints) > 0 {
+		s = removeMarkers(s, hints)
 	}
 	if strings.Contains(s, tracker) {
 		s = removeTrackers(s)
@@ -139,39 +118,40 @@ func unwrapNames(s string) string {
 	return b.String() + s[written:]
 }
 
-// removeMarkers removes the markers that are not in code, paragraph by paragraph.
-func removeMarkers(s string) string {
+// removeMarkers removes the markers that are not in code. It searches only from a hint to the end of
+// its paragraph, because the expression is slow.
+func removeMarkers(s string, hints []int) string {
 	codeParts := codeIn(s)
-	finder := markerFinder{s, slices.Repeat([]int{-1}, len(markerHints()))}
 	var b strings.Builder
-	start, end := 0, 0 // bounds of the paragraph
-	for line := range strings.Lines(s) {
-		end += len(line)
-		if strings.TrimSpace(line) == "" || end == len(s) {
-			codeParts.writeWithoutMarkers(&b, finder, start, end)
-			start = end
-		}
-	}
-	return b.String()
-}
+	written, at := 0, 0 // what is before these is written, and examined
+	end := 0            // of the paragraph
 
-// writeWithoutMarkers writes a paragraph, s[start:end] of the finder's text, without its markers.
-func (c code) writeWithoutMarkers(b *strings.Builder, finder markerFinder, start, end int) {
-	s := finder.s
-	written := start // what is before this index is written
-	for at := start; ; {
-		at = finder.next(at)
+	for len(hints) > 0 {
+		if hints[0] < at {
+			hints = hints[1:]
+			continue
+		}
+
+		at = max(at, hints[0]-beforeHint)
+		for !utf8.RuneStart(s[at]) {
+			at++
+		}
 		if at >= end {
-			break
+			end = len(s)
+			blank := blankLine().FindStringIndex(s[at:])
+			if blank != nil {
+				end = at + blank[1]
+			}
 		}
 		m := marker().FindStringSubmatchIndex(s[at:end])
 		if m == nil {
-			break
+			at = end
+			continue
 		}
+
 		from, to := at+m[0], at+m[1]
 		at = to
-
-		codeEnd := c.endAt(from)
+		codeEnd := codeParts.endAt(from)
 		isPath := m[2] >= 0
 		isLink := s[to-1] == ']' && linkEnd().MatchString(s[to:end])
 		switch {
@@ -182,7 +162,7 @@ func (c code) writeWithoutMarkers(b *strings.Builder, finder markerFinder, start
 			written = to
 		}
 	}
-	b.WriteString(s[written:end])
+	return b.String() + s[written:]
 }
 
 // removeTrackers removes the tracker from all addresses that are not in code. A word is an address
