@@ -19,9 +19,9 @@ var (
 	// queryEnd matches what follows a parameter that is the last one of its URL.
 	queryEnd = text.LazyRegexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
-	// bareAddress matches the beginning of a URL without a scheme, up to a parameter.
-	bareAddress = text.LazyRegexp(
-		`(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
+	// addressStart matches the beginning of a URL, up to a parameter. It may have no scheme.
+	addressStart = text.LazyRegexp(
+		`https?://|(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
 )
 
 //go:embed markers.table
@@ -166,39 +166,27 @@ func removeMarkers(s string, hints []int) string {
 }
 
 // removeTrackers removes the tracker from all addresses that are not in code. A word is an address
-// from the first tracker on that follows http://, https:// or the beginning of a bareAddress in it.
+// from the first tracker on that follows an addressStart in it.
 func removeTrackers(s string) string {
-	const spaces = " \t\r\n"
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written, examined := 0, 0 // what is before these is written, and examined
-	isAddress := false
+	isAddress := false        // of the word at examined
 
-	for at := 0; ; {
-		next := strings.Index(s[at:], tracker)
+	for {
+		next := strings.Index(s[examined:], tracker)
 		if next < 0 {
 			return b.String() + s[written:]
 		}
-		from := at + next
-		at = from + len(tracker)
+		from := examined + next
+		space := strings.LastIndexAny(s[examined:from], " \t\r\n")
+		word := s[examined+space+1 : from]
+		sameWord := space < 0
+		isAddress = isAddress && sameWord || addressStart().MatchString(word)
 
-		if from >= examined {
-			word := s[examined:from]
-			word = word[strings.LastIndexAny(word, spaces)+1:]
-			isAddress = strings.Contains(word, "http://") || strings.Contains(word, "https://") ||
-				bareAddress().MatchString(word)
-			end := strings.IndexAny(s[at:], spaces)
-			switch {
-			case !isAddress: // so far: the next tracker of the word decides again
-				examined = at
-			case end < 0:
-				examined = len(s)
-			default:
-				examined = at + end
-			}
-		}
+		examined = from + len(tracker)
 		if isAddress && codeParts.endAt(from) < 0 {
-			before, after := cutTracker(s[written:from], s[at:])
+			before, after := cutTracker(s[written:from], s[examined:])
 			b.WriteString(before)
 			written = len(s) - len(after)
 		}
