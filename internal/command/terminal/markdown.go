@@ -48,13 +48,7 @@ func blockEnd(s string) int {
 		}
 
 		afterBlank = trimmed == ""
-		marks := cite.FenceOf(line)
-		switch {
-		case open == "":
-			open = marks
-		case cite.ClosesFence(trimmed, marks, open):
-			open = ""
-		}
+		open = cite.NextFence(open, line)
 		end += len(line)
 	}
 

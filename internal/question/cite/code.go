@@ -48,7 +48,7 @@ func (c code) removeFrom(s string) string {
 func codeIn(s string) (found code) {
 	offset := 0
 	paragraph := 0           // start of the current paragraph
-	openFence := ""          // fence of the current block; "": none
+	open := ""               // fence of the current block; "": none
 	inList := false          // an indented line belongs to a list
 	afterBlank := false      // the line above is blank
 	inIndentedBlock := false // the line above is in an indented block
@@ -60,17 +60,13 @@ func codeIn(s string) (found code) {
 	for line := range strings.Lines(s) {
 		end := offset + len(line)
 		words := strings.TrimSpace(line)
-		marks := FenceOf(line)
+		openAbove := open
+		open = NextFence(open, line)
 		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 
 		isCode := true
 		switch {
-		case openFence != "":
-			if ClosesFence(words, marks, openFence) {
-				openFence = ""
-			}
-		case marks != "":
-			openFence = marks
+		case openAbove != "" || open != "":
 		case indented && words != "" && !inList && (afterBlank || inIndentedBlock):
 			inIndentedBlock = true
 		default:
@@ -103,31 +99,36 @@ var notQuote = text.LazyRegexp(`[^>\s]`)
 // FenceEnd returns the line that closes the block of code at the end of a text that was cut short,
 // in its list or quotation, after a line break. It is "" if the text does not end in a block.
 func FenceEnd(s string) string {
-	openFence, before := "", "" // of the current block, and what is before it in its line
+	open, before := "", "" // fence of the current block, and what is before it in its line
 	for line := range strings.Lines(s) {
-		marks := FenceOf(line)
-		switch {
-		case openFence == "" && marks != "":
-			openFence = marks
-			before, _, _ = strings.Cut(line, marks)
-		case openFence != "" && ClosesFence(strings.TrimSpace(line), marks, openFence):
-			openFence = ""
+		next := NextFence(open, line)
+		if open == "" {
+			before, _, _ = strings.Cut(line, next)
 		}
+		open = next
 	}
-	if openFence == "" {
+	if open == "" {
 		return ""
 	}
-	return "\n" + notQuote().ReplaceAllString(before, " ") + openFence
+	return "\n" + notQuote().ReplaceAllString(before, " ") + open
 }
 
-// ClosesFence reports whether a line, without blanks around it, closes the block of openFence.
-// marks is what FenceOf returns for the line.
-func ClosesFence(line, marks, openFence string) bool {
-	return strings.HasPrefix(marks, openFence) && strings.HasSuffix(line, marks)
+// NextFence returns the fence of the block of code that is open below a line, or "" if none is. open
+// is that above the line.
+func NextFence(open, line string) string {
+	marks := fenceOf(line)
+	if open == "" {
+		return marks
+	}
+	words := strings.TrimRight(line, " \t\r\n")
+	if strings.HasPrefix(marks, open) && strings.HasSuffix(words, marks) {
+		return ""
+	}
+	return open
 }
 
-// FenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
-func FenceOf(line string) string {
+// fenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
+func fenceOf(line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return ""
 	}
