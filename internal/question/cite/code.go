@@ -139,33 +139,27 @@ func fenceOf(line string) string {
 	return m[1] + m[2]
 }
 
+// backticks matches a run of backticks.
+var backticks = text.LazyRegexp("`+")
+
 // spansIn returns the code spans in the paragraph s[start:end]: two runs of equally many backticks,
 // and what is between them.
 func spansIn(s string, start, end int) (found []part) {
-	var runs []part
-	for i := start; i < end; i++ {
-		run := part{i, i}
-		for i < end && s[i] == '`' {
-			i++
-		}
-		run.end = i
-		if run.end > run.start {
-			runs = append(runs, run)
-		}
-	}
+	runs := backticks().FindAllStringIndex(s[start:end], -1)
 
 	nextSame := make([]int, len(runs)) // index of the next run of the same length; 0: none
 	lastSame := map[int]int{}          // index of the last run seen, by length
 	for k, run := range slices.Backward(runs) {
-		size := run.end - run.start
+		size := run[1] - run[0]
 		nextSame[k] = lastSame[size]
 		lastSame[size] = k
 	}
 	for k := 0; k < len(runs); k++ {
-		escaped := runs[k].start > start && s[runs[k].start-1] == '\\'
+		from := start + runs[k][0]
+		escaped := from > start && s[from-1] == '\\'
 		if nextSame[k] > 0 && !escaped {
-			found = append(found, part{runs[k].start, runs[nextSame[k]].end})
 			k = nextSame[k]
+			found = append(found, part{from, start + runs[k][1]})
 		}
 	}
 	return found
