@@ -313,7 +313,7 @@ func wordBefore(s string) string {
 	end := lowerSameLength(s[start:])
 	for i := range end {
 		word := end[i:]
-		if dateWords()[word] != "" && isWord(s, len(s)-len(word), len(s)) {
+		if dateWords()[word] != "" && !isWithinWord(s, len(s)-len(word)) {
 			return word
 		}
 	}
@@ -327,7 +327,7 @@ func wordAfter(s string) string {
 		end--
 	}
 	for word := lowerSameLength(s[:end]); word != ""; word = word[:len(word)-1] {
-		if dateWords()[word] != "" && isWord(s, 0, len(word)) {
+		if dateWords()[word] != "" && !isWithinWord(s, len(word)) {
 			return word
 		}
 	}
@@ -343,17 +343,15 @@ func lowerSameLength(s string) string {
 	return l
 }
 
-// isWord reports whether s[start:end] is not a part of a longer word. Chinese and Japanese have no
-// spaces between words, so their letters do not join.
-func isWord(s string, start, end int) bool {
+// isWithinWord reports whether the characters before and after s[i:] are of one word. Chinese and
+// Japanese have no spaces between words, so their letters do not join.
+func isWithinWord(s string, i int) bool {
 	isSpaced := func(r rune) bool {
 		return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 	}
-	first, _ := utf8.DecodeRuneInString(s[start:])
-	before, _ := utf8.DecodeLastRuneInString(s[:start])
-	last, _ := utf8.DecodeLastRuneInString(s[:end])
-	after, _ := utf8.DecodeRuneInString(s[end:])
-	return !(isSpaced(first) && isSpaced(before)) && !(isSpaced(last) && isSpaced(after))
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	after, _ := utf8.DecodeRuneInString(s[i:])
+	return isSpaced(before) && isSpaced(after)
 }
 
 // pageDates are the dates that a text gives for a page, each "" if there is none.
