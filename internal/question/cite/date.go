@@ -221,22 +221,20 @@ func isSeparate(s string, p part, inPath bool) bool {
 // withKinds sets the kinds of the dates of a text, and removes dates that may be versions (see
 // form).
 func withKinds(s string, all []date) []date {
-	end := 0 // of the previous date
-	for i := range all {
-		d := &all[i]
-		kind, size := kindBefore(s[end:d.start])
-		d.kind = kind
-		end = d.end
-		d.start -= size
-	}
-	for i := range all {
-		next := len(s)
-		if i+1 < len(all) {
-			next = all[i+1].start
+	lower := lowerSameLength(s)
+	next := len(s) // start of the next date
+	for i, d := range slices.Backward(all) {
+		end := 0 // of the previous date
+		if i > 0 {
+			end = all[i-1].end
 		}
-		if all[i].kind == "" {
-			all[i].kind = kindAfter(s[all[i].end:next])
+		kind, size := kindBefore(lower[end:d.start])
+		if kind == "" {
+			kind = kindAfter(lower[d.end:next])
 		}
+		next = d.start - size
+		all[i].kind = kind
+		all[i].start = next
 	}
 
 	begin := 0
@@ -260,7 +258,7 @@ var (
 	betweenDateAndWord = text.LazyRegexp(`^[-_.]?[ \t*]*`)
 )
 
-// kindBefore returns the kind of the word at the end of s, the text before a date. size is how many
+// kindBefore returns the kind of the word at the end of s, the text before a date in lower case. size is how many
 // bytes the word and what follows it take.
 func kindBefore(s string) (kind string, size int) {
 	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
@@ -282,7 +280,7 @@ var wordEnd = text.LazyRegexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 // joinedWord matches a word that has no space before it, as "まで" in 3月31日までに.
 var joinedWord = text.LazyRegexp(`^[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
 
-// kindAfter returns the kind of the word at the start of s, the text after a date.
+// kindAfter returns the kind of the word at the start of s, the text after a date in lower case.
 func kindAfter(s string) string {
 	isJoined := joinedWord().MatchString(s)
 	s = betweenDateAndWord().ReplaceAllString(s, "")
@@ -306,15 +304,9 @@ var maxWord = sync.OnceValue(func() (longest int) {
 
 // wordBefore returns the longest word of dates.table that a text ends with, or "".
 func wordBefore(s string) string {
-	start := max(0, len(s)-maxWord())
-	for start < len(s) && !utf8.RuneStart(s[start]) {
-		start++
-	}
-	end := lowerSameLength(s[start:])
-	for i := range end {
-		word := end[i:]
-		if dateWords()[word] != "" && !isWithinWord(s, len(s)-len(word)) {
-			return word
+	for i := max(0, len(s)-maxWord()); i < len(s); i++ {
+		if dateWords()[s[i:]] != "" && !isWithinWord(s, i) {
+			return s[i:]
 		}
 	}
 	return ""
@@ -322,25 +314,24 @@ func wordBefore(s string) string {
 
 // wordAfter returns the longest word of dates.table that a text begins with, or "".
 func wordAfter(s string) string {
-	end := min(len(s), maxWord())
-	for end < len(s) && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	for word := lowerSameLength(s[:end]); word != ""; word = word[:len(word)-1] {
-		if dateWords()[word] != "" && !isWithinWord(s, len(word)) {
-			return word
+	for i := min(len(s), maxWord()); i > 0; i-- {
+		if dateWords()[s[:i]] != "" && !isWithinWord(s, i) {
+			return s[:i]
 		}
 	}
 	return ""
 }
 
-// lowerSameLength returns a text in lower case, or unchanged if its length would change.
+// lowerSameLength returns a text in lower case, except for the characters whose length would change.
 func lowerSameLength(s string) string {
-	l := strings.ToLower(s)
-	if len(l) != len(s) {
-		return s
+	lower := []byte(s)
+	for i, r := range s {
+		l := unicode.ToLower(r)
+		if l != r && utf8.RuneLen(l) == utf8.RuneLen(r) {
+			utf8.EncodeRune(lower[i:], l)
+		}
 	}
-	return l
+	return string(lower)
 }
 
 // isWithinWord reports whether the characters before and after s[i:] are of one word. Chinese and
