@@ -111,16 +111,12 @@ func (m *memory) find(person, question string) pastAnswer {
 	return m.answers[i]
 }
 
-// mayRemember reports whether the answer of a call is remembered. Answers for anonymous callers
-// over HTTP are not, because these callers cannot be told apart.
-func (a *Answerer) mayRemember(c *call.Call) bool {
-	return a.options.Memory && (c.Person.ID != "" || a.options.OnePerson)
-}
-
-// remember adds the answer to a question to the memory. It copies the strings, because they may be
-// parts of larger ones, which would stay in memory.
+// remember adds the answer to a question to the memory. Answers for anonymous callers over HTTP are
+// not remembered, because these callers cannot be told apart. The strings are copied, because they
+// may be parts of larger ones, which would stay in memory.
 func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
-	if !a.mayRemember(c) {
+	isAnonymous := c.Person.ID == "" && !a.options.OnePerson
+	if !a.options.Memory || isAnonymous {
 		return
 	}
 
@@ -152,10 +148,6 @@ func (a *Answerer) earlierMessages(
 	}
 
 	messages = append(messages, call.UserMessage(q.FollowUpTo))
-	if !a.mayRemember(c) {
-		return messages, followsQuestion
-	}
-
 	p := a.memory.find(c.Person.ID, q.FollowUpTo)
 	pages := slices.Clone(p.pages) // other calls read p.pages
 	for _, linked := range cite.LinkedPages(p.answer, false) {
