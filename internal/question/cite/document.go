@@ -152,29 +152,27 @@ func (doc *Document) readList() {
 	belowEntries := false // the previous line is blank, and a link is above it
 	lacksSource := false  // the current entry has no source yet
 
-	first := slices.IndexFunc(doc.lines[doc.listBegin:], func(l line) bool {
-		return strings.TrimSpace(l.text) != ""
-	})
-	if first >= 0 {
-		doc.listIndent = indentation(doc.lines[doc.listBegin+first].text)
-	}
-
-	for i, l := range doc.lines[doc.listBegin:] {
+	doc.listIndent = -1 // until its first line is read
+	for i := doc.listBegin; i < len(doc.lines); i++ {
+		l := doc.lines[i]
 		if strings.TrimSpace(l.text) == "" {
 			belowEntries = hasLink
 			continue
 		}
+		if doc.listIndent < 0 {
+			doc.listIndent = indentation(l.text)
+		}
 
 		e := l.entry()
-		starts := doc.startsEntry(doc.listBegin + i)
+		starts := doc.startsEntry(i)
 		prose := !e.hasSource && !e.isDate && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
-			doc.listEnd = doc.listBegin + i
+			doc.listEnd = i
 			return
 		}
 		belowEntries = false
 
-		belongs := e.isDate || doc.isIndented(doc.listBegin+i)
+		belongs := e.isDate || doc.isIndented(i)
 		switch {
 		case starts: // lacksSource is still that of the entry above
 			onlyEntries = onlyEntries && !lacksSource
