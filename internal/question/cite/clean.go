@@ -89,10 +89,7 @@ func Clean(s string) string {
 	if hints := hintsIn(s); len(hints) > 0 {
 		s = removeMarkers(s, hints)
 	}
-	if strings.Contains(s, tracker) {
-		s = removeTrackers(s)
-	}
-	return s
+	return removeTrackers(s, false)
 }
 
 // nameMarker matches a marker of ChatGPT around a name of the text, which is its submatch:
@@ -166,13 +163,15 @@ func removeMarkers(s string, hints []int) string {
 }
 
 // removeTrackers removes the tracker from all addresses that are not in code. A word is an address
-// from the first tracker on that follows an addressStart in it.
-func removeTrackers(s string) string {
+// from the first tracker on that follows an addressStart in it. isAddress: s continues an address.
+func removeTrackers(s string, isAddress bool) string {
+	if !strings.Contains(s, tracker) {
+		return s
+	}
+
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written, examined := 0, 0 // what is before these is written, and examined
-	isAddress := false        // of the word at examined
-
 	for {
 		next := strings.Index(s[examined:], tracker)
 		if next < 0 {
@@ -191,18 +190,6 @@ func removeTrackers(s string) string {
 			written = len(s) - len(after)
 		}
 	}
-}
-
-// removeTracker removes the tracker from s, the part of a URL after its host.
-func removeTracker(s string) string {
-	var b strings.Builder
-	before, after, found := strings.Cut(s, tracker)
-	for found {
-		before, after = cutTracker(before, after)
-		b.WriteString(before)
-		before, after, found = strings.Cut(after, tracker)
-	}
-	return b.String() + before
 }
 
 // cutTracker returns the texts before and after a tracker, without one separator: the "&" after the

@@ -40,7 +40,7 @@ func PageURL(raw string) string {
 	if strings.Contains(rest, "utm_source=chatgpt.com") {
 		rest = chatTracker().ReplaceAllString(rest, tracker+"$1")
 	}
-	return scheme + host + removeTracker(rest)
+	return scheme + host + removeTrackers(rest, true)
 }
 
 // bracketEscaper escapes brackets, which in Markdown enclose the text of a link.
