@@ -258,8 +258,8 @@ var (
 	betweenDateAndWord = text.LazyRegexp(`^[-_.]?[ \t*]*`)
 )
 
-// kindBefore returns the kind of the word at the end of s, the text before a date in lower case. size is how many
-// bytes the word and what follows it take.
+// kindBefore returns the kind of the word at the end of s, the text before a date in lower case.
+// size is how many bytes the word and what follows it take.
 func kindBefore(s string) (kind string, size int) {
 	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
 		end = strings.TrimRight(end, beforeDate)
@@ -322,7 +322,7 @@ func wordAfter(s string) string {
 	return ""
 }
 
-// lowerSameLength returns a text in lower case, except for the characters whose length would change.
+// lowerSameLength returns a text in lower case, except for characters whose length would change.
 func lowerSameLength(s string) string {
 	lower := []byte(s)
 	for i, r := range s {
