@@ -27,7 +27,7 @@ func (e nearEntry) isExpired() bool {
 // nearly used up, and logs each bucket once in a period. It returns words for these limits, such as
 // "85 % of 100000 tokens a day", or "".
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
-	if r.refusedBucket != 0 {
+	if r.refusedBucket != 0 || r.refusedByMark {
 		return ""
 	}
 	b.nearMu.Lock()

@@ -37,8 +37,8 @@ type End struct {
 	ReportedOfIt call.Reported
 }
 
-// ended returns the response that has ended and whose end other processes may read, or "".
-func (e End) ended() string {
+// endedResponse returns the response that has ended and whose end other processes may read, or "".
+func (e End) endedResponse() string {
 	if e.GoesOn {
 		return ""
 	}
@@ -66,23 +66,23 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 
 	others := t.usedByOtherResponses(c, end)
 	correction.use = correction.use.plus(others.times(-1))
-	inStore := t.correctionsInStore(correction, end)
-	storeReply, result := t.sendEnd(inStore, end)
+	toStore := t.correctionsInStore(correction, end)
+	storeReply, result := t.sendEnd(toStore, end)
 	if result == storeRan { // its buckets have the calls of all processes
-		changes, r = inStore.buckets, storeReply
+		changes, r = toStore.buckets, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
 
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	return !storeReply.refusedByMark // by endMark: another process has settled the response
+	return !storeReply.refusedByMark // by endMark, see applyEnd: another process was first
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended: by a
 // retry or a requery.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
-	if end.ended() == "" {
+	if end.endedResponse() == "" {
 		return amount{} // the call is settled as one
 	}
 	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
@@ -101,7 +101,7 @@ func (t *Taken) sendEnd(c change, end End) (reply, storeResult) {
 	if t.inStore { // also if the person has no limit any more
 		store = t.budget.Store
 	}
-	if !t.inStore && end.ended() == "" {
+	if !t.inStore && end.endedResponse() == "" {
 		return store.apply(c) // without a mark
 	}
 	return store.applyOrKeep(c) // which does nothing for a nil store
@@ -170,11 +170,11 @@ func (t *Taken) correctionsInStore(correction callChange, end End) (c change) {
 		c.buckets = t.budget.bucketChanges(t.person, correction)
 	}
 
-	if end.ended() != "" {
+	if end.endedResponse() != "" {
 		c.marks = append(c.marks, endMark(end.Response))
 	}
 	switch {
-	case t.inStore && end.ended() != "":
+	case t.inStore && end.endedResponse() != "":
 		c.marks = append(c.marks, forgetMark(t.name))
 	case t.inStore:
 		c.marks = append(c.marks, settledMark(t.name))

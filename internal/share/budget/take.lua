@@ -2,7 +2,7 @@
 -- one of them has fewer free units than the call needs. Package budget calls it; local.go has the
 -- same rules in the same three steps: advance, refuse, change. TestSame compares both.
 --
--- KEYS are first those of marks, then buckets. The value of a bucket begins with the used units, the
+-- KEYS are first those of marks (marks.go), then buckets. The value of a bucket begins with the used units, the
 -- time since which they refill, in microseconds since 1970 on the clock of this server, and the limit
 -- in force. Then come the reserved units, each with the minute since 1970 at whose end they count as
 -- used, and the name of the person:
@@ -13,8 +13,8 @@
 -- units may be below 0 if a call gives back units before they count as used. Nothing is used of a
 -- bucket without a key. Beside the buckets of single people a quota has an index under the key without
 -- an ID, such as day:, a sorted set of IDs by the time at which their buckets have refilled. The key
--- all: of a quota of all people is its bucket. The value of a mark is a state, and the minute since
--- 1970 in which it began:
+-- all: of a quota of all people is its bucket. The value of the key of a
+-- mark is a state, and the minute since 1970 in which it began:
 --
 --	taken 29930880
 --
@@ -31,7 +31,7 @@
 --	need        units that must be free, else nothing is changed
 --	use         units that are used; negative if they are given back
 --	reserve     units that are reserved for a call that runs; negative at its end
---	minutes     how long they are reserved, from the minute of the mark taken on, or from now on
+--	minutes     how long they are reserved, from the minute of the state taken on, or from now on
 --	name        of the person, or empty
 --
 -- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of the

@@ -98,7 +98,7 @@ type Ticket struct {
 	beforeAccepted pauses // in case the last request is refused after it was accepted
 }
 
-// pauses are what accept resets when a request is accepted, for undoAcceptedLocked.
+// pauses are what acceptLocked resets when a request is accepted, for undoAcceptedLocked.
 type pauses struct {
 	refusals       int           // of the person
 	personPause    time.Duration // of the person
@@ -418,7 +418,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// undoAcceptedLocked undoes accept for a request that is refused after it was accepted: a stream
+// undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a stream
 // may bring its refusal after the header of a 2xx.
 func (t *Ticket) undoAcceptedLocked(owner *person) {
 	p := t.pacer
