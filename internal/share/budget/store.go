@@ -276,7 +276,9 @@ func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
 func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	r, result = s.apply(end)
 	if r.refusedByMark && end.marks[0].needs == stateTaken {
-		return s.apply(change{buckets: end.buckets})
+		forget := end.marks[0]
+		forget.needs = anyState
+		return s.apply(change{[]mark{forget}, end.buckets})
 	}
 	return r, result
 }
