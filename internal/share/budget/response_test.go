@@ -113,6 +113,9 @@ func TestSettleResponse(t *testing.T) {
 					var err string
 					taken, err = takeCall(replicas[0].Budget, c)
 					compare.Equal(t, "error", err, "")
+				case "again": // another replica takes another call
+					_, err := takeCall(replicas[1].Budget, &call.Call{Tool: c.Tool, Person: alice})
+					compare.Equal(t, "error", err, "")
 				case "alone": // a process without a store has taken it
 					_, err := takeCall(New(ofResponses), c)
 					compare.Equal(t, "error", err, "")

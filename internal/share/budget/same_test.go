@@ -86,7 +86,8 @@ func TestSame(t *testing.T) {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
 		c := change{buckets: random(r)}
 		takenMinute := local.minute()
-		if r.IntN(2) == 0 { // the end of a call
+		frees := slices.ContainsFunc(c.buckets, func(b bucketChange) bool { return b.reserve < 0 })
+		if frees || r.IntN(2) == 0 { // the end of a call
 			takenMinute -= r.Int64N(10)
 			end := settledMark("call")
 			c.marks = []mark{end}

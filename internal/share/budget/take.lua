@@ -30,8 +30,9 @@
 --	limit       units in a period
 --	need        units that must be free, else nothing is changed
 --	use         units that are used; negative if they are given back
---	reserve     units that are reserved for a call that runs; negative at its end
---	minutes     how long they are reserved, from the minute of the state taken on, or from now on
+--	reserve     units that are reserved for a call that runs; negative at its end, which frees them
+--	            only if a key has the state taken
+--	minutes     how long they are reserved: from the minute of that state on, else from now on
 --	name        of the person, or empty
 --
 -- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of the
@@ -58,7 +59,7 @@ end
 
 -- The marks: refuse, if a key has another state than it needs.
 local marks = tonumber(ARGV[1])
-local takenMinute = minute
+local takenMinute -- nil if no key has the state taken
 for i = 1, marks do
 	local state, since = string.match(tostring(values[i]), '^(%l+) (%d+)$')
 	local needs = ARGV[3 * i - 1]
@@ -125,8 +126,10 @@ end
 
 local ofPerson, ofAll = { 0, 0 }, { 0, 0 } -- part and number of the most used buckets
 for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
-	local untilMinute = takenMinute + b.minutes
-	if b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
+	local untilMinute = (takenMinute or minute) + b.minutes
+	if b.reserve < 0 and not takenMinute then -- this server has lost the reservation
+		b.reserve = 0
+	elseif b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
 		b.use = b.use + b.reserve
 	end
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
