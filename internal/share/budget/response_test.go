@@ -147,6 +147,8 @@ func TestSettleResponse(t *testing.T) {
 					if word == "fails" { // and the first replica knows
 						replicas[0].Store.runScript(probe)
 					}
+				case "denies":
+					server.Do("ACL", "SETUSER", "default", "-set")
 				case "flushes":
 					server.Do("FLUSHALL")
 				case "loses":
@@ -154,6 +156,7 @@ func TestSettleResponse(t *testing.T) {
 				case "works":
 					loses.Store(false)
 					server.Do("CONFIG", "SET", "maxmemory", "0")
+					server.Do("ACL", "SETUSER", "default", "+set")
 					for _, r := range replicas {
 						r.until(t, false)
 					}

@@ -115,15 +115,6 @@ if refused > 0 then
 	return { refused, wait, math.max(math.ceil(used), 0), 0, 0 }
 end
 
-for i = 1, marks do -- change the states
-	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
-	if state == '' then
-		redis.call('DEL', KEYS[i])
-	else
-		redis.call('SET', KEYS[i], state .. string.format(' %.0f', minute), 'PX', keep)
-	end
-end
-
 local ofPerson, ofAll = { 0, 0 }, { 0, 0 } -- part and number of the most used buckets
 for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	local untilMinute = (takenMinute or minute) + b.minutes
@@ -168,4 +159,15 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 		redis.pcall('EXPIRE', index, kept)
 	end
 end
+
+-- Change the states last: without the right to SET, a bucket fails before a DEL ends the call.
+for i = 1, marks do
+	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
+	if state == '' then
+		redis.call('DEL', KEYS[i])
+	else
+		redis.call('SET', KEYS[i], state .. string.format(' %.0f', minute), 'PX', keep)
+	end
+end
+
 return { 0, ofPerson[1], ofPerson[2], ofAll[1], ofAll[2] }
