@@ -272,7 +272,7 @@ func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
 }
 
 // applyEnd applies the end of a call that the store cannot have yet. If settledMark refuses it, the
-// store has lost its keys since the call began, as by FLUSHALL: then the call uses what it has used.
+// store has lost the key of the call, as by FLUSHALL: then the end adds what the call has used.
 func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	r, result = s.apply(end)
 	if r.refusedByMark && end.marks[0].needs == stateTaken {
@@ -307,8 +307,8 @@ func (s *Store) keep(p pendingChange) {
 }
 
 // applyPending gives the store the changes that it has missed. If a claim is refused, either the
-// store has taken the call, and the change gives it back, or an earlier try has done that, whose
-// reply was lost: then the mark of the change refuses it.
+// store has taken the call, and the change gives it back, or it has an earlier claim, whose reply
+// was lost: then the mark of the change refuses it.
 func (s *Store) applyPending() {
 	s.mu.Lock()
 	list := s.pending
@@ -419,7 +419,7 @@ func parseReply(n []int64, c change) (r reply, ok bool) {
 	if len(n) != 5 {
 		return reply{}, false
 	}
-	if n[0] < 0 {
+	if n[0] == -1 {
 		return reply{refusedByMark: true}, len(c.marks) > 0
 	}
 
@@ -436,7 +436,7 @@ func parseReply(n []int64, c change) (r reply, ok bool) {
 		return r, fits(r.ofPerson) && fits(r.ofAllPeople)
 	}
 
-	if n[0] > count {
+	if n[0] < 0 || n[0] > count {
 		return reply{}, false
 	}
 	r = reply{
