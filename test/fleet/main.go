@@ -254,14 +254,11 @@ func (f *fleet) latency(server *redistest.Server) error {
 	if err != nil {
 		return err
 	}
-	bytes, number := map[bool]int{}, map[bool]int{}
+	bytes := 0
 	for _, key := range keys {
 		size, _ := redis.Int(server.Do("MEMORY", "USAGE", key))
-		ofCall := strings.Contains(key, ":call:")
-		bytes[ofCall] += size
-		number[ofCall]++
+		bytes += size
 	}
-	fmt.Printf("bytes of a person: %d, in %d keys\n", bytes[false], number[false])
-	fmt.Printf("bytes of a call: %d\n", bytes[true]/max(1, number[true]))
+	fmt.Printf("bytes after these calls: %d, in %d keys\n", bytes, len(keys))
 	return nil
 }
