@@ -16,15 +16,15 @@ func (c change) isEmpty() bool { return len(c.marks)+len(c.buckets) == 0 }
 //
 //	mark         key            needs  then      it succeeds
 //	startMark    call:NAME      none   taken     once: the store takes the call
-//	claimMark    call:NAME      none   unwanted  if the store has not taken the call, which it then
-//	                                             refuses to take
-//	settledMark  call:NAME      taken  none      once: the end of the call, or its return
+//	claimMark    call:NAME      none   unwanted  if the store has not taken the call; from then on
+//	                                             it refuses to
+//	settledMark  call:NAME      taken  none      once: the end of the call, or giving it back
 //	forgetMark   call:NAME      any    none      always, beside endMark
 //	endMark      end:RESPONSE   none   settled   once: the end of the response in any process
 //	othersMark   others:NAME    none   settled   once: see settleOtherResponses
 //
-// Behind its state a key has the minute of the mark. What a change with a mark of a call that is
-// taken reserves or frees, counts from this minute on.
+// Behind its state a key has the minute in which it began. A change with a mark of a call that is
+// taken frees what was reserved in that minute.
 type mark struct {
 	key   string
 	needs string // a state, or anyState
@@ -42,7 +42,8 @@ const (
 	anyState      = "any"
 )
 
-// maxOutage is how long the store may fail after the end of a call, and still count it once.
+// maxOutage is how long the store may fail after the time limit of a call, and still count the end
+// of the call once.
 const maxOutage = 7 * time.Hour
 
 // startMark returns the mark of a call at its start. name is the random name of the call.
@@ -57,8 +58,7 @@ func claimMark(name string) mark {
 	return mark{callKey(name), noState, stateUnwanted, time.Hour}
 }
 
-// settledMark returns the mark of the end of a call, or of the return of a call that the store has
-// taken.
+// settledMark returns the mark of the end of a call, or of giving it back.
 func settledMark(name string) mark { return mark{key: callKey(name), needs: stateTaken} }
 
 // forgetMark returns the mark of the end of a call with an endMark.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
 // From four fifths of a limit on, a call says so, the log once for a person and period, and the
@@ -45,4 +46,20 @@ func TestNear(t *testing.T) {
 		compare.Equal(t, "lines of all people", log.count(`used="85 % of 240000 tokens a day of all people"`+"\n"), 1)
 		compare.Equal(t, "lines of carol", log.count("client=carol"), 1)
 	})
+}
+
+// The end of a call that another process has settled does not say that less is used.
+func TestNearSettledElsewhere(t *testing.T) {
+	server := redistest.New(t)
+	o := Options{Limits: Limits{TokensPerDay: 1_000_000}}
+	own := idleReplica(t, "redis://"+server.Address, o)
+	other := idleReplica(t, "redis://"+server.Address, o)
+	c, _ := takeCall(own.Budget, &call.Call{Person: alice})
+	settle(c, 900_000)
+
+	c, _ = takeCall(own.Budget, &call.Call{Person: alice})
+	compare.Equal(t, "the other is first", other.SettleResponse(reading(10), "resp_1"), true)
+	isFirst := c.Settle(reading(10), End{Response: "resp_1", ReportedOfIt: reading(10).Reported})
+	compare.Equal(t, "the own one is first", isFirst, false)
+	compare.Equal(t, "near", own.NearLimitCounts(), map[string]int{"day": 1})
 }

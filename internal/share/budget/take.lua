@@ -1,20 +1,21 @@
--- Uses units of buckets, and reserves some for a call that runs. It changes all buckets, or none if
--- one of them has fewer free units than the call needs. Package budget calls it; local.go has the
--- same rules in the same three steps: advance, refuse, change. TestSame compares both.
+-- Changes the states of marks (marks.go) and buckets: all of them, or none if a key has another
+-- state than its mark needs, or a bucket has fewer free units than the call needs. Package
+-- budget calls it. local.go has the same rules for buckets, in the same three steps: advance,
+-- refuse, change. TestSame compares both.
 --
--- KEYS are first those of marks (marks.go), then buckets. The value of a bucket begins with the used units, the
--- time since which they refill, in microseconds since 1970 on the clock of this server, and the limit
--- in force. Then come the reserved units, each with the minute since 1970 at whose end they count as
--- used, and the name of the person:
+-- KEYS are first those of marks, then buckets. The value of a bucket begins with the used
+-- units, the time since which they refill, in microseconds since 1970 on the clock of this
+-- server, and the limit in force. Then come the reserved units, each with the minute since 1970
+-- at whose end they count as used, and the name of the person:
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
--- Used units refill evenly. Units that are still reserved after their minute count as used. The used
--- units may be below 0 if a call gives back units before they count as used. Nothing is used of a
--- bucket without a key. Beside the buckets of single people a quota has an index under the key without
--- an ID, such as day:, a sorted set of IDs by the time at which their buckets have refilled. The key
--- all: of a quota of all people is its bucket. The value of the key of a
--- mark is a state, and the minute since 1970 in which it began:
+-- Used units refill evenly. Units that are still reserved after their minute count as used. The
+-- used units may be below 0 if a call gives back units before they count as used. Nothing is
+-- used of a bucket without a key. Beside the buckets of single people a quota has an index
+-- under the key without an ID, such as day:, a sorted set of IDs by the time at which their
+-- buckets have refilled. The key all: of a quota of all people is its bucket. The value of the
+-- key of a mark is a state, and the minute since 1970 in which it began:
 --
 --	taken 29930880
 --
@@ -35,12 +36,12 @@
 --	minutes     how long they are reserved: from the minute of that state on, else from now on
 --	name        of the person, or empty
 --
--- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of the
--- bucket that refuses for the longest time; that time in microseconds, or 0 if only calls that run
--- are in the way; the used units of this bucket; zeros. If none refuses: 0; the most used bucket of
--- the person, and that of all people. A most used bucket, with the largest used part of its limit,
--- is that part in thousandths and the number of the bucket, or two zeros. Numbers of buckets begin
--- with 1.
+-- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of
+-- the bucket that refuses for the longest time; that time in microseconds, or 0 if only calls
+-- that run are in the way; the used units of this bucket; zeros. If none refuses: 0; the most
+-- used bucket of the person, and that of all people. A most used bucket, with the largest used
+-- part of its limit, is that part in thousandths and the number of the bucket, or two zeros.
+-- Numbers of buckets begin with 1.
 local maxUsed = 8 -- periods: a bucket may owe seven
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
