@@ -109,7 +109,7 @@ type Derived struct {
 	// URLs.
 	Secrets []string
 
-	fields        []field           // all keys, sections before their members
+	byKey         map[string]field  // all keys, sections included
 	origins       map[string]string // source by key, see Origin
 	usedVariables []string          // in the order of their first use
 	usedFlags     []string

@@ -41,16 +41,15 @@ func appendFields(list []field, section field) []field {
 		f := field{
 			StructField: member,
 			key:         join(section.key, name),
-			variable:    cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)), // see profileOf
-			defaultYAML: member.Tag.Get("default"),
 			from:        member.Tag.Get("from"),
 			value:       value,
 		}
 		if section.from != "" {
 			f.from = join(section.from, name)
 		}
-		if f.from != "" {
-			f.variable, f.defaultYAML = "", ""
+		if f.from == "" {
+			f.variable = cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)) // see profileOf
+			f.defaultYAML = member.Tag.Get("default")
 		}
 		list = append(list, f)
 		if f.isSection() {
@@ -65,13 +64,8 @@ func appendFields(list []field, section field) []field {
 		}
 		return list
 	}
-	for member, value := range section.value.Fields() {
-		if member.Anonymous && value.Kind() == reflect.Struct { // its members belong to the section
-			embedded := section
-			embedded.value = value
-			list = appendFields(list, embedded)
-		}
-		add(member, value)
+	for _, member := range reflect.VisibleFields(section.value.Type()) { // also of embedded structs
+		add(member, section.value.FieldByIndex(member.Index))
 	}
 	return list
 }
@@ -132,10 +126,8 @@ func (c *Config) Show(version string, store any, warnings ...string) []byte {
 	set("sources.cli", c.usedFlags)
 	set("origins", c.origins)
 
-	for _, f := range c.fields {
-		if !f.isSection() && c.origins[f.key] != "" {
-			set("effective."+f.key, effective(f))
-		}
+	for _, key := range c.SettingKeys {
+		set("effective."+key, effective(c.byKey[key]))
 	}
 	headers := map[string]string{}
 	for name := range c.OpenAI.Headers {

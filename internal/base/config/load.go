@@ -83,7 +83,7 @@ const baseURL = "openai.base_url"
 type loader struct {
 	*Config
 	environ  map[string]string // values of variables by name, without blanks around them
-	byKey    map[string]field  // all keys, sections included
+	fields   []field           // all keys, sections before their members
 	problems []string
 	warnings []string
 }
@@ -93,12 +93,12 @@ func newLoader(environ []string) *loader {
 	l := &loader{
 		Config: &Config{Derived: &Derived{
 			SentHeaders:   map[string]string{},
+			byKey:         map[string]field{},
 			origins:       map[string]string{},
 			usedVariables: []string{},
 			usedFlags:     []string{},
 		}},
 		environ: env.ToMap(environ),
-		byKey:   map[string]field{},
 	}
 	for name, value := range l.environ {
 		l.environ[name] = strings.TrimSpace(value)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -47,9 +46,8 @@ func TestLoad(t *testing.T) {
 		t.Run(row[0], func(t *testing.T) {
 			key := row[3]
 			c := mustLoad(t, write(t, row[1]), row[2])
-			i := slices.IndexFunc(c.fields, func(f field) bool { return f.key == key })
 
-			got := fmt.Sprintf("%v %s", c.fields[i].value, c.Origin(key))
+			got := fmt.Sprintf("%v %s", c.byKey[key].value, c.Origin(key))
 			compare.Equal(t, key, strings.TrimSpace(filepath.ToSlash(got)), row[4])
 		})
 	}
