@@ -55,12 +55,13 @@ func fail(problem, hint string) Check {
 // checklist holds the results so far.
 type checklist []Check
 
-// add adds a result with the name of its subject.
-func (l *checklist) add(name string, c Check) {
+// add adds a result with the name of its subject, and returns it.
+func (l *checklist) add(name string, c Check) Check {
 	c.Name = name
 	c.Text = text.OneLine(c.Text)
 	c.Hint = text.OneLine(c.Hint)
 	*l = append(*l, c)
+	return c
 }
 
 // Options are the subjects of the checks. If Err is set, only Err and Warnings are used.
@@ -101,27 +102,20 @@ func Run(ctx context.Context, o Options) []Check {
 	if o.Live { // asked first, as the checks below depend on it, but listed last
 		last.add("live", p.askLive(ctx, o.Offline))
 	}
-	keyCheck := p.keyCheck(o.Offline)
-	checks.add("key", keyCheck)
-	httpCheck := p.connectionCheck()
-	checks.add("http", httpCheck)
-	switch {
-	case len(p.models) > 0 || p.answered != "":
+	keyCheck := checks.add("key", p.keyCheck(o.Offline))
+	cause := checks.add("http", p.connectionCheck()) // why no model was looked up
+	if keyCheck.Verdict == "fail" {
+		cause = keyCheck
+	}
+
+	if len(p.models) > 0 || p.answered != "" {
 		for _, tool := range slices.Sorted(maps.Keys(o.Service.Profiles)) {
 			checks.add("model "+tool, p.modelCheck(tool))
 		}
-	case keyCheck.Verdict == "fail":
-		checks.add("models", noModel(keyCheck, "key"))
-	default:
-		checks.add("models", noModel(httpCheck, "http"))
+	} else {
+		checks.add("models", warn("no model was looked up: "+cause.Text, "see "+cause.Name))
 	}
 	return append(checks, last...)
-}
-
-// noModel returns the check of the models if no model was looked up. cause is the check that tells
-// why, and name is its name.
-func noModel(cause Check, name string) Check {
-	return warn("no model was looked up: "+cause.Text, "see "+name)
 }
 
 // Count returns the number of checks with a verdict.

@@ -129,12 +129,6 @@ func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
 	return warn(report+"refused", hint)
 }
 
-// keyMayNotRead reports whether the fault is that the key may not read models. OpenAI answers such
-// a key with 401 or 403, often without a code.
-func (p *modelLookup) keyMayNotRead() bool {
-	return p.fault != nil && strings.Contains(p.fault.Message, "Missing scope")
-}
-
 // keyIsRefused reports whether the fault is that the API does not accept the key.
 func (p *modelLookup) keyIsRefused() bool {
 	return p.fault != nil && p.fault.Kind == call.KindAuth
@@ -193,7 +187,7 @@ func (p *modelLookup) connectionCheck() Check {
 	switch {
 	case e == nil, p.keyIsRefused():
 		return pass("answers")
-	case p.keyMayNotRead():
+	case strings.Contains(e.Message, "Missing scope"): // with 401 or 403, often without a code
 		const hint = "give the key that right, or see with --live whether it may ask questions"
 		return warn("the key may not read models: "+e.Message, hint)
 	case e.Kind == call.KindTimeout && !errors.As(e, new(call.RootsError)):
