@@ -103,15 +103,12 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 		if err != nil {
 			return err
 		}
-		names := tokens.Names()
-		gone = slices.DeleteFunc(gone, func(name string) bool {
-			return slices.Contains(names, name)
-		})
+		gone = slices.DeleteFunc(gone, tokens.Has)
 		log := s.Log.Info
 		if len(gone) > 0 { // perhaps by mistake: the file may have been cut off
 			log = s.Log.Warn
 		}
-		log("read the tokens again", "names", len(names), "gone", gone)
+		log("read the tokens again", "names", len(tokens.Names()), "gone", gone)
 		return nil
 	})
 	return tokens, nil

@@ -191,6 +191,10 @@ func (f *serveFlags) serve(
 		return err
 	}
 
+	drain := f.drain
+	if drain < 0 {
+		drain = s.Config.Timeout()
+	}
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
 	serverOptions := observedBy(s, metrics, limiter)
@@ -206,7 +210,7 @@ func (f *serveFlags) serve(
 		Path:                   f.path,
 		Ready:                  s.Ready,
 		Notice:                 f.notice,
-		Drain:                  f.drainTime(s),
+		Drain:                  drain,
 		NumWaitingForRateLimit: s.APIClient.NumWaiting,
 		Access:                 access,
 		Metrics:                metrics,
@@ -289,33 +293,21 @@ func (f *serveFlags) personLimits(
 		return usageError(seeServe, "--limits needs bearer tokens or --oauth-issuer: without them all "+
 			"calls are of one person")
 	}
-	err := s.FollowPersonLimits(f.limitsFile, b, f.knownPeople(access.Tokens), files)
+
+	isKnown := func(id string) bool { // it is of a token, or of an issuer at which people sign in
+		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
+		if ofToken {
+			return access.Tokens.Has(name)
+		}
+		issuer, _, _ := strings.Cut(id, " ")
+		return slices.Contains(f.oauth.Issuers, issuer)
+	}
+	err := s.FollowPersonLimits(f.limitsFile, b, isKnown, files)
 	if err != nil {
 		return usageError("name or issuer and subject, and limits, one person a line: "+
 			"alice tokens_per_day=500000", "--limits %s: %v", f.limitsFile, err)
 	}
 	return nil
-}
-
-// knownPeople returns a function that reports whether an ID can be that of a person: it is of a
-// token, or of an issuer at which people sign in.
-func (f *serveFlags) knownPeople(tokens *httpd.Tokens) func(id string) bool {
-	return func(id string) bool {
-		name, ofToken := strings.CutPrefix(id, call.TokenIDPrefix)
-		if ofToken {
-			return tokens.Has(name)
-		}
-		issuer, _, _ := strings.Cut(id, " ")
-		return slices.Contains(f.oauth.Issuers, issuer)
-	}
-}
-
-// drainTime returns how long calls may finish after the notice.
-func (f *serveFlags) drainTime(s *service.Service) time.Duration {
-	if f.drain < 0 {
-		return s.Config.Timeout()
-	}
-	return f.drain
 }
 
 // listen listens on an address. For 0.0.0.0 package net also listens on IPv6, unless the network is
