@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -35,7 +36,7 @@ MCP_STORE_URL_FILE names.`,
   openai-responses-mcp quota alice
   openai-responses-mcp quota reset alice`,
 		Args: cobra.ArbitraryArgs,
-		RunE: f.show,
+		RunE: f.run,
 	}
 	reset := &cobra.Command{
 		Use:   "reset NAME",
@@ -43,7 +44,7 @@ MCP_STORE_URL_FILE names.`,
 		Long: `Forget what a person has used, so that the limits are whole again. NAME is as in quota;
 one that several people have is an error.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: f.reset,
+		RunE: f.run,
 	}
 	f.addConfig(c)
 	f.addConfig(reset)
@@ -51,81 +52,66 @@ one that several people have is an error.`,
 	return c
 }
 
-// store returns the store of the limits and its service, which the caller closes unless there is an
-// error.
-func (f *quotaFlags) store() (*service.Service, *service.ConfiguredStore, error) {
+// run shows or, for the command reset, forgets what people have used.
+func (f *quotaFlags) run(c *cobra.Command, words []string) error {
+	reset := c.Name() == "reset"
+	if reset && len(words) == 0 {
+		return usageError(seeHelp(c), "reset needs a NAME")
+	}
 	s, err := f.loadService()
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := s.ConfiguredStore()
-	switch {
-	case err != nil:
-		err = usageError("", "%v", err)
-	case store == nil:
-		err = usageError("set MCP_STORE_URL, or MCP_STORE_URL_FILE, to that of serve",
-			"there is no store of the limits: without one each process has its own")
-	}
-	if err != nil {
-		s.Close()
-	}
-	return s, store, err
-}
-
-// show prints what people have used.
-func (f *quotaFlags) show(c *cobra.Command, words []string) error {
-	s, store, err := f.store()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	store, err := s.ConfiguredStore()
+	switch {
+	case err != nil:
+		return usageError("", "%v", err)
+	case store == nil:
+		return usageError("set MCP_STORE_URL, or MCP_STORE_URL_FILE, to that of serve",
+			"there is no store of the limits: without one each process has its own")
+	}
+
+	ctx := c.Context()
 	name := strings.Join(words, " ")
-	list, err := store.Report(c.Context(), name)
-	if err != nil {
-		return storeError(c.Context(), store, err)
+	lines := name + " has full limits now\n"
+	if reset {
+		err = store.Reset(ctx, name)
+	} else {
+		lines, err = quotaTable(ctx, store, name, s.Config.Location)
 	}
-	if len(list) == 0 {
-		line := "nobody has used anything, as far as a limit counts it"
-		if name != "" {
-			line = "nobody of this name has used anything, as far as a limit counts it"
-		}
-		_, err = fmt.Fprintln(f.stdout, line)
+	switch {
+	case err == nil:
+		_, err = io.WriteString(f.stdout, lines)
 		return err
-	}
-
-	w := tabwriter.NewWriter(f.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", s.Config.Location)
-	for _, e := range list {
-		unusedAt := e.UnusedAt.In(s.Config.Location).Format(time.DateOnly + " 15:04")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			cmp.Or(e.Name, "all people"), e.Limit, e.Used, e.Reserved, e.Left, unusedAt)
-	}
-	return w.Flush()
-}
-
-// storeError returns the failure for an error of the store.
-func storeError(ctx context.Context, store *service.ConfiguredStore, err error) error {
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return ctx.Err()
 	}
 	return &failure{exitFailed, err.Error(), store.Hint(ctx, err)}
 }
 
-// reset forgets what a person has used.
-func (f *quotaFlags) reset(c *cobra.Command, words []string) error {
-	if len(words) == 0 {
-		return usageError(seeHelp(c), "reset needs a NAME")
+// quotaTable returns a table of what people have used.
+func quotaTable(
+	ctx context.Context, store *service.ConfiguredStore, name string, zone *time.Location,
+) (string, error) {
+	list, err := store.Report(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(list) == 0 && name == "":
+		return "nobody has used anything, as far as a limit counts it\n", nil
+	case len(list) == 0:
+		return "nobody of this name has used anything, as far as a limit counts it\n", nil
 	}
-	s, store, err := f.store()
-	if err != nil {
-		return err
+
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", zone)
+	for _, e := range list {
+		unusedAt := e.UnusedAt.In(zone).Format(time.DateOnly + " 15:04")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
+			cmp.Or(e.Name, "all people"), e.Limit, e.Used, e.Reserved, e.Left, unusedAt)
 	}
-	defer s.Close()
-	name := strings.Join(words, " ")
-	err = store.Reset(c.Context(), name)
-	if err != nil {
-		return storeError(c.Context(), store, err)
-	}
-	_, err = fmt.Fprintf(f.stdout, "%s has full limits now\n", name)
-	return err
+	w.Flush()
+	return table.String(), nil
 }
