@@ -39,9 +39,8 @@ func (a *app) askCommand() *cobra.Command {
 	f := &askFlags{color: "auto"}
 	f.app = a
 	c := &cobra.Command{
-		Use:         "ask [flags] QUESTION...",
-		Annotations: map[string]string{questionKey: "true"},
-		Short:       "answer a question in the terminal",
+		Use:   "ask [flags] QUESTION...",
+		Short: "answer a question in the terminal",
 		Long: `Answer a question in the terminal, as the tools answer it for a client.
 
 With - in place of the question it is read from stdin; a - after the question adds stdin

@@ -219,15 +219,12 @@ func orderError(c *cobra.Command, args, rest []string) error {
 	return noWords(root, []string{c.Name()})
 }
 
-// Annotations of commands.
-const (
-	hintKey     = "hint"     // a better hint than the help of the command
-	questionKey = "question" // the command takes a question
-)
+// hintKey is the annotation of a command with a better hint than its help.
+const hintKey = "hint"
 
-// takesQuestion reports whether a command takes a question.
+// takesQuestion reports whether a command takes a question, by its usage line.
 func takesQuestion(c *cobra.Command) bool {
-	return c.Annotations[questionKey] != ""
+	return strings.Contains(c.Use, "QUESTION")
 }
 
 // parseEarly sets one flag from args, even if it follows a wrong flag, at which cobra stops.

@@ -32,9 +32,8 @@ func (a *app) smokeCommand() *cobra.Command {
 	f.app = a
 	f.offlineWithoutKey = true
 	c := &cobra.Command{
-		Use:         "smoke [flags] [QUESTION...]",
-		Annotations: map[string]string{questionKey: "true"},
-		Short:       "run a session and ask once",
+		Use:   "smoke [flags] [QUESTION...]",
+		Short: "run a session and ask once",
 		Long: `Run a session with the server, as a client does: send it initialize, tools/list and
 tools/call, print each response on a line, and the verdict on stderr. A terminal shows
 what each response has; a pipe gets the JSON. Without a key it uses the offline API.`,
