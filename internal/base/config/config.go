@@ -66,7 +66,6 @@ func (c *Config) Offline(url string) *Config {
 	offline.Derived = &derived
 	derived.APIKey = "offline"
 	derived.APIKeyFile = ""
-	derived.APIKeyServer = ""
 	derived.SentHeaders = nil
 	offline.OpenAI.BaseURL = url
 	derived.origins = maps.Clone(c.origins)

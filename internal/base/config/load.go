@@ -275,6 +275,8 @@ var logPath = text.LazyRegexp(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
 //   - the profile of answer from policy and search, and then the other profiles from that of answer
 //   - without model_profiles in the file, the effort and the verbosity of the other profiles from
 //     their tools, unless a variable sets the one of answer
+//
+// Then it is known which keys have a value: SettingKeys.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for _, tool := range call.Tools {

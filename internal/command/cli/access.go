@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	tokensVariable = "MCP_HTTP_TOKENS" // the bearer tokens; with _FILE, the path of their file
-	seeServe       = "see " + version.Name + " serve --help"
+	tokensVariable = "MCP_HTTP_TOKENS"    // the bearer tokens; with _FILE, the path of their file
 	denyVariable   = "MCP_HTTP_DENY_FILE" // the path of the file with denied people
+	seeServe       = "see " + version.Name + " serve --help"
 )
 
 // access returns which requests the server accepts. Without a way to authenticate, an address other

@@ -30,7 +30,7 @@ type commonFlags struct {
 	serviceOptions service.Options
 
 	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke
-	silent            bool // loadService prints no warnings: the JSON of --show-config has them
+	silent            bool // no warnings, as the JSON of --show-config has them, and no note of --offline
 }
 
 // addConfig adds the flag --config to a command.

@@ -14,7 +14,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// quotaFlags are the flags of quota.
+// quotaFlags are the flags of quota and quota reset.
 type quotaFlags struct{ commonFlags }
 
 // quotaCommand returns the command quota, which shows what people have used of their quotas, and

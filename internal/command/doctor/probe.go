@@ -24,8 +24,8 @@ import (
 // lookupTimeout bounds the requests for the models.
 const lookupTimeout = 15 * time.Second
 
-// modelLookup holds what is known about the API. If all models were looked up or answered is set,
-// the API works: in the latter case only the lookups may have failed.
+// modelLookup holds what is known about the API. The API works if all models were looked up, and if
+// answered is set, even if lookups have failed.
 type modelLookup struct {
 	*service.Service
 	client   *llm.Client

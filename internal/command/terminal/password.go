@@ -17,7 +17,7 @@ var ErrNoPassword = errors.New("nothing was entered")
 // r returns the line and what follows it, as after a paste of several lines. If in is no terminal,
 // r is in itself.
 func HiddenInput(in *os.File, out io.Writer, prompt string) (r io.Reader, restore func(), err error) {
-	terminal := int(in.Fd()) // -1 for nil
+	terminal := int(in.Fd())
 	if !term.IsTerminal(terminal) {
 		return in, func() {}, nil
 	}
