@@ -297,42 +297,33 @@ func (s *instance) checkReady() error {
 	return err
 }
 
-// mcp returns the protocol endpoint. Each request has an SDK server of its own, which ends with the
-// request: without a session the client could not ask for the response later. When s.callsCtx ends,
-// all calls end, and still send their errors.
+// mcp returns the protocol endpoint. Each request has a handler and a server of the SDK of its own,
+// which end with the request: without a session the client could not ask for the response later.
+// When s.callsCtx ends, all calls end, and still send their errors.
 func (s *instance) mcp() http.Handler {
-	// key is the context key of the SDK server of a request. The SDK calls get twice for a request,
-	// and both calls must return the same server.
-	type key struct{}
-	get := func(r *http.Request) *mcp.Server { return r.Context().Value(key{}).(*mcp.Server) }
-	handler := func(plain bool) http.Handler {
-		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-			Stateless:                    true,
-			JSONResponse:                 plain,
-			PropagateRequestCancellation: true, // if stateless; a call also ends with sessionCtx
-			DisableLocalhostProtection:   true, // requireHost checks the Host header
-		})
-	}
-	plain := handler(true)
-	streamed := handler(false)
-
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The SDK accepts only the protocol version that initialize answers, but a client may skip
 		// initialize.
 		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
 			r.Header.Set(versionHeader, s.server.ProtocolVersion())
 		}
+		stream := normalizeAccept(r.Header)
+		if stream {
+			responseOf(w).keepOpen()
+		}
 
 		// net/http ends requestCtx with the response, or withCancellation does before.
 		requestCtx := r.Context()
 		sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 		context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
-		r = r.WithContext(context.WithValue(requestCtx, key{}, s.server.MCP(sessionCtx)))
-		if stream := normalizeAccept(r.Header); !stream {
-			plain.ServeHTTP(w, r)
-			return
-		}
-		responseOf(w).keepOpen()
-		streamed.ServeHTTP(w, r)
+
+		sdk := s.server.MCP(sessionCtx)
+		get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
+		mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 !stream,
+			PropagateRequestCancellation: true, // if stateless; a call also ends with sessionCtx
+			DisableLocalhostProtection:   true, // requireHost checks the Host header
+		}).ServeHTTP(w, r)
 	})
 }
