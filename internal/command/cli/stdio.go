@@ -178,7 +178,7 @@ func runSession(
 		go run(sessionCtx)
 	}
 
-	mcp := srv.MCP(sessionCtx)
+	mcp := srv.MCP(sessionCtx, call.Person{})
 	ended := make(chan error, 2)
 	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
 )
@@ -65,7 +66,7 @@ func Run(
 		Methods:  server.Methods,
 		Log:      log,
 	}
-	go func() { out.CloseWithError(srv.MCP(ctx).Run(ctx, t)) }()
+	go func() { out.CloseWithError(srv.MCP(ctx, call.Person{}).Run(ctx, t)) }()
 
 	reader := stdio.NewReader(responses)
 	frame, err := reader.Read()

@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
@@ -27,11 +26,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// PersonKey is the key under which package httpd stores the call.Person in auth.TokenInfo.Extra.
-const PersonKey = "person"
-
-// newCall returns the call of a tool, with what a request and its headers tell about the caller.
-func newCall(req mcp.Request, tool string) *call.Call {
+// newCall returns the call of a tool by a person, with what a request and its headers tell about the
+// caller.
+func newCall(req mcp.Request, person call.Person, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
 		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // set by a proxy
@@ -39,7 +36,7 @@ func newCall(req mcp.Request, tool string) *call.Call {
 		Tool: tool,
 
 		Began:  time.Now(),
-		Person: personOf(extra.TokenInfo),
+		Person: person,
 	}
 
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
@@ -76,20 +73,10 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 	return *info
 }
 
-// personOf returns the person that the token of a request belongs to. Without a token (nil) the
-// caller is anonymous.
-func personOf(token *auth.TokenInfo) call.Person {
-	if token == nil {
-		return call.Person{Name: call.Anonymous}
-	}
-	person, _ := token.Extra[PersonKey].(call.Person)
-	return person
-}
-
 // callTool answers tools/call. A call that is not detached ends with ctx, the context of its
 // request, or with sessionCtx, which over HTTP ends with the request or after the drain (see MCP).
 func (s *Server) callTool(
-	ctx, sessionCtx context.Context, req *mcp.CallToolRequest,
+	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
 	name := req.Params.Name
 	defer func() {
@@ -106,7 +93,7 @@ func (s *Server) callTool(
 	defer cancel(nil)
 	defer context.AfterFunc(sessionCtx, func() { cancel(context.Cause(sessionCtx)) })()
 
-	c := newCall(req, name)
+	c := newCall(req, person, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
 	if object := jsonx.InText(args); object.IsObject() { // some clients and models encode them twice
 		args = object

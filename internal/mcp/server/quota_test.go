@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -16,10 +14,8 @@ import (
 // callAs calls answer, and returns the call as it was observed.
 func (s *Server) callAs(t *testing.T, name, query string, calls *[]CallEnd) CallEnd {
 	t.Helper()
-	req := request(query)
 	person := call.Person{ID: "token:" + name, Name: name}
-	req.Extra.TokenInfo = &auth.TokenInfo{Extra: map[string]any{PersonKey: person}}
-	s.callTool(t.Context(), t.Context(), req)
+	s.callTool(t.Context(), t.Context(), request(query), person)
 	return (*calls)[len(*calls)-1]
 }
 

@@ -176,13 +176,15 @@ func (s *Server) Close() {
 	s.tasks.Close()
 }
 
-// MCP returns a server of the SDK with the tools. When sessionCtx is done, the calls of the server
-// that are not detached end with the cause of sessionCtx:
+// MCP returns a server of the SDK with the tools. All its calls are of one person; the zero value is
+// a caller without a token. When sessionCtx is done, the calls that are not detached end with its
+// cause:
 //   - over HTTP sessionCtx ends with the request, or after the drain;
 //   - over stdio it ends when the SDK has already ended the calls with their connection.
 //
 // All servers that MCP returns share the bound of calls and the tasks.
-func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
+func (s *Server) MCP(sessionCtx context.Context, person call.Person) *mcp.Server {
+	person.Name = cmp.Or(person.Name, call.Anonymous)
 	log := s.options.Log
 	if !log.Enabled(sessionCtx, slog.LevelDebug) {
 		// The SDK logs the end of a session and early requests as errors.
@@ -202,7 +204,7 @@ func (s *Server) MCP(sessionCtx context.Context) *mcp.Server {
 	// tools/list.
 	addTaskMethods(m)
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return s.handler(sessionCtx, next)
+		return s.handler(sessionCtx, person, next)
 	})
 	return m
 }
@@ -259,16 +261,18 @@ var Methods = rpc.Methods{
 	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
 }
 
-// handler returns the handler of all requests and notifications. It passes to next, the SDK's own
-// handler, what it does not answer itself.
-func (s *Server) handler(sessionCtx context.Context, next mcp.MethodHandler) mcp.MethodHandler {
+// handler returns the handler of all requests and notifications of a person. It passes to next, the
+// SDK's own handler, what it does not answer itself.
+func (s *Server) handler(
+	sessionCtx context.Context, person call.Person, next mcp.MethodHandler,
+) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		s.adaptTo(req)
 		switch {
 		case method == "tools/call":
-			return s.callTool(ctx, sessionCtx, req.(*mcp.CallToolRequest))
+			return s.callTool(ctx, sessionCtx, req.(*mcp.CallToolRequest), person)
 		case slices.Contains(taskMethods, method):
-			return s.handleTask(ctx, method, req)
+			return s.handleTask(ctx, method, req, person)
 		}
 
 		res, err := next(ctx, method, req)

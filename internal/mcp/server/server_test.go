@@ -53,13 +53,13 @@ func TestIDs(t *testing.T) {
 		s, calls := newServer()
 		long := request("brief")
 		long.Extra.Header.Set("X-Request-Id", "a\u202e\n"+strings.Repeat("b", 1000))
-		s.callTool(t.Context(), t.Context(), long)
+		s.callTool(t.Context(), t.Context(), long, call.Person{})
 
 		bare := request("brief")
 		bare.Extra = nil
 		info := map[string]any{"name": "Claude\nCode", "version": "2"}
 		bare.Params.SetMeta(mcp.Meta{mcp.MetaKeyClientInfo: info})
-		s.callTool(t.Context(), t.Context(), bare)
+		s.callTool(t.Context(), t.Context(), bare, call.Person{})
 
 		first := (*calls)[0]
 		compare.Equal(t, "id", first.ID, "a "+strings.Repeat("b", 97)+"…")
@@ -132,7 +132,7 @@ func TestFailures(t *testing.T) {
 				causes := map[string]error{"shutdown": call.ErrShutdown}
 				time.AfterFunc(2*time.Second, func() { cancel(causes[tt.Cause]) })
 				s, calls := newServer()
-				_, err := s.callTool(t.Context(), session, request(tt.Query))
+				_, err := s.callTool(t.Context(), session, request(tt.Query), call.Person{})
 				wantError(t, err, tt.Want)
 
 				ended := (*calls)[0]
@@ -150,7 +150,7 @@ func TestObservePanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newServer(func(o *Options) { o.Observe = func(CallEnd) { panic("bug") } })
 		for _, query := range []string{"brief", ""} { // the latter is not valid
-			_, err := s.callTool(t.Context(), t.Context(), request(query))
+			_, err := s.callTool(t.Context(), t.Context(), request(query), call.Person{})
 			wantError(t, err, "answer failed: internal error")
 		}
 		compare.Equal(t, "calls that run", s.running(), 0)
@@ -162,10 +162,10 @@ func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 90 * time.Second
 		s, calls := newServer(func(o *Options) { o.Settings.Timeout = limit })
-		go s.callTool(t.Context(), t.Context(), request("why"))
+		go s.callTool(t.Context(), t.Context(), request("why"), call.Person{})
 		synctest.Wait() // the second one waits for it
 
-		_, err := s.callTool(t.Context(), t.Context(), request("why"))
+		_, err := s.callTool(t.Context(), t.Context(), request("why"), call.Person{})
 		wantError(t, err, "timed out after 90 s")
 		second := (*calls)[1]
 

@@ -101,7 +101,7 @@ func newTaskResult(t *tasks.Task) *taskResult {
 
 // handleTask answers a request about a task.
 func (s *Server) handleTask(
-	ctx context.Context, method string, req mcp.Request,
+	ctx context.Context, method string, req mcp.Request, person call.Person,
 ) (mcp.Result, error) {
 	p := req.GetParams().(*taskParams)
 	hasTasks := s.options.Detach.OffersTasks || s.options.Detach.BackgroundAPI != nil
@@ -117,7 +117,7 @@ func (s *Server) handleTask(
 		}
 	}
 
-	c := newCall(req, "")
+	c := newCall(req, person, "")
 	t := s.tasks.Find(p.ID, c.Person.ID)
 	if t == nil {
 		return nil, &jsonrpc.Error{

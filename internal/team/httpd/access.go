@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
 )
 
@@ -151,8 +149,7 @@ func (a Access) callRefusal(p call.Person) (reason, hint string) {
 }
 
 // requireToken checks the bearer token, if requests need one. It refuses denied people, and those
-// for whom refusal returns a reason. Otherwise it passes the person on to next: to the limits in
-// response.person, and to the tools in the token info of the SDK.
+// for whom refusal returns a reason. Otherwise it passes the person on to next in response.person.
 func (a Access) requireToken(
 	refusal func(call.Person) (reason, hint string), next http.Handler,
 ) http.Handler {
@@ -181,15 +178,7 @@ func (a Access) requireToken(
 		}
 
 		res.instance.listener.markAuthenticated(r.RemoteAddr)
-
-		// The token is accepted. Only the SDK's own check can pass token info on to the tools, so
-		// verify accepts all tokens.
-		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-			extra := map[string]any{server.PersonKey: person}
-			return &auth.TokenInfo{Extra: extra}, nil
-		}
-		options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
-		auth.RequireBearerToken(verify, options)(next).ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -307,9 +307,10 @@ func (s *instance) mcp() http.Handler {
 		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
 			r.Header.Set(versionHeader, s.server.ProtocolVersion())
 		}
+		res := responseOf(w)
 		stream := normalizeAccept(r.Header)
 		if stream {
-			responseOf(w).keepOpen()
+			res.keepOpen()
 		}
 
 		// net/http ends requestCtx with the response, or withCancellation does before.
@@ -317,7 +318,7 @@ func (s *instance) mcp() http.Handler {
 		sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 		context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
-		sdk := s.server.MCP(sessionCtx)
+		sdk := s.server.MCP(sessionCtx, res.person)
 		get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
 		mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,
