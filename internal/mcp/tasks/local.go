@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -111,60 +110,25 @@ func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.Re
 	id := ""
 	switch ev := ev.(type) {
 	case call.Retrying:
-		t.ref.beginAttempt()
+		select {
+		case <-t.named:
+		default: // the attempt before has no name, or DetachWhenDue has taken the value
+		}
 	case call.Requesting:
 	case call.ResponseNamed:
 		id = ev.ID
 		ref.ResponseID = id
 		if id != "" && len(ref.Excluded) <= maxExcluded {
-			t.ref.set(&ref)
+			t.ref.Store(&ref)
+			select {
+			case t.named <- struct{}{}:
+			default: // it has a value already
+			}
 		}
 	default:
 		return
 	}
 	t.local.responses = append(t.local.responses, namedResponse{id, reported})
-}
-
-// latestRef is the ResponseRef of the response that the API has named last. It is safe for
-// concurrent use.
-type latestRef struct {
-	mu       sync.Mutex          // guards the fields below
-	ref      *answer.ResponseRef // nil: the API has named no response yet
-	isNamed  bool                // the API has named a response, and no retry has begun since
-	namedNow chan struct{}       // closed while isNamed is set
-}
-
-func (l *latestRef) get() *answer.ResponseRef {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ref
-}
-
-func (l *latestRef) set(ref *answer.ResponseRef) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ref = ref
-	if !l.isNamed {
-		close(l.namedNow)
-	}
-	l.isNamed = true
-}
-
-// beginAttempt notes that another attempt begins.
-func (l *latestRef) beginAttempt() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.isNamed {
-		l.namedNow = make(chan struct{})
-	}
-	l.isNamed = false
-}
-
-// named returns a channel that is closed when the API has named the response of this attempt.
-func (l *latestRef) named() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.namedNow
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
@@ -257,7 +221,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keep := keepLocal
-	ref := t.ref.get()
+	ref := t.ref.Load()
 	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.callEnded {
 		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
 		keep = api.Keep
@@ -299,7 +263,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.local.DetachAfter/2)
 
-	refAtHalf := t.ref.get()
+	refAtHalf := t.ref.Load()
 	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(detachCtx, t, *refAtHalf) {
 		return false // if the API does not have the response, the request waits for its end
 	}
@@ -320,11 +284,11 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.
 	var timeout <-chan time.Time
-	if t.ref.get() != nil {
+	if t.ref.Load() != nil {
 		timeout = time.After(nameTimeout)
 	}
 	t.awaitNamed(timeout)
-	ref := t.ref.get()
+	ref := t.ref.Load()
 	isWorking := ref != nil && !t.hasEnded()
 	return isWorking && !ts.askWhetherGone(t.local.ctx, t, *ref) && !t.hasEnded()
 }
@@ -333,7 +297,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 // ended or is to end (then detach fails), or until timeout; nil: no timeout.
 func (t *Task) awaitNamed(timeout <-chan time.Time) {
 	select {
-	case <-t.ref.named():
+	case <-t.named:
 	case <-t.local.ctx.Done():
 	case <-timeout:
 	}

@@ -71,7 +71,7 @@ func (ts *Tasks) refreshRemoteAlone(
 		return r.message
 	}
 
-	ref := *t.ref.get()
+	ref := *t.ref.Load()
 	a, err := ts.fetchAnswer(ctx, c, ref)
 	r.fetchedAt = time.Now()
 	r.message = ""

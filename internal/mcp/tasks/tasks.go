@@ -33,6 +33,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -122,7 +123,13 @@ type Task struct {
 	PollInterval time.Duration
 
 	personID string // of the person who made the call
-	ref      latestRef
+
+	// ref is that of the response that the API has named last; nil: it has named none yet.
+	ref atomic.Pointer[answer.ResponseRef]
+
+	// named has a value if ref is of the present attempt: no retry has begun since. DetachWhenDue
+	// takes it, once at most.
+	named chan struct{}
 
 	// One of the two is set.
 	local  *localCall  // the call runs in this process, or ran
@@ -163,7 +170,7 @@ func newTask(tool, personID string, created time.Time) *Task {
 		Created:  created,
 		Progress: NewProgress(),
 		personID: personID,
-		ref:      latestRef{namedNow: make(chan struct{})},
+		named:    make(chan struct{}, 1),
 		done:     make(chan struct{}),
 	}
 }
@@ -251,7 +258,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)
 		if !t.hasEnded() { // at once, even while another request asks
-			ts.cancelResponse(ctx, c, *t.ref.get())
+			ts.cancelResponse(ctx, c, *t.ref.Load())
 		}
 		ts.refreshRemote(ctx, t, c, true)
 		return
@@ -288,7 +295,7 @@ func (ts *Tasks) open(id, personID string) *Task {
 		return nil
 	}
 	t := newTask(ref.Tool, personID, ref.Created)
-	t.ref.set(&ref)
+	t.ref.Store(&ref)
 	t.remote = &remoteCall{fetching: make(chan struct{}, 1)}
 
 	ts.mu.Lock()

@@ -41,8 +41,8 @@ func TestOwners(t *testing.T) {
 				found = second.Find(task.ID, who) != nil
 				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
 				if found {
-					ref := *second.Find(task.ID, who).ref.get()
-					compare.Equal(t, "its ref", ref, *task.ref.get())
+					ref := *second.Find(task.ID, who).ref.Load()
+					compare.Equal(t, "its ref", ref, *task.ref.Load())
 					compare.Equal(t, "unreserved", ref.NotInStore, true)
 				}
 			}
