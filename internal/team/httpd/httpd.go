@@ -2,12 +2,12 @@
 // deployment. The MCP SDK implements the protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
+//	conns.go     unauthenticated connections
 //	response.go  responses: rejections, deadlines
 //	stream.go    comments that keep event streams open
-//	denied.go    people who are refused in spite of a token
 //	access.go    checks of the Host header and the bearer token, and the challenge to sign in
-//	conns.go     unauthenticated connections
 //	tokens.go    tokens that the operator hands out, which may change
+//	denied.go    people who are refused in spite of a token
 //	admit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	cancel.go    calls that end because of another request
@@ -82,12 +82,12 @@ type Options struct {
 // instance is one run of Serve.
 type instance struct {
 	Options
-	server   *server.Server
-	people   *people.Registry
-	listener *listener
-	ctx      context.Context // done when the server shuts down
-	callsCtx context.Context // done when the calls in flight are cancelled
-	running  runningCalls    // calls that a notification can cancel
+	mcpServer *server.Server
+	people    *people.Registry // Server.People
+	listener  *listener
+	ctx       context.Context // done when the server shuts down
+	callsCtx  context.Context // done when the calls in flight are cancelled
+	running   runningCalls    // calls that a notification can cancel
 
 	// draining is true after the notice: people refuses requests, and a connection that becomes
 	// idle is closed.
@@ -111,13 +111,13 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer cancel(nil)
 
 	s := &instance{
-		Options:  o,
-		server:   mcpServer,
-		people:   o.Server.People,
-		listener: newListener(ln),
-		ctx:      ctx,
-		callsCtx: callsCtx,
-		running:  runningCalls{byKey: map[callKey][]*response{}},
+		Options:   o,
+		mcpServer: mcpServer,
+		people:    o.Server.People,
+		listener:  newListener(ln),
+		ctx:       ctx,
+		callsCtx:  callsCtx,
+		running:   runningCalls{byKey: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
@@ -129,7 +129,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 
 	s.checkDescriptors()
-	s.wireMetrics()
+	s.connectMetrics()
 	srv := serve(s.listener, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
@@ -210,9 +210,9 @@ func (s *instance) drain() {
 	}
 }
 
-// wireMetrics connects the metrics with what they read. Without tokens all calls have one person,
-// whose series begin with zeros here.
-func (s *instance) wireMetrics() {
+// connectMetrics gives the metrics what they read. Without tokens all calls have one person, whose
+// series begin with zeros here.
+func (s *instance) connectMetrics() {
 	s.Metrics.gauges = s.gauges
 	budget := s.Server.Budget
 	s.Metrics.quotaNames = budget.QuotaNames
@@ -305,7 +305,7 @@ func (s *instance) mcp() http.Handler {
 		// The SDK accepts only the protocol version that initialize answers, but a client may skip
 		// initialize.
 		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
-			r.Header.Set(versionHeader, s.server.ProtocolVersion())
+			r.Header.Set(versionHeader, s.mcpServer.ProtocolVersion())
 		}
 		res := responseOf(w)
 		stream := normalizeAccept(r.Header)
@@ -318,12 +318,12 @@ func (s *instance) mcp() http.Handler {
 		sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 		context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
-		sdk := s.server.MCP(sessionCtx, res.person)
+		sdk := s.mcpServer.MCP(sessionCtx, res.person)
 		get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
 		mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,
 			JSONResponse:                 !stream,
-			PropagateRequestCancellation: true, // if stateless; a call also ends with sessionCtx
+			PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
 			DisableLocalhostProtection:   true, // requireHost checks the Host header
 		}).ServeHTTP(w, r)
 	})

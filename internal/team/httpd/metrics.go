@@ -28,8 +28,8 @@ const (
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type Metrics struct {
 	profiles   map[string]answer.Profile  // by tool
-	gauges     func() []gauge             // set by instance.wireMetrics
-	quotaNames func(call.Person) []string // names of quotas (Budget.QuotaNames), set by wireMetrics
+	gauges     func() []gauge             // set by instance.connectMetrics
+	quotaNames func(call.Person) []string // Budget.QuotaNames, set by connectMetrics
 
 	families []*family // in the order of the page
 
@@ -71,9 +71,8 @@ const seriesOnly = 0
 // NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
-		profiles:   profiles,
-		people:     map[string]bool{},
-		quotaNames: func(call.Person) []string { return nil },
+		profiles: profiles,
+		people:   map[string]bool{},
 	}
 	m.calls = m.counter("calls_total", "Calls that have ended.")
 	m.errors = m.counter("errors_total", "Calls without an answer.")
