@@ -19,47 +19,45 @@ const (
 )
 
 // admit refuses requests beyond the bounds and, in the drain, all requests, because they might last
-// longer than the drain. It reads the body of any other request, and passes it on if acceptMessage
-// accepts it.
-func (s *instance) admit(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res := responseOf(w)
-		if !s.Access.Authenticates() { // otherwise requireToken has done this
-			s.listener.markAuthenticated(r.RemoteAddr)
-		}
-		_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body
-		b := &body{
-			Reader:   http.MaxBytesReader(w, r.Body, maxBody),
-			people:   s.people,
-			personID: res.person.ID,
-		}
+// longer than the drain. It reads the body of any other request, and passes it on to serveMessage if
+// acceptMessage accepts it.
+func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
+	res := responseOf(w)
+	if !s.Access.Authenticates() { // otherwise requireToken has done this
+		s.listener.markAuthenticated(r.RemoteAddr)
+	}
+	_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body
+	b := &body{
+		Reader:   http.MaxBytesReader(w, r.Body, maxBody),
+		people:   s.people,
+		personID: res.person.ID,
+	}
 
-		var data []byte
-		err := s.people.TakeRequest(b.personID)
-		if err == nil {
-			defer func() { s.people.ReturnRequest(b.personID, b.taken) }()
-			data, err = io.ReadAll(b)
-		}
+	var data []byte
+	err := s.people.TakeRequest(b.personID)
+	if err == nil {
+		defer func() { s.people.ReturnRequest(b.personID, b.taken) }()
+		data, err = io.ReadAll(b)
+	}
 
-		elements := jsonx.CountElements(data)            // Methods.Parse counts them again
-		if err == nil && elements <= jsonx.MaxElements { // acceptMessage refuses more
-			err = b.take(elements * elementBytes)
-		}
+	elements := jsonx.CountElements(data)            // Methods.Parse counts them again
+	if err == nil && elements <= jsonx.MaxElements { // acceptMessage refuses more
+		err = b.take(elements * elementBytes)
+	}
 
-		if err != nil {
-			busy := errors.As(err, new(*people.BusyError))
-			if !busy || !s.cancelBeyondBounds(res, r, data) {
-				res.refuseBody(err)
-			}
-			return
+	if err != nil {
+		busy := errors.As(err, new(*people.BusyError))
+		if !busy || !s.cancelBeyondBounds(res, r, data) {
+			res.refuseBody(err)
 		}
+		return
+	}
 
-		if r.Method == http.MethodPost && !acceptMessage(w, r, data) {
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(data))
-		next.ServeHTTP(w, r)
-	})
+	if r.Method == http.MethodPost && !acceptMessage(w, r, data) {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	s.serveMessage(w, r)
 }
 
 // body is the body of a request. Its bytes count for the person as soon as they are read.

@@ -96,37 +96,36 @@ func isNotification(m *rpc.Message) bool {
 	return !m.ID.Exists() && server.Methods[m.Method] == nil
 }
 
-// withCancellation answers notifications, and lets clients cancel calls with one. The response to
-// initialize gets a session id (Mcp-Session-Id), which tells the client's calls from those of other
-// clients. A call is in s.running while it runs, and a cancellation ends it.
-func (s *instance) withCancellation(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res := responseOf(w)
-		m := res.message
-		switch {
-		case m == nil:
-		case isNotification(m):
-			if m.Method == cancelMethod && isLegacy(r) {
-				s.cancelCalls(res, m)
-			}
-			res.WriteHeader(http.StatusAccepted)
-			return
-
-		case !isLegacy(r): // later clients cancel a call by closing its response
-		case m.Method == "initialize":
-			res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
-		case m.Method == "tools/call":
-			ctx, cancel := context.WithCancelCause(r.Context())
-			defer cancel(nil)
-			r = r.WithContext(ctx)
-			res.cancelCall = cancel
-			key := keyOf(res, m.ID)
-			s.running.add(key, res)
-			defer s.running.remove(key, res)
+// serveMessage answers notifications, lets clients cancel calls with one, and passes all other
+// requests on to serveMCP. The response to initialize gets a session id (Mcp-Session-Id), which
+// tells the client's calls from those of other clients. A call is in s.running while it runs, and a
+// cancellation ends it.
+func (s *instance) serveMessage(w http.ResponseWriter, r *http.Request) {
+	res := responseOf(w)
+	m := res.message
+	switch {
+	case m == nil:
+	case isNotification(m):
+		if m.Method == cancelMethod && isLegacy(r) {
+			s.cancelCalls(res, m)
 		}
+		res.WriteHeader(http.StatusAccepted)
+		return
 
-		next.ServeHTTP(w, r)
-	})
+	case !isLegacy(r): // later clients cancel a call by closing its response
+	case m.Method == "initialize":
+		res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
+	case m.Method == "tools/call":
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		r = r.WithContext(ctx)
+		res.cancelCall = cancel
+		key := keyOf(res, m.ID)
+		s.running.add(key, res)
+		defer s.running.remove(key, res)
+	}
+
+	s.serveMCP(w, r)
 }
 
 // cancelCalls ends the calls that the cancellation m names, if they run in this process.

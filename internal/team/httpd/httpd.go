@@ -238,10 +238,7 @@ func (s *instance) handler() http.Handler {
 		reason := "web pages, and apps that send Origin or Sec-Fetch-Site as they do, are refused"
 		http.Error(w, reason, http.StatusForbidden)
 	}))
-	endpoint := s.mcp()
-	endpoint = s.withCancellation(endpoint)
-	endpoint = s.admit(endpoint)
-	endpoint = s.Access.requireToken(s.Access.callRefusal, endpoint)
+	endpoint := s.Access.requireToken(s.Access.callRefusal, http.HandlerFunc(s.admit))
 	endpoint = sameOrigin.Handler(endpoint)
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
@@ -297,34 +294,32 @@ func (s *instance) checkReady() error {
 	return err
 }
 
-// mcp returns the protocol endpoint. Each request has a handler and a server of the SDK of its own,
-// which end with the request: without a session the client could not ask for the response later.
-// When s.callsCtx ends, all calls end, and still send their errors.
-func (s *instance) mcp() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The SDK accepts only the protocol version that initialize answers, but a client may skip
-		// initialize.
-		if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
-			r.Header.Set(versionHeader, s.mcpServer.ProtocolVersion())
-		}
-		res := responseOf(w)
-		stream := normalizeAccept(r.Header)
-		if stream {
-			res.keepOpen()
-		}
+// serveMCP answers a request with the SDK, by a server and a handler of its own, which end with the
+// request: without a session the client could not ask for the response later. When s.callsCtx ends,
+// all calls end, and still send their errors.
+func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
+	// The SDK accepts only the protocol version that initialize answers, but a client may skip
+	// initialize.
+	if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
+		r.Header.Set(versionHeader, s.mcpServer.ProtocolVersion())
+	}
+	res := responseOf(w)
+	stream := normalizeAccept(r.Header)
+	if stream {
+		res.keepOpen()
+	}
 
-		// net/http ends requestCtx with the response, or withCancellation does before.
-		requestCtx := r.Context()
-		sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
-		context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
+	// net/http ends requestCtx with the response, or serveMessage does before.
+	requestCtx := r.Context()
+	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
+	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
-		sdk := s.mcpServer.MCP(sessionCtx, res.person)
-		get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
-		mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-			Stateless:                    true,
-			JSONResponse:                 !stream,
-			PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
-			DisableLocalhostProtection:   true, // requireHost checks the Host header
-		}).ServeHTTP(w, r)
-	})
+	sdk := s.mcpServer.MCP(sessionCtx, res.person)
+	get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
+	mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+		Stateless:                    true,
+		JSONResponse:                 !stream,
+		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
+		DisableLocalhostProtection:   true, // requireHost checks the Host header
+	}).ServeHTTP(w, r)
 }
