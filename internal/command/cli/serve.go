@@ -210,7 +210,7 @@ func (f *serveFlags) serve(
 		Path:                   f.path,
 		Ready:                  s.Ready,
 		Notice:                 f.notice,
-		Drain:                  drain,
+		DrainTime:              drain,
 		NumWaitingForRateLimit: s.APIClient.NumWaiting,
 		Access:                 access,
 		Metrics:                metrics,
@@ -397,7 +397,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"version", version.String(),
 		"metrics", cmp.Or(f.metricsAddress, f.httpAddress),
 		"timeout", s.Config.Timeout().String(),
-		"drain", o.Drain.String(),
+		"drain", o.DrainTime.String(),
 		"max_calls", f.maxCalls)
 	perPerson := o.Server.People.Bounds.PerPerson()
 	if perPerson > 0 { // 0 is no limit

@@ -198,8 +198,8 @@ func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	unsent := c.Requests == 0
-	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
-	response, ofIt := s.tasks.CallEnded(t, c.Reported)
+	isWaiting := errors.Is(err, call.ErrWaiting)     // may follow a 429
+	response, ofIt := s.tasks.EndCall(t, c.Reported) // from now on the task gets no sealed id
 	end := budget.End{
 		NotCounted:   unsent || isWaiting,
 		Response:     response,

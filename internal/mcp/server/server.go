@@ -41,7 +41,9 @@ type Options struct {
 	Explain func(tool string, err error) string // puts an error of Ask into one line for people
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
-	Observe      func(CallEnd)    // called at the end of a call (settleCall), concurrently; may be nil
+	// Observe is called concurrently: when a call has ended or was refused, also for its arguments,
+	// and for a call of another process whose end this process settles. It may be nil.
+	Observe func(CallEnd)
 
 	Settings Settings
 	Detach   DetachOptions

@@ -38,7 +38,8 @@ type CallOptions struct {
 // canDetach reports whether the call may go on without its request.
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
-// localCall is a call that runs in this process. Prepare and Run set its fields.
+// localCall is a call that runs in this process. Prepare and Run set its fields, and noteResponse
+// adds responses.
 type localCall struct {
 	CallOptions // without Excluded, which the ResponseRef has
 
@@ -114,6 +115,7 @@ func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.Re
 		case <-t.named:
 		default: // the attempt before has no name, or DetachWhenDue has taken the value
 		}
+
 	case call.Requesting:
 	case call.ResponseNamed:
 		id = ev.ID
@@ -165,11 +167,11 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// CallEnded tells a task that its call has ended: from now on it gets no sealed id. If the task
-// already has one, CallEnded returns the response in it, whose end other processes may read, and
+// EndCall tells a task that its call has ended: from now on it gets no sealed id. If the task
+// already has one, EndCall returns the response in it, whose end other processes may read, and
 // what the API has reported of this response; else "". all is what it has reported of the call.
-// Server.settleCall calls CallEnded before it settles what the call has used.
-func (ts *Tasks) CallEnded(t *Task, all call.Reported) (response string, ofIt call.Reported) {
+// Server.settleCall calls EndCall before it settles what the call has used.
+func (ts *Tasks) EndCall(t *Task, all call.Reported) (response string, ofIt call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.callEnded = true

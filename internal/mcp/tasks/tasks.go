@@ -137,7 +137,7 @@ type Task struct {
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response whose id this process has sealed in ID, or ""
-	callEnded        bool   // set by CallEnded
+	callEnded        bool   // set by EndCall
 
 	done        chan struct{} // closed when the task has ended
 	final       State         // the state of an ended task; only read after done is closed

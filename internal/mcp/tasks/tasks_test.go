@@ -113,7 +113,7 @@ func TestOtherResponses(t *testing.T) {
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
 				_, err := task.Result()
 				compare.Equal(t, "error", err, nil)
-				response, reported := s.CallEnded(task, c.Reported)
+				response, reported := s.EndCall(task, c.Reported)
 				compare.Equal(t, "response", response, "resp_1")
 				compare.Equal(t, "tokens of it", reported.Usage.Input, int64(10))
 			})

@@ -302,6 +302,7 @@ func (t *Ticket) acceptLocked() {
 	if owner == nil {
 		return // the person is not limited: the request says nothing about the queue
 	}
+
 	t.beforeAccepted.refusals = owner.refusals
 	t.beforeAccepted.personPause = owner.personPause
 	owner.refusals = 0

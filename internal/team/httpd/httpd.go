@@ -57,8 +57,8 @@ type Options struct {
 
 	// Notice is how long the server goes on as before after the context ends, except that /readyz
 	// fails: load balancers notice that, and requests on their way still arrive.
-	Notice time.Duration
-	Drain  time.Duration // longest wait for calls in flight after the notice
+	Notice    time.Duration
+	DrainTime time.Duration // longest wait for calls in flight after the notice
 
 	NumWaitingForRateLimit func() int // counts the running calls that wait for the rate limit
 	Access                 Access
@@ -98,7 +98,7 @@ type instance struct {
 //
 //   - at once, /readyz fails, and every response closes its connection;
 //   - after o.Notice, no more connections and requests are accepted;
-//   - when no request is left, or after o.Drain, it stops: calls that still run are cancelled,
+//   - when no request is left, or after o.DrainTime, it stops: calls that still run are cancelled,
 //     except detached ones, which end when Serve returns.
 //
 // Serve returns nil after a shutdown, or an error if it cannot accept connections any more.
@@ -192,20 +192,20 @@ func (s *instance) connState(accepted net.Conn, state http.ConnState) {
 }
 
 // drain waits for the notice. Then it accepts no more connections and requests, and waits for the
-// calls in flight, for Options.Drain at most.
+// calls in flight, for DrainTime at most.
 func (s *instance) drain() {
-	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.Drain.String())
+	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.DrainTime.String())
 	time.Sleep(s.Notice)
 	_ = s.listener.Close()
 	s.draining.Store(true)
-	end := time.NewTimer(s.Drain)
+	end := time.NewTimer(s.DrainTime)
 	defer end.Stop()
 	select {
 	case <-s.people.Drain():
 	case <-end.C:
 		requests, _, _ := s.people.Counts()
 		if requests > 0 {
-			s.Log.Warn("cancelling the calls that are still in flight", "after", s.Drain.String())
+			s.Log.Warn("cancelling the calls that are still in flight", "after", s.DrainTime.String())
 		}
 	}
 }

@@ -177,7 +177,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Path:                   "/mcp",
 		Ready:                  func() error { return nil },
 		Notice:                 2 * time.Second,
-		Drain:                  time.Minute,
+		DrainTime:              time.Minute,
 		Access:                 Access{Loopback: true},
 		NumWaitingForRateLimit: func() int { return 0 },
 		NumStaleFiles:          func() int { return 0 },
