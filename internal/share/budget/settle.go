@@ -64,10 +64,26 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	changes := t.corrections(correction)
 	r := b.local.apply(t.minute, changes)
 
-	others := t.usedByOtherResponses(c, end)
-	correction.use = correction.use.plus(others.times(-1))
-	toStore := t.correctionsInStore(correction, end)
-	storeReply, result := t.sendEnd(toStore, end)
+	response := end.endedResponse()
+	var others amount // used beside response, by a retry or a requery
+	if response != "" {
+		others = t.usedByOtherResponses(c, end)
+		correction.use = correction.use.plus(others.times(-1))
+	}
+	store := b.storeOf(t.person)
+	if t.inStore { // also if the person has no limit any more
+		store = b.Store
+	}
+	// While the store fails, the change is kept if the store has a reservation of the call to free,
+	// or if another process may read the end, too: it must count once. For other calls the local
+	// buckets are enough.
+	send := store.apply
+	if t.inStore || response != "" {
+		send = store.applyOrKeep
+	}
+
+	toStore := t.changeInStore(correction, end)
+	storeReply, result := send(toStore)
 	if result == storeRan { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
@@ -79,32 +95,14 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 	return !storeReply.refusedByMark // by endMark, see applyEnd: another process was first
 }
 
-// usedByOtherResponses returns what the call has used beside the response that has ended: by a
-// retry or a requery.
+// usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
-	if end.endedResponse() == "" {
-		return amount{} // the call is settled as one
-	}
 	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
 	if end.ReportedOfIt != (call.Reported{}) { // then the unreported requests are others, too
 		others.UnreportedRequests = c.UnreportedRequests
 		others.UnreportedBegun = c.UnreportedBegun
 	}
 	return t.budget.countUsed(t.tool, &others)
-}
-
-// sendEnd sends the change of the end of a call to the store. While the store fails, it is kept if
-// the store has a reservation of the call to free, or if another process may read the end, too: it
-// must count once. For other calls the local buckets are enough.
-func (t *Taken) sendEnd(c change, end End) (reply, storeResult) {
-	store := t.budget.storeOf(t.person)
-	if t.inStore { // also if the person has no limit any more
-		store = t.budget.Store
-	}
-	if !t.inStore && end.endedResponse() == "" {
-		return store.apply(c) // without a mark
-	}
-	return store.applyOrKeep(c) // which does nothing for a nil store
 }
 
 // settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of
@@ -153,14 +151,22 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 	return list
 }
 
-// correctionsInStore returns the change of the store for a correction:
+// changeInStore returns what a correction changes in the store:
 //
-//	the store has taken the call       corrections
+//	the store has taken the call       its buckets are corrected
 //	it has not, and Response goes on   nothing: SettleResponse takes the call
 //	it has not                         the call is taken now, with what it has used
-func (t *Taken) correctionsInStore(correction callChange, end End) (c change) {
+func (t *Taken) changeInStore(correction callChange, end End) (c change) {
+	response := end.endedResponse()
+	if response != "" {
+		c.marks = append(c.marks, endMark(response))
+	}
 	switch {
+	case t.inStore && response != "":
+		c.marks = append(c.marks, forgetMark(t.name))
+		c.buckets = t.corrections(correction)
 	case t.inStore:
+		c.marks = append(c.marks, settledMark(t.name))
 		c.buckets = t.corrections(correction)
 	case end.GoesOn && end.Response != "":
 		return change{}
@@ -168,16 +174,6 @@ func (t *Taken) correctionsInStore(correction callChange, end End) (c change) {
 		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
 		correction.reserve = amount{}
 		c.buckets = t.budget.bucketChanges(t.person, correction)
-	}
-
-	if end.endedResponse() != "" {
-		c.marks = append(c.marks, endMark(end.Response))
-	}
-	switch {
-	case t.inStore && end.endedResponse() != "":
-		c.marks = append(c.marks, forgetMark(t.name))
-	case t.inStore:
-		c.marks = append(c.marks, settledMark(t.name))
 	}
 	return c
 }
