@@ -38,7 +38,7 @@ type Call struct {
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit;
 	// zero: never. Package tasks sets it before the call runs. Package llm sets it to zero after a
-	// request, unless a 4xx says that the API has begun nothing.
+	// request, unless the status says that the API has begun nothing.
 	WaitUntil time.Time
 
 	Used

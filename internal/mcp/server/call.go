@@ -193,15 +193,15 @@ func (s *Server) runInSlot(
 //	which has read the end before
 //	ends otherwise                        this process
 //
-// A call that has sent nothing, or ends with ErrWaiting, is given back.
+// A call that has not tried to send a request, or ends with ErrWaiting, is given back.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
-	unsent := c.Requests == 0
+	untried := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting)     // may follow a 429
 	response, ofIt := s.tasks.EndCall(t, c.Reported) // from now on the task gets no sealed id
 	end := budget.End{
-		NotCounted:   unsent || isWaiting,
+		NotCounted:   untried || isWaiting,
 		Response:     response,
 		GoesOn:       errors.Is(err, call.ErrLeaveAtAPI),
 		ReportedOfIt: ofIt,

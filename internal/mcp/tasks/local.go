@@ -306,9 +306,9 @@ func (t *Task) awaitNamed(timeout <-chan time.Time) {
 }
 
 // askWhetherGone asks the API for the response that ref names, and reports whether it replies twice
-// with a 404 and an error object: some servers say that a response runs in the background, but do not
-// keep it. After a GET that fails in another way, the task is detached all the same: a client that
-// ends long calls would otherwise certainly lose the answer.
+// with a 404 and an error object: some servers say that a response runs in the background, but do
+// not keep it. After a GET that fails in another way, the task is detached all the same: a client
+// that ends long calls would otherwise certainly lose the answer.
 func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, ref answer.ResponseRef) bool {
 	original := t.local.original
 	_, err := ts.fetchAnswer(ctx, &original, ref)

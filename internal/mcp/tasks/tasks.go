@@ -127,8 +127,8 @@ type Task struct {
 	// ref is that of the response that the API has named last; nil: it has named none yet.
 	ref atomic.Pointer[answer.ResponseRef]
 
-	// named has a value if ref is of the present attempt: no retry has begun since. DetachWhenDue
-	// takes it, once at most.
+	// named has a value if no retry has begun since ref was set. After a requery has begun it keeps
+	// the value: the earlier response is an answer. DetachWhenDue takes it, once at most.
 	named chan struct{}
 
 	// One of the two is set.

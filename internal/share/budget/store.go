@@ -45,9 +45,9 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// ObserveUse, if not nil, is called after each use: took is how long the use took, fails
-	// whether the store began to fail with it. It may be set before the first use.
-	ObserveUse func(took time.Duration, fails bool)
+	// ObserveUse, if not nil, is called after each use: took is how long the use took, and
+	// beginsToFail whether the store began to fail with it. It may be set before the first use.
+	ObserveUse func(took time.Duration, beginsToFail bool)
 
 	roots    func(context.Context) (*x509.CertPool, error)
 	log      *slog.Logger

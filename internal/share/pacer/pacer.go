@@ -404,7 +404,8 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 
 	default:
 		// For a person who may have a limit of their own the gap stays: it is the gap of all.
-		if !owner.mayHaveOwnLimit() && p.queue.Len() > 0 { // this refusal included
+		// Their refusals include this one.
+		if !owner.mayHaveOwnLimit() && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}
 		p.queuePause = p.gap * 3 / 2
@@ -419,8 +420,8 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a stream
-// may bring its refusal after the header of a 2xx.
+// undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a
+// stream may bring its refusal after the header of a 2xx.
 func (t *Ticket) undoAcceptedLocked(owner *person) {
 	p := t.pacer
 	owner.refusals = max(owner.refusals, t.beforeAccepted.refusals)

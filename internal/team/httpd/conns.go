@@ -52,7 +52,8 @@ type conn struct {
 	remote       string    // address of the client
 	authDeadline time.Time // zero if it is authenticated, or no other has waited
 
-	// The goroutine that serves the connection owns these fields.
+	// The goroutine that serves the connection owns these fields. While a handler runs, that is the
+	// background read of net/http, which has ended before the next use.
 	headerLines int // since the last response
 	lateReads   int // reads that were tried again, since the present deadline was set
 }
