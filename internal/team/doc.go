@@ -4,6 +4,6 @@
 //	oauth  checks the access tokens of an identity provider
 //
 // It may import mcp, openai and the layers below these, but not service. Begin with
-// instance.handler in httpd/httpd.go: it has the steps of a request, which Serve precedes with
+// instance.handler in httpd/httpd.go: it has the steps of a request, which newServer precedes with
 // instance.track.
 package team

@@ -245,10 +245,10 @@ func (m *Metrics) addTimes(n float64, c server.CallEnd) {
 	m.waitTime.addTime(n, c.RateLimitWait, "tool=%q", c.Tool)
 }
 
-// observeStore counts a use of the store. fails is whether the store began to fail with it.
-func (m *Metrics) observeStore(took time.Duration, fails bool) {
+// observeStore counts a use of the store. beginsToFail is whether the store began to fail with it.
+func (m *Metrics) observeStore(took time.Duration, beginsToFail bool) {
 	m.storeTime.addTime(1, took, "")
-	if fails {
+	if beginsToFail {
 		m.storeFailures.add(1, "")
 	}
 }
