@@ -149,12 +149,13 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	c := *acc.call
 	c.Sink = nil // the call gets no more events
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
-	isReported, err := cl.cancelOnce(requestCtx, &c, &acc.background)
+	err := cl.cancelOnce(requestCtx, &c, &acc.background)
 	failure, failed := errors.AsType[*call.APIError](err)
 	mayWork := failed && retryable(failure) && !endsProcess
 	if mayWork && sleep(requestCtx, cancelWait) == nil {
-		isReported, err = cl.cancelOnce(requestCtx, &c, &acc.background)
+		err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
+	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
 		defer cancel()
@@ -169,33 +170,24 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	}
 }
 
-// cancelOnce cancels a background response, and reports whether it has set in c what the response
-// has used.
-func (cl *Client) cancelOnce(
-	ctx context.Context, c *call.Call, of *background,
-) (isReported bool, err error) {
+// cancelOnce cancels a background response, and sets in c what the response has used, if the HTTP
+// response to the cancellation contains that. It does not if the response goes on for a moment.
+func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, of *background) error {
 	resp, err := cl.cancel(ctx, c, of.id)
-	return err == nil && cl.readUsage(resp, c, of), err
-}
-
-// readUsage sets in c what a response has used, and reports whether resp contains that. resp is the
-// HTTP response to the cancellation, or nil. It contains no usage if the response goes on for a
-// moment.
-func (cl *Client) readUsage(resp *http.Response, c *call.Call, of *background) bool {
 	if resp == nil {
-		return false
+		return err
 	}
 	defer resp.Body.Close()
 	data, _ := io.ReadAll(resp.Body) // DecodeLenient refuses half a body
 	cl.logBody("openai(client): response", rawJSON{data: data})
 
 	var r call.Response
-	err := call.DecodeLenient(data, &r)
-	if err != nil || r.ID == "" || of.isOther(r.ID) || r.Running() || r.Usage == (call.Usage{}) {
-		return false
+	decodeErr := call.DecodeLenient(data, &r)
+	hasEnded := decodeErr == nil && r.ID != "" && !of.isOther(r.ID) && !r.Running()
+	if hasEnded && r.Usage != (call.Usage{}) {
+		c.Reported = reported(&r)
 	}
-	c.Reported = reported(&r)
-	return true
+	return nil
 }
 
 // follow waits until a response in the background ends. broken is the error that ended the last
