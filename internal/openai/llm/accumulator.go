@@ -156,9 +156,9 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading an event: %w", err)
 	}
-	a.background.advance(ev)
+	a.background.nextSequence = max(a.background.nextSequence, ev.Sequence+1)
 	switch {
-	case a.background.alreadyRead(ev):
+	case ev.Sequence < a.background.resumedFrom: // read from an earlier connection
 		return nil, nil
 	case ev.isError():
 		return nil, a.failOrKeep(responseError(data, streamFailed, a.call))

@@ -63,16 +63,6 @@ func (b *background) progressed() bool {
 	return b.nextSequence > b.resumedFrom
 }
 
-// advance records that ev has come.
-func (b *background) advance(ev *streamEvent) {
-	b.nextSequence = max(b.nextSequence, ev.Sequence+1)
-}
-
-// alreadyRead reports whether ev was read from an earlier connection.
-func (b *background) alreadyRead(ev *streamEvent) bool {
-	return ev.Sequence < b.resumedFrom
-}
-
 // Get returns a background response in its current state. A response that has failed or was
 // cancelled is not an error: see Response.Failure. model and include are those of the request that
 // began the response. Get makes one GET, and a second one if the API does not find the response.
@@ -193,8 +183,8 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, of *background) 
 // follow waits until a response in the background ends. broken is the error that ended the last
 // connection, or nil if the API has answered that the response runs.
 //
-//   - A stream that breaks is resumed after its last event, as long as canResume allows it. After
-//     that, or if broken is nil, follow polls the state of the response.
+//   - A stream that breaks for a temporary reason is resumed after its last event, as long as that
+//     brings new events. After that, or if broken is nil, follow polls the state of the response.
 //   - If a GET fails, follow goes on: that tells nothing about the response. The key may be new, or
 //     a firewall may have answered. Only if no time is left for another GET, follow cancels the
 //     response, and returns why the last one failed.
@@ -226,7 +216,10 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 		resume := false // ask for the rest of the stream; else for the state of the response
 		if streamBroke {
-			resume = canResume(failure, progress)
+			// A connection that the API accepted must have brought new events: another one would
+			// hardly bring any.
+			mayBring := progress || failure.Status != http.StatusOK
+			resume = mayBring && retryable(failure)
 			x.call.Emit(call.Reconnecting{})
 		}
 
@@ -256,20 +249,10 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 	return retryAfter > 0 && retryAfter <= maxFetchWait && isInTime(ctx, retryAfter)
 }
 
-// canResume reports whether to ask for the rest of the stream again. broken, the error of the last
-// connection, must be temporary. And a connection that the API accepted must have brought new
-// events (progress): another one would hardly bring any.
-func canResume(broken *call.APIError, progress bool) bool {
-	if broken == nil || !retryable(broken) {
-		return false
-	}
-	return progress || broken.Status != http.StatusOK
-}
-
-// getConfirmed asks for the response of acc: for an object, or for the stream after the last event. If the
-// response has failed, getConfirmed returns both the response and its error. The response counts as lost
-// only if a second GET does not find it either: the API may not see a new response at once, and a
-// proxy may have restarted.
+// getConfirmed asks for the response of acc: for an object, or for the stream after the last event.
+// If the response has failed, getConfirmed returns both the response and its error. The response
+// counts as lost only if a second GET does not find it either: the API may not see a new response at
+// once, and a proxy may have restarted.
 func (cl *Client) getConfirmed(
 	ctx context.Context, acc *accumulator, stream bool,
 ) (*call.Response, *call.APIError) {
