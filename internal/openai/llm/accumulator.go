@@ -178,7 +178,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 		}
 		return r, err
 	}
-	ev.readHalves(data)
+	ev.Data = data
 	a.emitEvent(ev)
 
 	items := max(len(a.startedBlocks), len(a.byID), int(a.lastItem))

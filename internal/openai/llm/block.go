@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // blockKey identifies a block of a response. Only a message has several blocks of a kind: one for
@@ -24,7 +24,7 @@ type block struct {
 	open  bool
 	sent  strings.Builder // the text that was sent as deltas
 	whole string          // the complete text, which replaces sent once an event contains it
-	half  rune            // first half of a character that the next delta completes; 0: none
+	half  string          // first half of a character, as JSON, that the next delta completes
 
 	annotations []json.RawMessage // those that came in events of their own
 }
@@ -150,31 +150,35 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	// A ".done" event has the whole text, of which some may not have come.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok && missing != "" {
-		b.half = 0 // missing has the whole character, of which half was held back
+		b.half = "" // missing has the whole character, of which half was held back
 		a.addDelta(b, missing)
 	}
 }
+
+// halfAtEnd matches the first half of a character at the end of the JSON of a text: some servers
+// cut a text between the UTF-16 units of an emoji.
+var halfAtEnd = text.LazyRegexp(`\\u(?i:d[89ab][0-9a-f]{2})$`)
 
 // joinHalves returns the delta of an event without a half of a character at its end, which b.half
 // keeps for the next delta. For the deltas "a\ud83d" and "\ude00b" of JSON it returns "a" and "😀b".
 // A half that the next delta does not complete becomes U+FFFD.
 func (b *block) joinHalves(ev *streamEvent) string {
-	const replacement = "\ufffd"
-	delta := ev.Delta
-	if delta == "" {
-		return ""
+	isWhole := !strings.Contains(ev.Delta, "\ufffd") // a half is decoded as U+FFFD
+	if isWhole && b.half == "" {
+		return ev.Delta
 	}
 
-	switch {
-	case b.half != 0 && ev.LowAtStart != 0:
-		delta = string(utf16.DecodeRune(b.half, ev.LowAtStart)) + strings.TrimPrefix(delta, replacement)
-	case b.half != 0:
-		delta = replacement + delta
+	var raw struct{ Delta json.RawMessage }
+	_ = json.Unmarshal(ev.Data, &raw) // ev was decoded from the same data
+	joined := strings.Replace(string(raw.Delta), `"`, `"`+b.half, 1)
+	b.half = ""
+	if strings.HasSuffix(ev.Delta, "\ufffd") {
+		b.half = halfAtEnd().FindString(strings.TrimSuffix(joined, `"`))
 	}
-	b.half = ev.HighAtEnd
-	if b.half != 0 {
-		delta = strings.TrimSuffix(delta, replacement)
-	}
+
+	delta := ev.Delta
+	joined = strings.TrimSuffix(joined, b.half+`"`) + `"`
+	_ = json.Unmarshal([]byte(joined), &delta)
 	return delta
 }
 
@@ -277,7 +281,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 		a.addDelta(b, missing)
 		b.whole = update.text
 		b.sent = strings.Builder{}
-	} else if b.half != 0 {
+	} else if b.half != "" {
 		a.addDelta(b, "\ufffd")
 	}
 	b.open = false

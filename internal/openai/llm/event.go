@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 const (
@@ -37,10 +35,7 @@ type streamEvent struct {
 	Response     call.Response
 	Error        json.RawMessage
 
-	// LowAtStart is the second half of a character that begins Delta, and HighAtEnd the first half
-	// of one that ends it. Delta has U+FFFD in their places. readHalves sets them; 0: none.
-	LowAtStart rune `json:"-"`
-	HighAtEnd  rune `json:"-"`
+	Data []byte `json:"-"` // the event itself, until the next one is read
 }
 
 // lineReader reads until p is full or the end of a line has come. The decoder of openai-go looks at
@@ -59,31 +54,6 @@ func (r lineReader) Read(p []byte) (n int, err error) {
 		}
 	}
 	return n, err
-}
-
-// unpaired matches the JSON of a delta with the second half of a character at its start, or with
-// the first half of one at its end: some servers cut a text between the UTF-16 units of an emoji.
-var unpaired = text.LazyRegexp(`^"(?:\\u(?i:(d[c-f][0-9a-f]{2})))?.*?(?:\\u(?i:(d[89ab][0-9a-f]{2})))?"$`)
-
-// readHalves sets LowAtStart and HighAtEnd from the data of the event.
-func (ev *streamEvent) readHalves(data []byte) {
-	if !strings.Contains(ev.Delta, "\ufffd") {
-		return
-	}
-	m := unpaired().FindStringSubmatch(gjson.GetBytes(data, "delta").Raw)
-	half := func(i int) rune {
-		if m == nil {
-			return 0
-		}
-		n, _ := strconv.ParseInt(m[i], 16, 32) // 0 for no digits
-		return rune(n)
-	}
-	if strings.HasPrefix(ev.Delta, "\ufffd") {
-		ev.LowAtStart = half(1)
-	}
-	if strings.HasSuffix(ev.Delta, "\ufffd") {
-		ev.HighAtEnd = half(2)
-	}
 }
 
 // isError reports whether the event is an error. Some servers send an empty error with other
