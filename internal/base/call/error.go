@@ -131,6 +131,7 @@ func (e *APIError) MayConcernQuestion() bool {
 }
 
 var statusKinds = map[int]Kind{
+	0:                          KindFailed,
 	http.StatusUnauthorized:    KindAuth,
 	http.StatusPaymentRequired: KindAPIQuota,
 	http.StatusForbidden:       KindPermission,
@@ -140,7 +141,8 @@ var statusKinds = map[int]Kind{
 	http.StatusTooManyRequests: KindRateLimit,
 }
 
-// StatusKind returns the kind of an error of which only the HTTP status, 400 or more, is known.
+// StatusKind returns the kind of an error of which only the HTTP status is known: 400 or more, or 0
+// for a response or stream that began with a 2xx and then failed.
 func StatusKind(status int) Kind {
 	if status >= http.StatusInternalServerError {
 		return KindServer

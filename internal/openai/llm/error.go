@@ -46,13 +46,13 @@ func mentions(e *call.APIError, name string) bool {
 	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
-// classify classifies an error with an HTTP status. The API sends an exhausted quota as 429,
-// other servers as 400, 402 or 403.
-func classify(e *call.APIError, status int, c *call.Call) call.Kind {
-	if status < 400 {
+// classify returns the kind that e names, else that of its status. The API sends an exhausted quota
+// as 429, other servers as 400, 402 or 403.
+func classify(e *call.APIError, c *call.Call) call.Kind {
+	if e.Status > 0 && e.Status < 400 {
 		return call.KindBadResponse
 	}
-	return cmp.Or(namedKind(e, status, c), call.StatusKind(status))
+	return cmp.Or(namedKind(e, c), call.StatusKind(e.Status))
 }
 
 // responseError reads the error of a response or stream that began with a 2xx and then failed. Such
@@ -63,11 +63,7 @@ func responseError(data []byte, message string, c *call.Call) *call.APIError {
 	if e.Type == "error" { // the type of the event, not of the error
 		e.Type = ""
 	}
-	if e.Status != 0 {
-		e.Kind = classify(e, e.Status, c)
-		return e
-	}
-	e.Kind = cmp.Or(namedKind(e, 0, c), call.KindFailed)
+	e.Kind = classify(e, c)
 	return e
 }
 
@@ -96,7 +92,7 @@ func statusError(resp *http.Response, c *call.Call) *call.APIError {
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
-	e.Kind = classify(e, e.Status, c)
+	e.Kind = classify(e, c)
 	addWaits(e, resp.Header, c)
 
 	e.NoRetry = isBusy(e) && resp.Header.Get("X-Should-Retry") == "false"

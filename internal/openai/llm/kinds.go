@@ -345,16 +345,15 @@ func isKnownCode(text string) bool {
 		slices.ContainsFunc(rules(), func(r *rule) bool { return r.matchesCode(text) })
 }
 
-// namedKind returns the kind that the code, the type or the words of e name, or the zero value.
-// status is that of the HTTP response, or 0. If only words name a quota, with status 0 or 429, and
-// the error names a wait, the kind is a rate limit. namedKind sets e.MaybeThisCall if later calls
-// may not fail with the same error.
-func namedKind(e *call.APIError, status int, c *call.Call) call.Kind {
+// namedKind returns the kind that the code, the type or the words of e name, or the zero value. If
+// only words name a quota, with status 0 or 429, and the error names a wait, the kind is a rate
+// limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
+func namedKind(e *call.APIError, c *call.Call) call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
 
 	for _, r := range rules() {
-		if !r.matchesStatus(status) || !r.parameter.MatchString(e.Param) {
+		if !r.matchesStatus(e.Status) || !r.parameter.MatchString(e.Param) {
 			continue
 		}
 		if r.matchesCode(e.Code) || r.matchesCode(e.Type) {
@@ -362,8 +361,9 @@ func namedKind(e *call.APIError, status int, c *call.Call) call.Kind {
 			return r.kind
 		}
 
-		isQuota := r.kind == call.KindAPIQuota && (status == 0 || status == http.StatusTooManyRequests)
-		isRateLimit := isQuota && max(e.RetryAfter, messageWait(e, c)) > 0
+		mayBeRate := e.Status == 0 || e.Status == http.StatusTooManyRequests
+		isQuota := r.kind == call.KindAPIQuota
+		isRateLimit := isQuota && mayBeRate && max(e.RetryAfter, messageWait(e, c)) > 0
 		switch {
 		case !r.matchesMessage(message, question):
 		case isRateLimit:

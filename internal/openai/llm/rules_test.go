@@ -41,8 +41,10 @@ func examples(t *testing.T) map[string]string {
 	for name, row := range table(t, "named") {
 		status, _ := strconv.Atoi(row[0])
 		e := apiError([]byte(row[3]), "")
-		kinds[name] = classify(e, status, &call.Call{}).Label()
-		kind := namedKind(e, 0, &call.Call{})
+		e.Status = status
+		kinds[name] = classify(e, &call.Call{}).Label()
+		e.Status = 0
+		kind := namedKind(e, &call.Call{})
 		if kind != (call.Kind{}) {
 			kinds[name+", without its status"] = kind.Label()
 		}
