@@ -79,9 +79,9 @@ type accumulator struct {
 	created call.Response // the response in the event response.created
 
 	// The current connection. getOnce sets these fields again for each GET.
-	failure     *call.APIError // the most telling failure so far that names no kind; nil: none
-	closeConn   func()         // ends the connection
-	closeConnAt time.Time      // when silenceLimit calls closeConn (endSoon sets it); zero: never
+	failure   *call.APIError // the most telling failure so far that names no kind; nil: none
+	closeConn func()         // ends the connection
+	endTimer  *time.Timer    // calls closeConn in detailTime (endSoon sets it); nil: not set
 }
 
 // newAccumulator returns an accumulator for a response of c that has read nothing yet.
@@ -138,7 +138,7 @@ func (a *accumulator) readStream(
 	}
 
 	readErr := cmp.Or(events.Err(), ctx.Err())
-	streamEnded := readErr == nil || !a.closeConnAt.IsZero() // after endSoon any error is the end
+	streamEnded := readErr == nil || a.endTimer != nil // after endSoon any error is the end
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
@@ -211,10 +211,10 @@ func (a *accumulator) failOrKeep(e *call.APIError) error {
 	return nil
 }
 
-// endSoon makes silenceLimit give up the connection in detailTime. Later calls change nothing.
+// endSoon gives up the connection in detailTime. Later calls change nothing.
 func (a *accumulator) endSoon() {
-	if a.closeConnAt.IsZero() {
-		a.closeConnAt = time.Now().Add(detailTime)
+	if a.endTimer == nil {
+		a.endTimer = time.AfterFunc(detailTime, a.closeConn)
 	}
 }
 

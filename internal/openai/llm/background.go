@@ -279,7 +279,7 @@ func (cl *Client) getOnce(
 	acc.closeConn = closeConn
 	acc.background.resumedFrom = acc.background.nextSequence
 	acc.failure = nil
-	acc.closeConnAt = time.Time{}
+	acc.endTimer = nil
 	var resp *http.Response
 	options := cl.requestOptions(acc.call, &resp)
 	if stream {

@@ -121,23 +121,16 @@ func readBody(ctx context.Context, resp *http.Response, acc *accumulator) (*call
 	return acc.readObject(data)
 }
 
-// silenceLimit is the body of an HTTP response. It gives up the connection if a Read waits until
-// acc.closeConnAt or, while the response runs in the background, for maxSilence.
+// silenceLimit is the body of an HTTP response. It gives up the connection if a Read waits for
+// maxSilence while the response runs in the background.
 type silenceLimit struct {
 	io.ReadCloser
 	acc *accumulator
 }
 
 func (l silenceLimit) Read(p []byte) (int, error) {
-	silence := time.Duration(0) // 0: no limit
-	switch {
-	case !l.acc.closeConnAt.IsZero():
-		silence = max(1, time.Until(l.acc.closeConnAt))
-	case l.acc.runsAtAPI():
-		silence = maxSilence
-	}
-	if silence > 0 {
-		defer time.AfterFunc(silence, l.acc.closeConn).Stop()
+	if l.acc.runsAtAPI() {
+		defer time.AfterFunc(maxSilence, l.acc.closeConn).Stop()
 	}
 	return l.ReadCloser.Read(p)
 }
