@@ -264,8 +264,8 @@ func (cl *Client) getConfirmed(
 	return cl.getOnce(ctx, acc, false)
 }
 
-// getOnce makes one of the GETs of getConfirmed. If the GET did not find the response, the error has
-// ResponseLost set.
+// getOnce makes one GET of the response of acc: one of getConfirmed, or that for the usage after a
+// cancellation. If it did not find the response, the error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,

@@ -28,7 +28,7 @@ import (
 // the API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
 // Create is the only place where the POST of a request is repeated. cancelEarly repeats that of a
-// cancellation, and getConfirmed a GET.
+// cancellation, follow and getConfirmed repeat a GET.
 func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
 	if err := cl.Ready(); err != nil {
 		return nil, err

@@ -182,8 +182,8 @@ func requestID(resp *http.Response) string {
 }
 
 // attemptError returns err, which has ended an attempt, as a *call.APIError without secrets, and
-// logs it (spec §8.1). attempts is how many were made. If ctx has ended, the
-// reason is the end of ctx, not err.
+// logs it (spec §8.1). attempts is how many were made. If ctx has ended, the reason is the end of
+// ctx, not err.
 func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *call.APIError {
 	cause, ok := errors.AsType[*call.APIError](err)
 	switch {

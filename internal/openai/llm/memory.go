@@ -20,8 +20,8 @@ const (
 	parameterTTL = 10 * time.Minute // how long a refused parameter or a GET is remembered
 )
 
-// memory is what a Client remembers between calls, besides its pacers. docs/architecture.md
-// lists all that the program remembers (What outlives a call).
+// memory is what a Client remembers between calls, besides its pacers. docs/architecture.md lists
+// all that the program remembers (What outlives a call).
 type memory struct {
 	refusalPause time.Duration // how long calls fail after a refusal of the key; 0: they never do
 
