@@ -181,6 +181,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev.Data = data
 	a.emitEvent(ev)
 
+	// One element may be in several of these numbers. checkResponse counts all of them at the end.
 	items := max(len(a.startedBlocks), len(a.byID), int(a.lastItem))
 	elements := max(items, a.elementCount, a.annotationCount)
 	if elements > maxElements {

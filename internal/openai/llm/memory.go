@@ -104,10 +104,10 @@ func (m *memory) countingLocked(personID string) []*refusal {
 	return counting
 }
 
-// admit returns nil if a person's call may ask the API, else the remembered error with which the
+// checkRefusals returns nil if a person's call may ask the API, else the remembered error with which the
 // call fails. A call that asks the API while refusals count is a probe: other calls fail for
 // probeGrace, unless the API accepts the probe before.
-func (m *memory) admit(personID string) *call.APIError {
+func (m *memory) checkRefusals(personID string) *call.APIError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	counting := m.countingLocked(personID)
