@@ -70,7 +70,7 @@ type Used struct {
 	// (llm) or for a slot (people).
 	Ahead int
 
-	RefusedBy  string // budget: the name of the quota that refused the call; "": none
+	RefusedBy  string // budget: the name of the quota that refused the call, or "store"; "": none
 	NearLimit  string // budget: how much is used of a quota that is nearly used up; "": none is
 	NotInStore bool   // budget: as far as is known, no store has reserved anything for the call
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The causes with which the context of a call ends, beside context.Canceled, or over stdio the error
-// of the connection: its client has left, or cancels it. docs/architecture.md has what follows from
-// each (How a call ends).
+// If the client of a call leaves or cancels, the context of the call ends with context.Canceled or,
+// over stdio, with the error of the connection as the cause. These are the other causes.
+// docs/architecture.md has what follows from each (How a call ends).
 var (
 	// ErrCancelled: its client cancels it over HTTP, also before a late answer has an id. Such a
 	// call does not go on as a late answer either.

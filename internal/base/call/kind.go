@@ -24,8 +24,8 @@ const (
 	reported handling = 0 // nothing else
 )
 
-// The kinds of errors. KindMissingKey, KindShutdown, KindArguments, KindLimited, KindNoText and
-// KindInternal come from this program.
+// The kinds of errors. KindMissingKey, KindCanceled, KindTimeout, KindShutdown, KindArguments,
+// KindLimited, KindNoText and KindInternal come from this program.
 var (
 	// KindMissingKey: there is no API key, so nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key", forOperator}

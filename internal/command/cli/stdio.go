@@ -171,7 +171,8 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 func runSession(
 	ctx context.Context, srv *server.Server, t *stdio.Transport, loops ...func(context.Context),
 ) error {
-	// sessionCtx ends last: detached calls outlive the connection.
+	// sessionCtx is for the loops, which calls need until the connection has ended. Detached calls do
+	// not depend on it: srv.Close ends them.
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	for _, run := range loops {

@@ -124,7 +124,8 @@ type Task struct {
 
 	personID string // of the person who made the call
 
-	// ref is that of the response that the API has named last; nil: it has named none yet.
+	// ref is that of the response that the API has named last. It is nil if the API has named none,
+	// or if an id has no room for the excluded domains (noteResponse).
 	ref atomic.Pointer[answer.ResponseRef]
 
 	// named has a value if no retry has begun since ref was set. After a requery has begun it keeps

@@ -29,7 +29,7 @@ import (
 //
 // If Defaults has a member with the name of an argument, that is its default.
 type Question struct {
-	Query          string   `json:"query" doc:"The question, in any language. It is all that the model sees, so include the context it needs."`
+	Query          string   `json:"query" format:"question" doc:"The question, in any language. It is all that the model sees, so include the context it needs."`
 	RecencyDays    *float64 `json:"recency_days" except:"answer_quick" min:"0" flag:"prefer pages of the last 'N' days" doc:"How many days back to look first: few for news, many for background."`
 	MaxResults     *float64 `json:"max_results" except:"answer_quick" min:"1" max:"10" flag:"look at up to 'N' results, 1 to 10" doc:"How many search results to look at."`
 	Domains        []string `json:"domains" except:"answer_quick" flag:"prefer these 'DOMAINS', such as go.dev,pkg.go.dev" doc:"Host names of preferred sources, such as example.com, without scheme, path or wildcard. An empty array means the default."`

@@ -106,9 +106,9 @@ for i = 1, #KEYS - marks do
 
 	-- Refuse, if too little is free (localBuckets.apply).
 	local missing = b.used + b.need - b.limit
-	local time = math.max(math.ceil(missing * b.period / b.limit), 0)
-	if missing + running > 0 and time > wait then
-		refused, wait, used = i, time, b.used
+	local ownWait = math.max(math.ceil(missing * b.period / b.limit), 0)
+	if missing + running > 0 and ownWait > wait then
+		refused, wait, used = i, ownWait, b.used
 	end
 	buckets[i] = b
 end

@@ -88,7 +88,7 @@ type Ticket struct {
 	pacer       *Pacer
 	place       queue.Place
 	isLastRetry bool          // the next request is the last retry of the call
-	isQueued    bool          // the last request came from the queue
+	isQueued    bool          // the present request waits in the queue, or came from it
 	callPause   time.Duration // after the last refusal that named no wait
 
 	sent         time.Duration // when the last request went out

@@ -192,7 +192,7 @@ func (s *instance) connState(accepted net.Conn, state http.ConnState) {
 }
 
 // drain waits for the notice. Then it accepts no more connections and requests, and waits for the
-// calls in flight, for DrainTime at most.
+// requests in flight, for DrainTime at most.
 func (s *instance) drain() {
 	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.DrainTime.String())
 	time.Sleep(s.Notice)
@@ -296,7 +296,7 @@ func (s *instance) checkReady() error {
 
 // serveMCP answers a request with the SDK, by a server and a handler of its own, which end with the
 // request: without a session the client could not ask for the response later. When s.callsCtx ends,
-// all calls end, and still send their errors.
+// all calls that are not detached end, and still send their errors.
 func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 	// The SDK accepts only the protocol version that initialize answers, but a client may skip
 	// initialize.
