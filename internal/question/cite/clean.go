@@ -52,7 +52,8 @@ func readMarkerHints() (all []string) {
 		list, _ := strconv.Unquote(`"` + row[0] + `"`)
 		all = append(all, strings.Split(list, ",")...)
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // hintsIn returns the indexes of the markerHints in a text, in order.
