@@ -29,6 +29,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
@@ -62,6 +63,8 @@ type Resource struct {
 
 // MaxName bounds the name of a person, in characters. A longer name ends with an ellipsis.
 const MaxName = 64
+
+const maxHeaderElements = 100 // of the header of a token; issuers send about five
 
 // New returns the resource. Its errors are one line, which names the flag of `serve` and its value.
 func New(o Options) (*Resource, error) {
@@ -243,9 +246,20 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 // parse parses a token and checks its header. The token is not longer than the header of a request,
 // whose length the server bounds.
 func parse(token string) (*jwt.JSONWebToken, error) {
-	if strings.Count(token, ".") != 2 {
+	parts := strings.SplitN(token, ".", 4)
+	if len(parts) != 3 {
 		return nil, invalidToken(
 			"the token is not a JWT in compact form; opaque tokens are not supported")
+	}
+	// Anyone can send a token: go-jose takes megabytes of stack to decode thousands of levels, and
+	// decodes each member of a header several times.
+	header, _ := base64.RawURLEncoding.DecodeString(parts[0])
+	payload, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	switch {
+	case jsonx.CountElements(header) > maxHeaderElements:
+		return nil, invalidToken("the token has a header of more than 100 elements or 64 levels")
+	case jsonx.CountElements(payload) > jsonx.MaxElements: // it is too short for so many elements
+		return nil, invalidToken("the token has claims of more than 64 levels")
 	}
 
 	parsed, err := jwt.ParseSigned(token, algorithms)
@@ -256,12 +270,10 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 
 	// These checks are not left to go-jose: it accepts some critical headers, accepts zip, which is
 	// for encryption only, and leaves out headers that are null.
-	encoded, _, _ := strings.Cut(token, ".")
-	data, _ := base64.RawURLEncoding.DecodeString(encoded)
-	var header map[string]json.RawMessage
-	_ = json.Unmarshal(data, &header) // no error: ParseSigned has parsed it
-	_, hasCrit := header["crit"]
-	_, hasZip := header["zip"]
+	var headers map[string]json.RawMessage
+	_ = json.Unmarshal(header, &headers) // no error: ParseSigned has parsed it
+	_, hasCrit := headers["crit"]
+	_, hasZip := headers["zip"]
 	if hasCrit || hasZip {
 		return nil, invalidToken("the token has critical headers, or zip")
 	}
