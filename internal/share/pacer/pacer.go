@@ -47,7 +47,7 @@ const (
 // A person is limited from a refusal on. All limited people share the queue. Points in time are
 // durations since epoch.
 //
-// Each event begins with lockAndForget and ends with releaseDueAndUnlock. Between events this
+// Each event begins with lockAndForget and ends with giveTurnsAndUnlock. Between events this
 // holds:
 //
 //   - A call is in the queue exactly while it waits for its turn.
@@ -86,7 +86,7 @@ type person struct {
 // known, or is not awaited any more, is decided.
 type Ticket struct {
 	pacer       *Pacer
-	place       queue.Place
+	entry       queue.Entry
 	isLastRetry bool          // the next request is the last retry of the call
 	isQueued    bool          // the present request waits in the queue, or came from it
 	callPause   time.Duration // after the last refusal that named no wait
@@ -119,7 +119,7 @@ func New() *Pacer {
 // Ticket returns a ticket for a call of the person with an ID.
 func (p *Pacer) Ticket(personID string) *Ticket {
 	t := &Ticket{pacer: p}
-	t.place = queue.Place{PersonID: personID, Value: t}
+	t.entry = queue.Entry{PersonID: personID, Value: t}
 	return t
 }
 
@@ -197,20 +197,20 @@ func (p *Pacer) lockAndForget() {
 	}
 }
 
-// releaseDueAndUnlock ends an event: it lets the requests out that are due, sets the timer for the
-// next one, and unlocks the pacer.
-func (p *Pacer) releaseDueAndUnlock() {
+// giveTurnsAndUnlock ends an event: it gives their turns to the calls that are due, sets the timer
+// for the next one, and unlocks the pacer.
+func (p *Pacer) giveTurnsAndUnlock() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
 		t, due := p.nextLocked()
 		delay := due - p.now()
 		switch {
 		case t != nil && delay <= 0: // t is nil if no call is ready
-			p.releaseLocked(t)
+			p.giveTurnLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, func() {
 				p.lockAndForget()
-				p.releaseDueAndUnlock()
+				p.giveTurnsAndUnlock()
 			})
 			return
 		default:
@@ -224,12 +224,12 @@ func (p *Pacer) releaseDueAndUnlock() {
 func (t *Ticket) enter(isLastRetry bool) (turn <-chan struct{}) {
 	p := t.pacer
 	p.lockAndForget()
-	defer p.releaseDueAndUnlock()
+	defer p.giveTurnsAndUnlock()
 
 	t.isLastRetry = isLastRetry
-	t.isQueued = p.people[t.place.PersonID] != nil
+	t.isQueued = p.people[t.entry.PersonID] != nil
 	if t.isQueued {
-		return p.queue.Enter(&t.place)
+		return p.queue.Enter(&t.entry)
 	}
 	t.sendLocked()
 	return nil
@@ -239,11 +239,11 @@ func (t *Ticket) enter(isLastRetry bool) (turn <-chan struct{}) {
 func (t *Ticket) leave() bool {
 	p := t.pacer
 	p.lockAndForget()
-	defer p.releaseDueAndUnlock()
+	defer p.giveTurnsAndUnlock()
 
-	left := p.queue.Leave(&t.place)
+	left := p.queue.Leave(&t.entry)
 	if left {
-		p.people[t.place.PersonID].gaveUpAt = p.now()
+		p.people[t.entry.PersonID].gaveUpAt = p.now()
 	}
 	return left
 }
@@ -251,14 +251,14 @@ func (t *Ticket) leave() bool {
 // ahead returns how many calls are ahead of this waiting call.
 func (t *Ticket) ahead() int {
 	t.pacer.lockAndForget()
-	defer t.pacer.releaseDueAndUnlock()
-	return t.pacer.queue.Ahead(&t.place)
+	defer t.pacer.giveTurnsAndUnlock()
+	return t.pacer.queue.Ahead(&t.entry)
 }
 
 // NoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
 func (t *Ticket) NoVerdict() {
 	t.pacer.lockAndForget()
-	defer t.pacer.releaseDueAndUnlock()
+	defer t.pacer.giveTurnsAndUnlock()
 	t.markDecidedLocked()
 }
 
@@ -277,7 +277,7 @@ func (t *Ticket) sendLocked() {
 // one since.
 func (t *Ticket) acceptIfSentAt(sent time.Duration) {
 	t.pacer.lockAndForget()
-	defer t.pacer.releaseDueAndUnlock()
+	defer t.pacer.giveTurnsAndUnlock()
 	if t.sent == sent {
 		t.acceptLocked()
 	}
@@ -286,7 +286,7 @@ func (t *Ticket) acceptIfSentAt(sent time.Duration) {
 // Accepted notes that the API answered the request with a 2xx.
 func (t *Ticket) Accepted() {
 	t.pacer.lockAndForget()
-	defer t.pacer.releaseDueAndUnlock()
+	defer t.pacer.giveTurnsAndUnlock()
 	t.acceptLocked()
 }
 
@@ -298,7 +298,7 @@ func (t *Ticket) acceptLocked() {
 		return
 	}
 	t.markDecidedLocked()
-	owner := p.people[t.place.PersonID]
+	owner := p.people[t.entry.PersonID]
 	if owner == nil {
 		return // the person is not limited: the request says nothing about the queue
 	}
@@ -332,7 +332,7 @@ func (t *Ticket) markDecidedLocked() {
 func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	p := t.pacer
 	p.lockAndForget()
-	defer p.releaseDueAndUnlock()
+	defer p.giveTurnsAndUnlock()
 
 	now := p.now()
 	t.markDecidedLocked()
@@ -343,12 +343,12 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 		t.callPause = nextPause(t.callPause)
 		wait = t.callPause
 	}
-	t.place.ReadyAt = now + wait
+	t.entry.ReadyAt = now + wait
 
-	owner := p.people[t.place.PersonID]
+	owner := p.people[t.entry.PersonID]
 	if owner == nil {
 		owner = &person{latestTicket: t}
-		p.people[t.place.PersonID] = owner
+		p.people[t.entry.PersonID] = owner
 	} else {
 		t.undoAcceptedLocked(owner)
 	}
@@ -444,12 +444,12 @@ func nextPause(pause time.Duration) time.Duration {
 	return min(max(firstPause, 2*pause), maxPause)
 }
 
-// releaseLocked ends the wait of a call: its request goes out.
-func (p *Pacer) releaseLocked(t *Ticket) {
+// giveTurnLocked ends the wait of a call: its request goes out.
+func (p *Pacer) giveTurnLocked(t *Ticket) {
 	t.sendLocked()
 	p.nextSend = t.sent + p.gap
-	p.people[t.place.PersonID].latestTicket = t
-	p.queue.Release(&t.place)
+	p.people[t.entry.PersonID].latestTicket = t
+	p.queue.GiveTurn(&t.entry)
 }
 
 // nextLocked returns the next call of the queue, and when it may go out. If no call is ready, it
@@ -468,14 +468,14 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 			continue // the last request is undecided: one at a time
 		}
 
-		for _, place := range calls {
-			ready := max(place.ReadyAt, owner.refusedAt+owner.personPause)
+		for _, entry := range calls {
+			ready := max(entry.ReadyAt, owner.refusedAt+owner.personPause)
 			if ready > now {
 				lookAgain = min(lookAgain, ready)
 				continue
 			}
 			if next == nil || owner.latestTicket.sent < sent {
-				next = place.Value.(*Ticket)
+				next = entry.Value.(*Ticket)
 				sent = owner.latestTicket.sent
 			}
 			break
@@ -486,7 +486,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	case next == nil:
 		return nil, lookAgain
 	case next.isLastRetry: // see Wait
-		return next, max(p.nextSend, next.place.ReadyAt) + 4*p.gap
+		return next, max(p.nextSend, next.entry.ReadyAt) + 4*p.gap
 	}
 	return next, p.nextSend
 }

@@ -360,14 +360,14 @@ func (c *crowd) accepts() bool {
 func (c *crowd) check(ticket *Ticket) {
 	c.Pacer.mu.Lock()
 	defer c.Pacer.mu.Unlock()
-	owner := c.people[ticket.place.PersonID]
-	if owner == nil || owner.latestTicket != ticket || ticket.place.Number == 0 {
+	owner := c.people[ticket.entry.PersonID]
+	if owner == nil || owner.latestTicket != ticket || ticket.entry.Number == 0 {
 		return // without a limit
 	}
 
-	for _, other := range c.queue.Waiting[ticket.place.PersonID] {
-		if other.Number < ticket.place.Number && other.ReadyAt <= ticket.sent {
-			c.Errorf("place %d goes before place %d", ticket.place.Number, other.Number)
+	for _, other := range c.queue.Waiting[ticket.entry.PersonID] {
+		if other.Number < ticket.entry.Number && other.ReadyAt <= ticket.sent {
+			c.Errorf("place %d goes before place %d", ticket.entry.Number, other.Number)
 		}
 	}
 	gap := ticket.sent - c.sent
@@ -377,7 +377,7 @@ func (c *crowd) check(ticket *Ticket) {
 	c.sent = ticket.sent
 	c.since = c.gap
 
-	c.passed[ticket.place.PersonID] = 0
+	c.passed[ticket.entry.PersonID] = 0
 	for person, calls := range c.queue.Waiting {
 		if calls[0].ReadyAt > ticket.sent || c.people[person].personPause > 0 {
 			c.passed[person] = 0

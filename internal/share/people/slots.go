@@ -17,11 +17,11 @@ import (
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
-	p := &queue.Place{PersonID: c.Person.ID}
+	e := &queue.Entry{PersonID: c.Person.ID}
 	select {
-	case <-r.enter(p):
+	case <-r.enter(e):
 	case <-ctx.Done():
-		ahead, left := r.leave(p)
+		ahead, left := r.leave(e)
 		if left { // else the call has just got its slot
 			c.Ahead = ahead
 			return nil, context.Cause(ctx)
@@ -31,32 +31,32 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), e
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.addLocked(p.PersonID, holding{calls: -1})
+		r.addLocked(e.PersonID, holding{calls: -1})
 		r.grantSlotsLocked()
 	}, nil
 }
 
 // leave takes a waiting call out of the queue, and returns how many calls were ahead of it. left is
 // false if the call has just got its slot.
-func (r *Registry) leave(p *queue.Place) (ahead int, left bool) {
+func (r *Registry) leave(e *queue.Entry) (ahead int, left bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.queue.Ahead(p), r.queue.Leave(p)
+	return r.queue.Ahead(e), r.queue.Leave(e)
 }
 
 // enter puts a call into the queue. The channel is closed when the call gets its slot.
-func (r *Registry) enter(p *queue.Place) (turn <-chan struct{}) {
+func (r *Registry) enter(e *queue.Entry) (turn <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.grantSlotsLocked()
-	return r.queue.Enter(p)
+	return r.queue.Enter(e)
 }
 
 // grantSlotsLocked gives free slots to the calls that are next.
 func (r *Registry) grantSlotsLocked() {
 	perPerson := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls)
 	for r.all.calls < r.Bounds.MaxCalls {
-		var next *queue.Place
+		var next *queue.Entry
 		for id, calls := range r.queue.Waiting {
 			isFirst := next == nil || calls[0].Number < next.Number
 			if isFirst && r.held[id].calls < perPerson {
@@ -68,6 +68,6 @@ func (r *Registry) grantSlotsLocked() {
 		}
 
 		r.addLocked(next.PersonID, holding{calls: 1})
-		r.queue.Release(next)
+		r.queue.GiveTurn(next)
 	}
 }

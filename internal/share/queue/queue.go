@@ -24,11 +24,11 @@ import (
 	"time"
 )
 
-// keepTime is for how long the place of a call that gave up is kept.
-const keepTime = time.Minute
+// placeTTL is how long the place of a call that gave up is kept.
+const placeTTL = time.Minute
 
-// Queue holds the calls that wait, and the places that are kept. No two places have the same
-// number. The zero value is an empty Queue. The user of a Queue guards it and its places with a
+// Queue holds the calls that wait, and those whose places are kept. No two places have the same
+// number. The zero value is an empty Queue. The user of a Queue guards it and its entries with a
 // lock.
 type Queue struct {
 	// ByTurns is whether people take turns; else the first call to come is the first to go. Only
@@ -37,65 +37,66 @@ type Queue struct {
 
 	// Waiting holds the waiting calls by the ID of their person, in the order of their numbers. A
 	// person without a waiting call has no entry.
-	Waiting map[string][]*Place
+	Waiting map[string][]*Entry
 
-	kept       []*Place // places of calls that gave up, in the order of their numbers
+	kept       []*Entry // calls that gave up, whose places are kept, in the order of their numbers
 	lastNumber int      // number of the last new place
 }
 
-// Place is the place of a call. The call may wait more than once, such as before each attempt.
-type Place struct {
+// Entry is a call with its place. The call may wait more than once, such as before each attempt.
+type Entry struct {
 	PersonID string // ID of the person
 	Value    any    // for the user of the queue
-	Number   int    // in the order in which calls first waited; 0 before the first wait
+	Number   int    // of the place: the order in which calls first waited; 0 before the first wait
 
 	// ReadyAt is when the call may go at the earliest; 0: at once. It is on the clock of the
 	// queue's user. A call that gets a kept place also gets the ReadyAt of that place.
 	ReadyAt time.Duration
 
-	turn   chan struct{} // closed by Release at the end of the present wait
+	turn   chan struct{} // closed by GiveTurn at the end of the present wait
 	leftAt time.Time     // when the call gave up
 }
 
-// Enter puts a call into the queue, and returns the turn of this wait: a channel that Release
+// Enter puts a call into the queue, and returns the turn of this wait: a channel that GiveTurn
 // closes. A call that has waited before gets its old place. Another call with ReadyAt 0 gets the
 // first place that is kept for its person, if there is one. Any other call gets a new place, behind
 // all others. A call that gave up must not enter again.
-func (q *Queue) Enter(p *Place) (turn <-chan struct{}) {
+func (q *Queue) Enter(e *Entry) (turn <-chan struct{}) {
 	q.DropOld()
-	i := slices.IndexFunc(q.kept, func(k *Place) bool { return k.PersonID == p.PersonID })
+	i := slices.IndexFunc(q.kept, func(k *Entry) bool { return k.PersonID == e.PersonID })
 	switch {
-	case p.Number > 0: // it has waited before
-	case i >= 0 && p.ReadyAt == 0:
-		p.Number = q.kept[i].Number
-		p.ReadyAt = q.kept[i].ReadyAt
+	case e.Number > 0: // it has waited before
+	case i >= 0 && e.ReadyAt == 0:
+		e.Number = q.kept[i].Number
+		e.ReadyAt = q.kept[i].ReadyAt
 		q.kept = slices.Delete(q.kept, i, i+1)
 	default:
 		q.lastNumber++
-		p.Number = q.lastNumber
+		e.Number = q.lastNumber
 	}
 
 	if q.Waiting == nil {
-		q.Waiting = map[string][]*Place{}
+		q.Waiting = map[string][]*Entry{}
 	}
-	q.Waiting[p.PersonID] = insert(q.Waiting[p.PersonID], p)
-	p.turn = make(chan struct{})
-	return p.turn
+	q.Waiting[e.PersonID] = insert(q.Waiting[e.PersonID], e)
+	e.turn = make(chan struct{})
+	return e.turn
 }
 
-// Release takes a waiting call out of the queue, and closes the channel that Enter returned for it.
-func (q *Queue) Release(p *Place) {
-	q.remove(p)
-	close(p.turn)
+// GiveTurn takes a waiting call out of the queue, and closes the channel that Enter returned for
+// it.
+func (q *Queue) GiveTurn(e *Entry) {
+	q.remove(e)
+	close(e.turn)
 }
 
 // Leave takes out a call that gives up, and keeps its place. It reports whether the call was still
 // waiting: if its turn came in the same moment, the place is not kept.
-func (q *Queue) Leave(p *Place) bool {
-	waits := q.remove(p)
+func (q *Queue) Leave(e *Entry) bool {
+	waits := q.remove(e)
 	if waits {
-		p.leftAt = time.Now()
-		q.kept = insert(q.kept, p)
+		e.leftAt = time.Now()
+		q.kept = insert(q.kept, e)
 	}
 	return waits
 }
@@ -104,14 +105,14 @@ func (q *Queue) Leave(p *Place) bool {
 // earlier calls of the person, and up to n calls of each other person. So it returns 0 for the
 // first call of a person, although others may be before it: a Queue does not know whose turn is
 // next.
-func (q *Queue) Ahead(p *Place) int {
-	before := index(q.Waiting[p.PersonID], p)
+func (q *Queue) Ahead(e *Entry) int {
+	before := index(q.Waiting[e.PersonID], e)
 	ahead := 0
 	for _, calls := range q.Waiting {
 		if q.ByTurns {
 			ahead += min(before, len(calls))
 		} else {
-			ahead += index(calls, p)
+			ahead += index(calls, e)
 		}
 	}
 	return ahead
@@ -128,31 +129,31 @@ func (q *Queue) Len() int {
 
 // DropOld drops the places that have been kept for a minute.
 func (q *Queue) DropOld() {
-	oldest := time.Now().Add(-keepTime)
-	q.kept = slices.DeleteFunc(q.kept, func(p *Place) bool { return !p.leftAt.After(oldest) })
+	oldest := time.Now().Add(-placeTTL)
+	q.kept = slices.DeleteFunc(q.kept, func(e *Entry) bool { return !e.leftAt.After(oldest) })
 }
 
-// index returns how many of the places, which are sorted, have smaller numbers than p.
-func index(places []*Place, p *Place) int {
-	i, _ := slices.BinarySearchFunc(places, p, func(a, b *Place) int { return a.Number - b.Number })
+// index returns how many of the entries, which are sorted, have smaller numbers than e.
+func index(entries []*Entry, e *Entry) int {
+	i, _ := slices.BinarySearchFunc(entries, e, func(a, b *Entry) int { return a.Number - b.Number })
 	return i
 }
 
-// insert inserts p into places, which are sorted by their numbers.
-func insert(places []*Place, p *Place) []*Place {
-	return slices.Insert(places, index(places, p), p)
+// insert inserts e into entries, which are sorted by their numbers.
+func insert(entries []*Entry, e *Entry) []*Entry {
+	return slices.Insert(entries, index(entries, e), e)
 }
 
 // remove takes a call out of Waiting, and reports whether the call was there.
-func (q *Queue) remove(p *Place) bool {
-	calls := q.Waiting[p.PersonID]
-	i := slices.Index(calls, p)
+func (q *Queue) remove(e *Entry) bool {
+	calls := q.Waiting[e.PersonID]
+	i := slices.Index(calls, e)
 	if i >= 0 {
 		calls = slices.Delete(calls, i, i+1)
 	}
-	q.Waiting[p.PersonID] = calls
+	q.Waiting[e.PersonID] = calls
 	if len(calls) == 0 {
-		delete(q.Waiting, p.PersonID)
+		delete(q.Waiting, e.PersonID)
 	}
 	return i >= 0
 }

@@ -35,19 +35,19 @@ func TestQueue(t *testing.T) {
 
 // play takes the steps.
 func play(q *Queue, steps string) string {
-	calls := map[string]*Place{}
+	calls := map[string]*Entry{}
 	for step := range strings.SplitSeq(steps, ", ") {
 		name, what, _ := strings.Cut(step, " ")
 		switch what {
 		case "waits":
 			if calls[name] == nil {
-				calls[name] = &Place{PersonID: strings.TrimRight(name, "234"), Value: name}
+				calls[name] = &Entry{PersonID: strings.TrimRight(name, "234"), Value: name}
 			}
 			q.Enter(calls[name])
 		case "gives up":
 			q.Leave(calls[name])
 		case "goes":
-			q.Release(calls[name])
+			q.GiveTurn(calls[name])
 		default:
 			pause, _ := time.ParseDuration(name)
 			time.Sleep(pause)
@@ -55,29 +55,29 @@ func play(q *Queue, steps string) string {
 	}
 
 	var waiting []string
-	for _, p := range inOrder(q) {
-		waiting = append(waiting, fmt.Sprint(p.Value, " ", q.Ahead(p)))
+	for _, e := range inOrder(q) {
+		waiting = append(waiting, fmt.Sprint(e.Value, " ", q.Ahead(e)))
 	}
 	return strings.Join(waiting, ", ")
 }
 
 // inOrder returns the waiting calls by number.
-func inOrder(q *Queue) []*Place {
-	var all []*Place
+func inOrder(q *Queue) []*Entry {
+	var all []*Entry
 	for _, calls := range q.Waiting {
 		all = append(all, calls...)
 	}
-	slices.SortFunc(all, func(a, b *Place) int { return a.Number - b.Number })
+	slices.SortFunc(all, func(a, b *Entry) int { return a.Number - b.Number })
 	return all
 }
 
 // A call that continues another has its ReadyAt, and one with a ReadyAt of its own continues none.
 func TestReady(t *testing.T) {
 	q := &Queue{}
-	enter := func(ready time.Duration) *Place {
-		p := &Place{PersonID: "alice", ReadyAt: ready}
-		q.Enter(p)
-		return p
+	enter := func(ready time.Duration) *Entry {
+		e := &Entry{PersonID: "alice", ReadyAt: ready}
+		q.Enter(e)
+		return e
 	}
 
 	q.Leave(enter(5))
@@ -94,17 +94,17 @@ func TestQueueProperties(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := &Queue{ByTurns: seed%2 == 0}
 				chance := rand.New(rand.NewPCG(seed, 0))
-				turns := map[*Place]<-chan struct{}{} // of all waits that have not ended
+				turns := map[*Entry]<-chan struct{}{} // of all waits that have not ended
 				for range 300 {
 					time.Sleep(time.Duration(chance.IntN(9)) * time.Second)
 					step(t, q, chance, turns)
 					wantOrder(t, q, turns)
 				}
 
-				for p := range turns {
-					q.Leave(p)
+				for e := range turns {
+					q.Leave(e)
 				}
-				time.Sleep(keepTime)
+				time.Sleep(placeTTL)
 				q.DropOld()
 				compare.Equal(t, "people who wait", len(q.Waiting), 0)
 				compare.Equal(t, "kept places", len(q.kept), 0)
@@ -114,53 +114,53 @@ func TestQueueProperties(t *testing.T) {
 }
 
 // step lets a call do something.
-func step(t *testing.T, q *Queue, chance *rand.Rand, turns map[*Place]<-chan struct{}) {
+func step(t *testing.T, q *Queue, chance *rand.Rand, turns map[*Entry]<-chan struct{}) {
 	waiting := inOrder(q)
 	if len(waiting) == 0 || chance.IntN(2) == 0 {
-		p := &Place{PersonID: fmt.Sprint(chance.IntN(4))}
-		turns[p] = q.Enter(p)
+		e := &Entry{PersonID: fmt.Sprint(chance.IntN(4))}
+		turns[e] = q.Enter(e)
 		return
 	}
 
-	p := waiting[chance.IntN(len(waiting))]
-	turn := turns[p]
-	delete(turns, p)
+	e := waiting[chance.IntN(len(waiting))]
+	turn := turns[e]
+	delete(turns, e)
 	if chance.IntN(2) == 0 {
-		compare.Equal(t, "a waiting call leaves", q.Leave(p), true)
+		compare.Equal(t, "a waiting call leaves", q.Leave(e), true)
 		return
 	}
 
-	q.Release(p)
+	q.GiveTurn(e)
 	<-turn
-	compare.Equal(t, "a call leaves whose turn has come", q.Leave(p), false)
+	compare.Equal(t, "a call leaves whose turn has come", q.Leave(e), false)
 	if chance.IntN(2) == 0 { // another attempt
-		number := p.Number
-		turns[p] = q.Enter(p)
-		compare.Equal(t, "number of the next wait", p.Number, number)
+		number := e.Number
+		turns[e] = q.Enter(e)
+		compare.Equal(t, "number of the next wait", e.Number, number)
 	}
 }
 
 // wantOrder wants that the places are in order, each number once, and that no waiting call has a
 // turn.
-func wantOrder(t *testing.T, q *Queue, turns map[*Place]<-chan struct{}) {
+func wantOrder(t *testing.T, q *Queue, turns map[*Entry]<-chan struct{}) {
 	t.Helper()
 	compare.Equal(t, "waiting calls", q.Len(), len(turns))
 	numbers := map[int]bool{}
 	for _, places := range append(slices.Collect(maps.Values(q.Waiting)), q.kept) {
 		last := 0
-		for _, p := range places {
-			if p.Number <= last || numbers[p.Number] {
-				t.Fatalf("place %d after place %d, or twice", p.Number, last)
+		for _, e := range places {
+			if e.Number <= last || numbers[e.Number] {
+				t.Fatalf("place %d after place %d, or twice", e.Number, last)
 			}
-			numbers[p.Number] = true
-			last = p.Number
+			numbers[e.Number] = true
+			last = e.Number
 		}
 	}
 
-	for p, turn := range turns {
+	for e, turn := range turns {
 		select {
 		case <-turn:
-			t.Fatalf("a turn of the call at place %d, which waits", p.Number)
+			t.Fatalf("a turn of the call at place %d, which waits", e.Number)
 		default:
 		}
 	}
