@@ -200,8 +200,8 @@ func (f *serveFlags) serve(
 	serverOptions := observedBy(s, metrics, limiter)
 	serverOptions.Detach = detach
 	serverOptions.People = people.New(people.Bounds{
-		MaxCalls:  f.maxCalls,
-		PerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
+		MaxCalls:          f.maxCalls,
+		MaxCallsPerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
 	})
 	serverOptions.Budget = quotas
 
@@ -399,7 +399,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.DrainTime.String(),
 		"max_calls", f.maxCalls)
-	perPerson := o.Server.People.Bounds.PerPerson()
+	perPerson := o.Server.People.Bounds.MaxCallsPerPerson()
 	if perPerson > 0 { // 0 is no limit
 		log = log.With("max_calls_per_user", perPerson)
 	}

@@ -19,9 +19,9 @@ type Bounds struct {
 	// requests are accepted at the same time. 0 is 256.
 	MaxCalls int
 
-	// PerPerson returns how many calls one person may run at a time; 0: no bound. A nil PerPerson
-	// returns 0. The number may change. The Registry holds its lock during the call.
-	PerPerson func() int
+	// MaxCallsPerPerson returns how many calls one person may run at a time; 0: no bound. If it is
+	// nil, there is none. The number may change. The Registry holds its lock during the call.
+	MaxCallsPerPerson func() int
 }
 
 // Registry counts what people hold. A person who holds nothing has no entry.
@@ -32,7 +32,7 @@ type Registry struct {
 	held    map[string]holding // by ID of the person
 	all     holding            // the sum of people
 	queue   queue.Queue        // calls that wait for a slot
-	drained chan struct{}      // made by Drain, and closed when no requests are left
+	drained chan struct{}      // made by BeginDrain, and closed when no requests are left
 }
 
 // holding is what a person holds, or all people together.
@@ -49,8 +49,8 @@ func (h holding) plus(more holding) holding {
 // New returns a Registry without entries.
 func New(b Bounds) *Registry {
 	b.MaxCalls = cmp.Or(b.MaxCalls, 256)
-	if b.PerPerson == nil {
-		b.PerPerson = func() int { return 0 }
+	if b.MaxCallsPerPerson == nil {
+		b.MaxCallsPerPerson = func() int { return 0 }
 	}
 	return &Registry{
 		Bounds: b,

@@ -17,7 +17,7 @@ import (
 
 // newRegistry returns a Registry for 8 calls, 2 of them of one person.
 func newRegistry() *Registry {
-	return New(Bounds{MaxCalls: 8, PerPerson: func() int { return 2 }})
+	return New(Bounds{MaxCalls: 8, MaxCallsPerPerson: func() int { return 2 }})
 }
 
 // run starts a call of a person, which gives up after a second.
@@ -62,13 +62,13 @@ func TestTwoPeople(t *testing.T) {
 	}
 }
 
-// After Drain no request is let in, and the end of the last one is known at once.
+// After BeginDrain no request is let in, and the end of the last one is known at once.
 func TestClose(t *testing.T) {
 	r := newRegistry()
 	_ = r.TakeRequest("alice")
 	_ = r.TakeRequest("alice")
-	empty := r.Drain()
-	compare.Equal(t, "refused after Drain", errors.Is(r.TakeRequest("bob"), ErrDraining), true)
+	empty := r.BeginDrain()
+	compare.Equal(t, "refused after BeginDrain", errors.Is(r.TakeRequest("bob"), ErrDraining), true)
 	compare.Equal(t, "bytes of requests before it", r.TakeBytes("alice", 1) == nil, true)
 
 	r.ReturnRequest("alice", 1)
@@ -84,7 +84,7 @@ func TestClose(t *testing.T) {
 // A lower bound does not refuse the bytes of requests that were admitted before.
 func TestLowerBound(t *testing.T) {
 	bound := 0
-	r := New(Bounds{MaxCalls: 4, PerPerson: func() int { return bound }})
+	r := New(Bounds{MaxCalls: 4, MaxCallsPerPerson: func() int { return bound }})
 	for range 3 {
 		compare.Equal(t, "a request", r.TakeRequest("alice"), nil)
 	}
@@ -179,7 +179,7 @@ func (s *slots) begins(t *testing.T, i int, id string) {
 	s.began[id] = append(s.began[id], i)
 	for other, calls := range s.queue.Waiting {
 		earlier := calls[0].Number <= i // the first call has number 1
-		if s.patient && earlier && s.held[other].calls < s.Bounds.PerPerson() {
+		if s.patient && earlier && s.held[other].calls < s.Bounds.MaxCallsPerPerson() {
 			t.Errorf("call %d begins before call %d", i, calls[0].Number-1)
 		}
 	}
@@ -192,7 +192,7 @@ func (s *slots) check(t *testing.T) {
 	running := 0
 	for id, u := range s.held {
 		running += u.calls
-		if u.calls > s.Bounds.PerPerson() {
+		if u.calls > s.Bounds.MaxCallsPerPerson() {
 			t.Errorf("%d calls of %s run", u.calls, id)
 		}
 	}
@@ -202,7 +202,7 @@ func (s *slots) check(t *testing.T) {
 	}
 
 	for id := range s.queue.Waiting {
-		if running < s.Bounds.MaxCalls && s.held[id].calls < s.Bounds.PerPerson() {
+		if running < s.Bounds.MaxCalls && s.held[id].calls < s.Bounds.MaxCallsPerPerson() {
 			t.Errorf("a call of %s waits, but may run", id)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// maxBytes bounds the bytes of all requests at a time. If PerPerson is a bound, one person may have
-// a quarter of maxBytes.
+// maxBytes bounds the bytes of all requests at a time. If the calls of a person have a bound, one
+// person may have a quarter of maxBytes.
 const maxBytes = 64 << 20
 
 // Reasons of a BusyError, for metrics and logs.
@@ -28,7 +28,7 @@ func (b *BusyError) Error() string {
 	return b.text
 }
 
-// ErrDraining is the error of requests after Drain.
+// ErrDraining is the error of requests after BeginDrain.
 var ErrDraining = &BusyError{reasonDraining, reasonDraining}
 
 // TakeRequest counts a request of the person with an ID, if the bounds of the person and of all
@@ -44,7 +44,7 @@ func (r *Registry) TakeBytes(personID string, n int) error {
 }
 
 // take adds to what a person holds, or returns why not: a bound would be exceeded, or a new request
-// comes after Drain.
+// comes after BeginDrain.
 func (r *Registry) take(personID string, more holding) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *Registry) take(personID string, more holding) error {
 		all.requests = 0
 	}
 	err := cmp.Or(
-		checkBounds(own, r.Bounds.PerPerson(), maxBytes/4, ReasonPerson, "your calls"),
+		checkBounds(own, r.Bounds.MaxCallsPerPerson(), maxBytes/4, ReasonPerson, "your calls"),
 		checkBounds(all, r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
 	if err == nil {
 		r.addLocked(personID, more)
@@ -91,9 +91,9 @@ func (r *Registry) ReturnRequest(personID string, bytes int) {
 	r.closeIfEmptyLocked()
 }
 
-// Drain makes TakeRequest return ErrDraining. The channel is closed when the requests from before
-// have ended.
-func (r *Registry) Drain() <-chan struct{} {
+// BeginDrain makes TakeRequest return ErrDraining. The channel is closed when the requests from
+// before have ended.
+func (r *Registry) BeginDrain() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drained = make(chan struct{})
@@ -101,7 +101,7 @@ func (r *Registry) Drain() <-chan struct{} {
 	return r.drained
 }
 
-// closeIfEmptyLocked closes the channel of Drain if no requests are left.
+// closeIfEmptyLocked closes the channel of BeginDrain if no requests are left.
 func (r *Registry) closeIfEmptyLocked() {
 	if r.drained != nil && r.all.requests == 0 {
 		close(r.drained)

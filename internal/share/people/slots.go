@@ -10,7 +10,7 @@ import (
 
 // Acquire waits for a slot, in which a call runs. A slot is free while fewer calls run than
 // Bounds.MaxCalls. It goes to the call that waited first, but a call of a person who runs as many
-// calls as Bounds.PerPerson allows is passed over.
+// calls as Bounds.MaxCallsPerPerson allows is passed over.
 //
 // release gives the slot back, and must be called once. If ctx ends first, the error is its cause;
 // if c.WaitUntil comes first, the error is call.ErrWaiting. With an error, Acquire sets c.Ahead.
@@ -54,7 +54,7 @@ func (r *Registry) enter(e *queue.Entry) (turn <-chan struct{}) {
 
 // grantSlotsLocked gives free slots to the calls that are next.
 func (r *Registry) grantSlotsLocked() {
-	perPerson := cmp.Or(r.Bounds.PerPerson(), r.Bounds.MaxCalls)
+	perPerson := cmp.Or(r.Bounds.MaxCallsPerPerson(), r.Bounds.MaxCalls)
 	for r.all.calls < r.Bounds.MaxCalls {
 		var next *queue.Entry
 		for id, calls := range r.queue.Waiting {

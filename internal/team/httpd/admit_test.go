@@ -328,7 +328,7 @@ func standard(*Options) {}
 func perUser(n int) func(*Options) {
 	return func(o *Options) {
 		limits := &o.Server.People.Bounds
-		limits.PerPerson = o.Access.PersonBound(limits.MaxCalls, n)
+		limits.MaxCallsPerPerson = o.Access.PersonBound(limits.MaxCalls, n)
 	}
 }
 

@@ -201,7 +201,7 @@ func (s *instance) drain() {
 	end := time.NewTimer(s.DrainTime)
 	defer end.Stop()
 	select {
-	case <-s.people.Drain():
+	case <-s.people.BeginDrain():
 	case <-end.C:
 		requests, _, _ := s.people.Counts()
 		if requests > 0 {

@@ -193,7 +193,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Budget:   budget.New(budget.Options{}),
 		Log:      slog.New(slog.DiscardHandler),
 	}
-	o.Server.People.Bounds.PerPerson = func() int {
+	o.Server.People.Bounds.MaxCallsPerPerson = func() int {
 		return o.Access.PersonBound(o.Server.People.Bounds.MaxCalls, 0)()
 	}
 	tokensOf("alice:" + secret + " bob:" + bob + " metrics:" + reader)(&o)
