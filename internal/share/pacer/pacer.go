@@ -37,9 +37,9 @@ const (
 	maxPause      = 8 * time.Second        // of a call, a person, or the queue if the API asks
 	maxQueuePause = 4 * time.Second        // of the queue after refusals in a row
 
-	maxVerdict  = time.Second // a request that is not refused by then counts as accepted
-	limitTTL    = time.Minute // after the last refusal, or call that gave up, a limit is forgotten
-	reportEvery = time.Second // between two looks of a waiting call at how many calls are ahead
+	maxVerdictTime = time.Second // a request that is not refused by then counts as accepted
+	limitTTL       = time.Minute // after the last refusal, or call that gave up, a limit is forgotten
+	reportEvery    = time.Second // between two looks of a waiting call at how many calls are ahead
 )
 
 // Pacer lets the calls of one model share the API's rate limit. A Pacer is safe for concurrent use.
@@ -63,7 +63,7 @@ type Pacer struct {
 	timer  *time.Timer        // nil until the first refusal
 
 	gap            time.Duration // between two requests of the queue; 0: no limit is known
-	nextSend       time.Duration // when the queue may let its next request out
+	nextSendAt     time.Duration // when the queue may let its next request out
 	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
 	refusedAt      time.Duration // when the last refusal came
 	lastAcceptedAt time.Duration // when a request was last accepted that shortened the gap
@@ -91,15 +91,15 @@ type Ticket struct {
 	isQueued    bool          // the present request waits in the queue, or came from it
 	callPause   time.Duration // after the last refusal that named no wait
 
-	sent         time.Duration // when the last request went out
+	sentAt       time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
 	acceptedAt   time.Duration // when it was accepted, if that has shortened the gap
 
-	beforeAccepted pauses // in case the last request is refused after it was accepted
+	beforeAccepted undoState // in case the last request is refused after it was accepted
 }
 
-// pauses are what acceptLocked resets when a request is accepted, for undoAcceptedLocked.
-type pauses struct {
+// undoState is what acceptLocked changes when a request is accepted, for undoAcceptedLocked.
+type undoState struct {
 	refusals       int           // of the person
 	personPause    time.Duration // of the person
 	queuePause     time.Duration // of the Pacer
@@ -202,8 +202,8 @@ func (p *Pacer) lockAndForget() {
 func (p *Pacer) giveTurnsAndUnlock() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
-		t, due := p.nextLocked()
-		delay := due - p.now()
+		t, dueAt := p.nextLocked()
+		delay := dueAt - p.now()
 		switch {
 		case t != nil && delay <= 0: // t is nil if no call is ready
 			p.giveTurnLocked(t)
@@ -259,26 +259,26 @@ func (t *Ticket) ahead() int {
 func (t *Ticket) NoVerdict() {
 	t.pacer.lockAndForget()
 	defer t.pacer.giveTurnsAndUnlock()
-	t.markDecidedLocked()
+	t.noteDecidedLocked()
 }
 
 // sendLocked lets the request of t out. The request counts as accepted if no refusal comes within
 // twice the time of the slowest refusal: after 400 ms if that took 200 ms, and after 1 s at the
 // latest. A 2xx may come later, because a response that is not streamed has its header at its end.
 func (t *Ticket) sendLocked() {
-	limit := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdict), maxVerdict)
-	sent := t.pacer.now()
-	t.sent = sent
-	t.beforeAccepted = pauses{}
-	t.verdictTimer = time.AfterFunc(limit, func() { t.acceptIfSentAt(sent) })
+	verdictTimeout := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdictTime), maxVerdictTime)
+	sentAt := t.pacer.now()
+	t.sentAt = sentAt
+	t.beforeAccepted = undoState{}
+	t.verdictTimer = time.AfterFunc(verdictTimeout, func() { t.acceptIfSentAt(sentAt) })
 }
 
-// acceptIfSentAt accepts the request of t that went out at the time sent, unless t has sent another
-// one since.
-func (t *Ticket) acceptIfSentAt(sent time.Duration) {
+// acceptIfSentAt accepts the request of t that went out at sentAt, unless t has sent another one
+// since.
+func (t *Ticket) acceptIfSentAt(sentAt time.Duration) {
 	t.pacer.lockAndForget()
 	defer t.pacer.giveTurnsAndUnlock()
-	if t.sent == sent {
+	if t.sentAt == sentAt {
 		t.acceptLocked()
 	}
 }
@@ -297,7 +297,7 @@ func (t *Ticket) acceptLocked() {
 	if t.verdictTimer == nil {
 		return
 	}
-	t.markDecidedLocked()
+	t.noteDecidedLocked()
 	owner := p.people[t.entry.PersonID]
 	if owner == nil {
 		return // the person is not limited: the request says nothing about the queue
@@ -307,7 +307,7 @@ func (t *Ticket) acceptLocked() {
 	t.beforeAccepted.personPause = owner.personPause
 	owner.refusals = 0
 	owner.personPause = 0
-	if t.sent > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
+	if t.sentAt > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
 		t.beforeAccepted.gapShortened = true
 		t.beforeAccepted.queuePause = p.queuePause
 		t.beforeAccepted.lastAcceptedAt = p.lastAcceptedAt
@@ -318,8 +318,8 @@ func (t *Ticket) acceptLocked() {
 	}
 }
 
-// markDecidedLocked notes that the last request of t is decided.
-func (t *Ticket) markDecidedLocked() {
+// noteDecidedLocked notes that the last request of t is decided.
+func (t *Ticket) noteDecidedLocked() {
 	if t.verdictTimer != nil {
 		t.verdictTimer.Stop()
 		t.verdictTimer = nil
@@ -335,8 +335,8 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	defer p.giveTurnsAndUnlock()
 
 	now := p.now()
-	t.markDecidedLocked()
-	p.slowestRefusal = max(p.slowestRefusal, now-t.sent)
+	t.noteDecidedLocked()
+	p.slowestRefusal = max(p.slowestRefusal, now-t.sentAt)
 
 	wait := retryAfter
 	if wait == 0 {
@@ -360,7 +360,7 @@ func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
 	}
 	t.slowDownLocked(owner, retryAfter)
 	// A request that was sent before the last refusal does not lengthen the pause.
-	isLater := owner.personPause == 0 || t.sent > owner.refusedAt
+	isLater := owner.personPause == 0 || t.sentAt > owner.refusedAt
 	if owner.refusals > 1 && isLater {
 		owner.personPause = nextPause(owner.personPause)
 	}
@@ -393,7 +393,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sent <= p.refusedAt: // not of the queue, or sent before the last refusal
+	case !t.isQueued || t.sentAt <= p.refusedAt: // not of the queue, or sent before the last refusal
 		return
 
 	case p.queuePause > 0:
@@ -417,7 +417,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	if retryAfter%time.Second == 0 {
 		retryAfter -= time.Second // whole seconds may be rounded up; 0 becomes -1 s: no wait
 	}
-	p.nextSend = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
+	p.nextSendAt = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
 // undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a
@@ -426,7 +426,7 @@ func (t *Ticket) undoAcceptedLocked(owner *person) {
 	p := t.pacer
 	owner.refusals = max(owner.refusals, t.beforeAccepted.refusals)
 	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
-	if t.beforeAccepted.gapShortened && t.sent > p.refusedAt {
+	if t.beforeAccepted.gapShortened && t.sentAt > p.refusedAt {
 		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
 		if p.lastAcceptedAt == t.acceptedAt { // no other request is accepted since
 			p.lastAcceptedAt = t.beforeAccepted.lastAcceptedAt
@@ -447,7 +447,7 @@ func nextPause(pause time.Duration) time.Duration {
 // giveTurnLocked ends the wait of a call: its request goes out.
 func (p *Pacer) giveTurnLocked(t *Ticket) {
 	t.sendLocked()
-	p.nextSend = t.sent + p.gap
+	p.nextSendAt = t.sentAt + p.gap
 	p.people[t.entry.PersonID].latestTicket = t
 	p.queue.GiveTurn(&t.entry)
 }
@@ -460,8 +460,8 @@ func (p *Pacer) giveTurnLocked(t *Ticket) {
 func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
 	var next *Ticket
-	var sent time.Duration      // when the person of next last sent a request
-	lookAgain := now + limitTTL // at the latest, so that lockAndForget forgets the limits
+	var sentAt time.Duration      // when the person of next last sent a request
+	lookAgainAt := now + limitTTL // at the latest, so that lockAndForget forgets the limits
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
 		if owner.personPause > 0 && owner.latestTicket.verdictTimer != nil {
@@ -469,14 +469,14 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 		}
 
 		for _, entry := range calls {
-			ready := max(entry.ReadyAt, owner.refusedAt+owner.personPause)
-			if ready > now {
-				lookAgain = min(lookAgain, ready)
+			readyAt := max(entry.ReadyAt, owner.refusedAt+owner.personPause)
+			if readyAt > now {
+				lookAgainAt = min(lookAgainAt, readyAt)
 				continue
 			}
-			if next == nil || owner.latestTicket.sent < sent {
+			if next == nil || owner.latestTicket.sentAt < sentAt {
 				next = entry.Value.(*Ticket)
-				sent = owner.latestTicket.sent
+				sentAt = owner.latestTicket.sentAt
 			}
 			break
 		}
@@ -484,9 +484,9 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 
 	switch {
 	case next == nil:
-		return nil, lookAgain
+		return nil, lookAgainAt
 	case next.isLastRetry: // see Wait
-		return next, max(p.nextSend, next.entry.ReadyAt) + 4*p.gap
+		return next, max(p.nextSendAt, next.entry.ReadyAt) + 4*p.gap
 	}
-	return next, p.nextSend
+	return next, p.nextSendAt
 }

@@ -236,17 +236,17 @@ func TestWaitsOn(t *testing.T) {
 		}
 		limited(t, p, "bob", time.Second)
 
-		sent := make([]time.Duration, 3)
+		sentAt := make([]time.Duration, 3)
 		var calls sync.WaitGroup
 		for i, person := range []string{"alice", "alice", "bob"} {
 			calls.Go(func() {
 				_ = p.Ticket(person).Wait(t.Context(), false, nil)
-				sent[i] = time.Since(began).Truncate(time.Second)
+				sentAt[i] = time.Since(began).Truncate(time.Second)
 			})
 			synctest.Wait()
 		}
 		calls.Wait()
-		compare.Equal(t, "sent", sent, []time.Duration{time.Minute, time.Minute / 2, time.Minute / 2})
+		compare.Equal(t, "sent", sentAt, []time.Duration{time.Minute, time.Minute / 2, time.Minute / 2})
 	})
 }
 
@@ -366,20 +366,20 @@ func (c *crowd) check(ticket *Ticket) {
 	}
 
 	for _, other := range c.queue.Waiting[ticket.entry.PersonID] {
-		if other.Number < ticket.entry.Number && other.ReadyAt <= ticket.sent {
+		if other.Number < ticket.entry.Number && other.ReadyAt <= ticket.sentAt {
 			c.Errorf("place %d goes before place %d", ticket.entry.Number, other.Number)
 		}
 	}
-	gap := ticket.sent - c.sent
+	gap := ticket.sentAt - c.sent
 	if least := min(c.since, c.gap); gap < least {
 		c.Errorf("a gap of %v, want at least %v", gap, least)
 	}
-	c.sent = ticket.sent
+	c.sent = ticket.sentAt
 	c.since = c.gap
 
 	c.passed[ticket.entry.PersonID] = 0
 	for person, calls := range c.queue.Waiting {
-		if calls[0].ReadyAt > ticket.sent || c.people[person].personPause > 0 {
+		if calls[0].ReadyAt > ticket.sentAt || c.people[person].personPause > 0 {
 			c.passed[person] = 0
 			continue
 		}
