@@ -134,7 +134,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	taken.buckets = b.bucketChanges(taken.person, start)
 	r, decided := taken.takeInStore(start)
-	taken.inStore = decided && r.refusedBucket == 0
+	taken.inStore = decided && r.refusingBucket == 0
 	c.NotInStore = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
@@ -148,13 +148,13 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		r = b.local.apply(taken.minute, taken.buckets)
 	}
 
-	if r.refusedBucket == 0 {
+	if r.refusingBucket == 0 {
 		c.NearLimit = b.noteNear(c.Person, taken.buckets, r)
 		return taken, nil
 	}
-	refused := taken.buckets[r.refusedBucket-1]
-	c.RefusedBy = refused.Name
-	return nil, b.refusal(refused, r)
+	refusing := taken.buckets[r.refusingBucket-1]
+	c.RefusedBy = refusing.Name
+	return nil, b.refusal(refusing, r)
 }
 
 // reservedMinutes returns how long the units of a call are reserved: for its time limit and a
@@ -182,11 +182,11 @@ func (t *Taken) takeInStore(start callChange) (r reply, decided bool) {
 }
 
 // refusal returns the error of a call that a bucket refuses.
-func (b *Budget) refusal(refused bucketChange, r reply) error {
-	used, limit := refused.unit.format(r.used), refused.unit.format(refused.limitUnits)
+func (b *Budget) refusal(refusing bucketChange, r reply) error {
+	used, limit := refusing.unit.format(r.used), refusing.unit.format(refusing.limitUnits)
 	if r.waitMicros == 0 {
 		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
-			"take the rest; ask again in a minute", limit, refused.unitWords(), used)
+			"take the rest; ask again in a minute", limit, refusing.unitWords(), used)
 	}
 	wait := time.Duration(r.waitMicros) * time.Microsecond
 	at := time.Now().Add(wait + time.Minute - 1).In(b.Location)
@@ -200,7 +200,7 @@ func (b *Budget) refusal(refused bucketChange, r reply) error {
 		in = fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 	}
 	return call.KindLimited.Errorf("used %s of %s %s; the next call at %s (%s), in %s",
-		used, limit, refused.unitWords(), at.Format(format), b.Location, in)
+		used, limit, refusing.unitWords(), at.Format(format), b.Location, in)
 }
 
 // storeOf returns the store. It is nil if there is none, or if the person has no limit.

@@ -25,24 +25,24 @@ type CheckResult struct {
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
 // most two seconds.
-func (s *Store) Check(ctx context.Context) (c CheckResult) {
+func (s *Store) Check(ctx context.Context) (found CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
-	conn, err := s.dial(bounded)
+	conn, err := s.connectForScripts(bounded)
 	if err == nil {
 		defer conn.Close()
 		_, err = s.runScriptOn(conn, probe)
 	}
 	if err == nil {
-		c.ClockAhead, err = clockAhead(bounded, conn)
+		found.ClockAhead, err = clockAhead(bounded, conn)
 	}
 	if err != nil {
-		c.Err = err
-		c.Hint = s.Hint(bounded, err)
-		return c
+		found.Err = err
+		found.Hint = s.Hint(bounded, err)
+		return found
 	}
-	c.EvictionPolicy, c.DropsKeys = s.evictionPolicy(ctx)
-	return c
+	found.EvictionPolicy, found.DropsKeys = s.evictionPolicy(ctx)
+	return found
 }
 
 // clockAhead returns how far the clock of the store is ahead of that of this machine. It is exact

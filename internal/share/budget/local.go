@@ -57,30 +57,30 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 
 	states := make([]bucketState, len(changes))
 	r := reply{waitMicros: -1}
-	for i, b := range changes {
-		s, running := l.buckets[b.key].advance(now, b)
-		missing := s.used + float64(b.need) - float64(b.limitUnits)
-		wait := max(int64(math.Ceil(missing*float64(b.periodMicros)/float64(b.limitUnits))), 0)
+	for i, bc := range changes {
+		s, running := l.buckets[bc.key].advance(now, bc)
+		missing := s.used + float64(bc.need) - float64(bc.limitUnits)
+		wait := max(int64(math.Ceil(missing*float64(bc.periodMicros)/float64(bc.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.waitMicros {
 			r = reply{
-				refusedBucket: int64(i + 1),
-				waitMicros:    wait,
-				used:          int64(math.Ceil(max(s.used, 0))),
+				refusingBucket: int64(i + 1),
+				waitMicros:     wait,
+				used:           int64(math.Ceil(max(s.used, 0))),
 			}
 		}
 		states[i] = s
 	}
-	if r.refusedBucket > 0 {
+	if r.refusingBucket > 0 {
 		return r
 	}
 
 	r = reply{}
-	for i, b := range changes {
-		s := states[i].applyChange(now, b, takenMinute+b.minutes)
-		l.buckets[b.key] = s
+	for i, bc := range changes {
+		s := states[i].applyChange(now, bc, takenMinute+bc.minutes)
+		l.buckets[bc.key] = s
 
-		used := mostUsed{int64(math.Floor(s.used / float64(b.limitUnits) * 1000)), int64(i + 1)}
-		if b.ofAll {
+		used := mostUsed{int64(math.Floor(s.used / float64(bc.limitUnits) * 1000)), int64(i + 1)}
+		if bc.ofAll {
 			r.ofAllPeople = r.ofAllPeople.more(used)
 		} else {
 			r.ofPerson = r.ofPerson.more(used)
@@ -91,9 +91,9 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 
 // advance returns the state whose units have refilled until now, with a map of its own, and how
 // many units are reserved for calls that run.
-func (s bucketState) advance(now int64, b bucketChange) (next bucketState, running int64) {
+func (s bucketState) advance(now int64, bc bucketChange) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.changedAtMicros >= now+b.periodMicros { // the clock was wrong
+	if s.changedAtMicros >= now+bc.periodMicros { // the clock was wrong
 		return next, 0
 	}
 
@@ -108,34 +108,34 @@ func (s bucketState) advance(now int64, b bucketChange) (next bucketState, runni
 	}
 
 	since := max(now-s.changedAtMicros, 0)
-	refilled := float64(since) * float64(b.limitUnits) / float64(b.periodMicros)
+	refilled := float64(since) * float64(bc.limitUnits) / float64(bc.periodMicros)
 	next.changedAtMicros = now
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
-	next.used = clampUsed(used-refilled, least, b)
+	next.used = clampUsed(used-refilled, least, bc)
 	return next, running
 }
 
 // applyChange returns the state after a change at the time now, which reserves units until
 // untilMinute. It changes the map of s.
-func (s bucketState) applyChange(now int64, b bucketChange, untilMinute int64) bucketState {
-	use := b.use
-	if b.reserve < 0 && untilMinute*minuteMicros <= now { // these units count as used already
-		use += b.reserve
+func (s bucketState) applyChange(now int64, bc bucketChange, untilMinute int64) bucketState {
+	use := bc.use
+	if bc.reserve < 0 && untilMinute*minuteMicros <= now { // these units count as used already
+		use += bc.reserve
 	}
 
 	least := min(s.used, 0)
 	// A change that reserves nothing, as that of SettleResponse, may give back units that the call
 	// of another process still reserves.
-	if b.reserve == 0 {
+	if bc.reserve == 0 {
 		least = 0
 		for _, reserved := range s.reserved {
 			least -= float64(reserved)
 		}
 	}
 
-	s.used = clampUsed(s.used+float64(use), least, b)
-	s.reserved[untilMinute] = max(s.reserved[untilMinute]+b.reserve, 0)
+	s.used = clampUsed(s.used+float64(use), least, bc)
+	s.reserved[untilMinute] = max(s.reserved[untilMinute]+bc.reserve, 0)
 
 	units := s.used
 	unreservedAt := now // when nothing is reserved any more
@@ -145,13 +145,13 @@ func (s bucketState) applyChange(now int64, b bucketChange, untilMinute int64) b
 			unreservedAt = max(unreservedAt, until*minuteMicros)
 		}
 	}
-	refill := clampUsed(units, 0, b) * float64(b.periodMicros) / float64(b.limitUnits)
+	refill := clampUsed(units, 0, bc) * float64(bc.periodMicros) / float64(bc.limitUnits)
 	s.unusedAtMicros = unreservedAt + int64(math.Ceil(refill))
 	return s
 }
 
 // clampUsed returns used units, but not below least, and not above eight limits: a bucket may owe
 // seven periods.
-func clampUsed(used, least float64, b bucketChange) float64 {
-	return min(max(used, least), 8*float64(b.limitUnits))
+func clampUsed(used, least float64, bc bucketChange) float64 {
+	return min(max(used, least), 8*float64(bc.limitUnits))
 }

@@ -8,7 +8,7 @@ type change struct {
 	buckets []bucketChange
 }
 
-func (c change) isEmpty() bool { return len(c.marks)+len(c.buckets) == 0 }
+func (ch change) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
 
 // mark is a change of what the store remembers of a call or a response: the state of a key. A mark
 // refuses its change unless the key has the state that it needs. So a change whose reply was lost

@@ -27,29 +27,29 @@ func (e nearEntry) isExpired() bool {
 // nearly used up, and logs each bucket once in a period. It returns words for these limits, such as
 // "85 % of 100000 tokens a day", or "".
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
-	if r.refusedBucket != 0 || r.refusedByMark {
+	if r.refusingBucket != 0 || r.refusedByMark {
 		return ""
 	}
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
 	// r names only the most used bucket of the person, and that of all people. If even these are
 	// below nearThousandths, a bucket that was near has refilled, or was reset.
-	for _, c := range changes {
+	for _, bc := range changes {
 		used := r.ofPerson
-		if c.ofAll {
+		if bc.ofAll {
 			used = r.ofAllPeople
 		}
-		e := b.near.Get(c.key)
+		e := b.near.Get(bc.key)
 		if e.quota != "" && used.thousandths < nearThousandths {
 			e.nearUntil = time.Time{}
-			b.near.Set(c.key, e)
+			b.near.Set(bc.key, e)
 		}
 	}
 
 	var words []string
 	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
-		if used.thousandths >= nearThousandths && !changes[used.bucket-1].limitEnded {
-			words = append(words, b.noteNearLocked(p, changes[used.bucket-1], used.thousandths))
+		if used.thousandths >= nearThousandths && !changes[used.bucketNumber-1].limitEnded {
+			words = append(words, b.noteNearLocked(p, changes[used.bucketNumber-1], used.thousandths))
 		}
 	}
 	return strings.Join(words, ", ")
@@ -57,22 +57,22 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 
 // noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how
 // much of its limit is used, in thousandths.
-func (b *Budget) noteNearLocked(p call.Person, c bucketChange, used int64) (words string) {
-	words = fmt.Sprintf("%d %% of %s %s", used/10, c.unit.format(c.limitUnits), c.unitWords())
-	period := time.Duration(c.periodMicros) * time.Microsecond
+func (b *Budget) noteNearLocked(p call.Person, bc bucketChange, used int64) (words string) {
+	words = fmt.Sprintf("%d %% of %s %s", used/10, bc.unit.format(bc.limitUnits), bc.unitWords())
+	period := time.Duration(bc.periodMicros) * time.Microsecond
 	now := time.Now()
 
-	e := b.near.Get(c.key)
+	e := b.near.Get(bc.key)
 	isNew := !now.Before(e.quietUntil)
 	if isNew {
 		e.quietUntil = now.Add(period)
 	}
-	e.quota = c.Name
+	e.quota = bc.Name
 	e.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
-	b.near.Set(c.key, e)
+	b.near.Set(bc.key, e)
 	if isNew && b.Log != nil {
-		log := b.Log.With("limit", c.Name, "used", words)
-		if !c.ofAll {
+		log := b.Log.With("limit", bc.Name, "used", words)
+		if !bc.ofAll {
 			log = log.With("client", p.Name)
 		}
 		log.Info("a limit is nearly used up")

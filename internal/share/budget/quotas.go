@@ -148,9 +148,9 @@ type bucketChange struct {
 type reply struct {
 	refusedByMark bool
 
-	refusedBucket int64 // number of the bucket that refuses for the longest time; 0 if none does
-	waitMicros    int64 // microseconds until it refuses no more; 0: running calls are in the way
-	used          int64 // used units of the bucket that refuses
+	refusingBucket int64 // number of the bucket that refuses for the longest time; 0 if none does
+	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
+	used           int64 // used units of the bucket that refuses
 
 	// If the change is made:
 	ofPerson    mostUsed // the most used bucket of the person
@@ -160,8 +160,8 @@ type reply struct {
 // mostUsed is a bucket that has a larger part of its limit used than others. The zero value is
 // none.
 type mostUsed struct {
-	thousandths int64 // of the limit
-	bucket      int64 // the number of the bucket
+	thousandths  int64 // of the limit
+	bucketNumber int64 // the number of the bucket
 }
 
 // more returns the more used of two buckets.
@@ -196,8 +196,8 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 	for u := range each.use {
 		each.use[u] = 1
 	}
-	for _, c := range b.bucketChanges(p, each) {
-		names = append(names, c.Name)
+	for _, bc := range b.bucketChanges(p, each) {
+		names = append(names, bc.Name)
 	}
 	if b.RefuseWithoutStore && names != nil {
 		names = append(names, refusedByStore)
@@ -206,20 +206,20 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 }
 
 // with returns what a change does to the bucket of a quota.
-func (b bucketChange) with(c callChange) bucketChange {
-	b.need = 1
-	if c.force {
-		b.need = -1 << 50 // below the free units of any usual bucket, which may be negative
+func (bc bucketChange) with(cc callChange) bucketChange {
+	bc.need = 1
+	if cc.force {
+		bc.need = -1 << 50 // below the free units of any usual bucket, which may be negative
 	}
-	b.use = c.use[b.unit]
-	b.reserve = c.reserve[b.unit]
-	b.minutes = c.minutes
-	return b
+	bc.use = cc.use[bc.unit]
+	bc.reserve = cc.reserve[bc.unit]
+	bc.minutes = cc.minutes
+	return bc
 }
 
 // bucketChanges returns what a change does to each bucket that it affects. Quotas without a limit
 // are left out.
-func (b *Budget) bucketChanges(person call.Person, c callChange) (list []bucketChange) {
+func (b *Budget) bucketChanges(person call.Person, cc callChange) (list []bucketChange) {
 	id := pseudonym(cmp.Or(person.ID, b.DefaultID))
 	personLimits := (*b.personLimits.Load())[person.ID]
 	for _, q := range b.Limits.Quotas() {
@@ -232,7 +232,7 @@ func (b *Budget) bucketChanges(person call.Person, c callChange) (list []bucketC
 			periodMicros: unitTable[q.unit].periodMicros,
 			key:          q.Name + ":",
 			limitUnits:   int64(min(q.Limit, MaxLimit)),
-		}.with(c)
+		}.with(cc)
 
 		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {
 			continue

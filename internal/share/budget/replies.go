@@ -38,22 +38,22 @@ const (
 // that it accepts, from $10000.
 const maxStart = 6
 
-func (c *replyConn) Write(command []byte) (int, error) {
-	c.size = 0
-	return c.Conn.Write(command)
+func (rc *replyConn) Write(command []byte) (int, error) {
+	rc.size = 0
+	return rc.Conn.Write(command)
 }
 
-func (c *replyConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
+func (rc *replyConn) Read(p []byte) (int, error) {
+	n, err := rc.Conn.Read(p)
 	for _, b := range p[:n] {
-		c.size++
+		rc.size++
 		switch {
 		case b == '\n':
-			c.lineStart = c.lineStart[:0]
-		case len(c.lineStart) < maxStart:
-			c.lineStart = append(c.lineStart, b)
+			rc.lineStart = rc.lineStart[:0]
+		case len(rc.lineStart) < maxStart:
+			rc.lineStart = append(rc.lineStart, b)
 		}
-		if !c.accepts(string(c.lineStart)) {
+		if !rc.accepts(string(rc.lineStart)) {
 			return 0, errors.New("reading a reply: it is not one of the script")
 		}
 	}
@@ -61,17 +61,17 @@ func (c *replyConn) Read(p []byte) (int, error) {
 }
 
 // accepts reports whether a reply may have a line with this start, and the size so far.
-func (c *replyConn) accepts(start string) bool {
-	if c.form == anyReplies {
+func (rc *replyConn) accepts(start string) bool {
+	if rc.form == anyReplies {
 		return true
 	}
 	isArray := strings.HasPrefix(start, "*")
 	isBulk := strings.HasPrefix(start, "$")
-	if c.form == infoReplies {
+	if rc.form == infoReplies {
 		isLong := len(strings.TrimSuffix(start, "\r")) == maxStart
-		return !isArray && !(isBulk && isLong) && c.size <= maxInfoReply
+		return !isArray && !(isBulk && isLong) && rc.size <= maxInfoReply
 	}
 	isOther := isArray && !strings.HasPrefix(scriptArray, start) &&
 		!strings.HasPrefix(start, scriptArray)
-	return !isOther && !isBulk && c.size <= maxReply
+	return !isOther && !isBulk && rc.size <= maxReply
 }

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	reportTime = 10 * time.Second // for all commands of a report
-	maxPeople  = 20               // people in a report
-	batchSize  = 1000             // keys that are read at once
+	reportTimeout = 10 * time.Second // for all commands of a report
+	maxPeople     = 20               // people in a report
+	batchSize     = 1000             // keys that are read at once
 
 	allPeople = "" // in place of a pseudonym: all people together
 	noBound   = 0  // in place of a number of people
@@ -45,12 +45,12 @@ type QuotaUsage struct {
 // a token, an ID such as token:alice or issuer and subject with a blank between, or a name in the
 // store. The error is of the store.
 func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err error) {
-	err = s.withAdminConn(ctx, func(r *adminConn) {
+	err = s.withAdminConn(ctx, func(ac *adminConn) {
 		if name != "" {
-			list = slices.Concat(r.usages(r.pseudonymsByName(name))...)
+			list = slices.Concat(ac.usages(ac.pseudonymsByName(name))...)
 			return
 		}
-		people := r.usages(r.topPseudonyms(maxPeople))
+		people := ac.usages(ac.topPseudonyms(maxPeople))
 		maxShare := func(of []QuotaUsage) float64 {
 			byShare := func(a, b QuotaUsage) int { return cmp.Compare(a.share, b.share) }
 			return slices.MaxFunc(of, byShare).share
@@ -59,7 +59,7 @@ func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err
 			return cmp.Compare(maxShare(b), maxShare(a))
 		})
 		people = people[:min(len(people), maxPeople)]
-		list = slices.Concat(append(r.usages([]string{allPeople}), people...)...)
+		list = slices.Concat(append(ac.usages([]string{allPeople}), people...)...)
 	})
 	return list, err
 }
@@ -68,8 +68,8 @@ func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err
 // name has used anything, or that several people have the name.
 func (s *Store) Reset(ctx context.Context, name string) error {
 	err := errors.New("nobody of this name has used anything")
-	failure := s.withAdminConn(ctx, func(r *adminConn) {
-		people := r.usages(r.pseudonymsByName(name))
+	failure := s.withAdminConn(ctx, func(ac *adminConn) {
+		people := ac.usages(ac.pseudonymsByName(name))
 		if len(people) > 1 {
 			err = errors.New("several people have this name: write token:NAME, or issuer and subject")
 		}
@@ -78,8 +78,8 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 		}
 		for _, q := range quotas(false) {
 			id := people[0][0].Pseudonym
-			_, _ = r.do("DEL", s.key(q.Name+":"+id))
-			_, _ = r.do("ZREM", s.key(q.Name+":"), id)
+			_, _ = ac.do("DEL", s.fullKey(q.Name+":"+id))
+			_, _ = ac.do("ZREM", s.fullKey(q.Name+":"), id)
 		}
 		err = nil
 	})
@@ -97,7 +97,7 @@ type adminConn struct {
 
 // withAdminConn connects to the store, and calls run.
 func (s *Store) withAdminConn(ctx context.Context, run func(*adminConn)) error {
-	ctx, cancel := context.WithTimeout(ctx, reportTime)
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	conn, err := s.connect(ctx, s.url.Load(), anyReplies)
 	if err != nil {
@@ -105,35 +105,35 @@ func (s *Store) withAdminConn(ctx context.Context, run func(*adminConn)) error {
 	}
 	defer conn.Close()
 
-	r := &adminConn{
+	ac := &adminConn{
 		Store: s,
 		conn:  conn,
 		ctx:   ctx,
 	}
-	now, err := redis.Int64s(r.do("TIME"))
+	now, err := redis.Int64s(ac.do("TIME"))
 	if err == nil && len(now) == 2 {
-		r.now = now[0]*1e6 + now[1]
-		run(r)
+		ac.now = now[0]*1e6 + now[1]
+		run(ac)
 	}
-	return cmp.Or(r.err, err)
+	return cmp.Or(ac.err, err)
 }
 
 // do runs a command, unless there was an error before.
-func (r *adminConn) do(command string, args ...any) (any, error) {
-	if r.err != nil {
-		return nil, r.err
+func (ac *adminConn) do(command string, args ...any) (any, error) {
+	if ac.err != nil {
+		return nil, ac.err
 	}
 	var value any
-	value, r.err = redis.DoContext(r.conn, r.ctx, command, args...)
-	return value, r.err
+	value, ac.err = redis.DoContext(ac.conn, ac.ctx, command, args...)
+	return value, ac.err
 }
 
 // topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all,
 // whose buckets take the longest to refill.
-func (r *adminConn) topPseudonyms(n int) []string {
+func (ac *adminConn) topPseudonyms(n int) []string {
 	pseudonyms := map[string]bool{}
 	for _, q := range quotas(false) {
-		list, _ := redis.Strings(r.do("ZREVRANGE", r.key(q.Name+":"), 0, n-1))
+		list, _ := redis.Strings(ac.do("ZREVRANGE", ac.fullKey(q.Name+":"), 0, n-1))
 		for _, pseudonym := range list {
 			pseudonyms[pseudonym] = true
 		}
@@ -143,14 +143,14 @@ func (r *adminConn) topPseudonyms(n int) []string {
 
 // pseudonymsByName returns the pseudonyms of the people whom a name means: of the person with this
 // ID, or else of the holder of a token and of all people in the store with this name.
-func (r *adminConn) pseudonymsByName(name string) []string {
+func (ac *adminConn) pseudonymsByName(name string) []string {
 	exact := []string{pseudonym(name)}
-	if len(r.usages(exact)) > 0 {
+	if len(ac.usages(exact)) > 0 {
 		return exact
 	}
 
 	pseudonyms := []string{pseudonym(call.TokenIDPrefix + name)}
-	for _, usages := range r.usages(r.topPseudonyms(noBound)) {
+	for _, usages := range ac.usages(ac.topPseudonyms(noBound)) {
 		if usages[0].Name == name && usages[0].Pseudonym != pseudonyms[0] {
 			pseudonyms = append(pseudonyms, usages[0].Pseudonym)
 		}
@@ -160,7 +160,7 @@ func (r *adminConn) pseudonymsByName(name string) []string {
 
 // usages returns the usages of people by their pseudonyms. People who have used nothing are left
 // out.
-func (r *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
+func (ac *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 	for batch := range slices.Chunk(pseudonyms, batchSize) {
 		keys := []string{}
 		for _, pseudonym := range batch {
@@ -169,11 +169,11 @@ func (r *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 			}
 		}
 
-		values := r.get(keys)
+		values := ac.get(keys)
 		for _, pseudonym := range batch {
 			var usages []QuotaUsage
 			for _, q := range quotas(pseudonym == allPeople) {
-				e, ok := r.parseUsage(q, pseudonym, values[q.Name+":"+pseudonym])
+				e, ok := ac.parseUsage(q, pseudonym, values[q.Name+":"+pseudonym])
 				if ok {
 					usages = append(usages, e)
 				}
@@ -187,18 +187,18 @@ func (r *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 }
 
 // get returns the values of the keys that exist.
-func (r *adminConn) get(keys []string) map[string]string {
+func (ac *adminConn) get(keys []string) map[string]string {
 	values := map[string]string{}
 	for _, key := range keys {
-		_ = r.conn.Send("GET", r.key(key)) // after an error ReceiveContext fails, too
+		_ = ac.conn.Send("GET", ac.fullKey(key)) // after an error ReceiveContext fails, too
 	}
-	_ = r.conn.Flush()
+	_ = ac.conn.Flush()
 	for _, key := range keys {
-		value, err := redis.String(redis.ReceiveContext(r.conn, r.ctx))
+		value, err := redis.String(redis.ReceiveContext(ac.conn, ac.ctx))
 		if errors.Is(err, redis.ErrNil) {
 			continue
 		}
-		r.err = cmp.Or(r.err, err)
+		ac.err = cmp.Or(ac.err, err)
 		values[key] = value
 	}
 	return values
@@ -209,7 +209,7 @@ var storedValue = text.LazyRegexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
 // parseUsage parses the value of a key. ok is false if nothing is used or reserved, or it is not
 // valid.
-func (r *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bool) {
+func (ac *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bool) {
 	m := storedValue().FindStringSubmatch(stored)
 	if m == nil {
 		return e, false
@@ -217,32 +217,32 @@ func (r *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok boo
 	s := bucketState{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.changedAtMicros, _ = strconv.ParseInt(m[2], 10, 64)
-	b := bucketChange{Quota: q, periodMicros: unitTable[q.unit].periodMicros}
-	b.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
+	bc := bucketChange{Quota: q, periodMicros: unitTable[q.unit].periodMicros}
+	bc.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var untilMinute, units int64
 		_, _ = fmt.Sscanf(part, "%d:%d", &untilMinute, &units)
 		s.reserved[untilMinute] = units
 	}
-	if b.limitUnits <= 0 {
+	if bc.limitUnits <= 0 {
 		return e, false
 	}
 
-	s, running := s.advance(r.now, b)
+	s, running := s.advance(ac.now, bc)
 	if s.used < 0 { // see bucketState.used
 		running += int64(s.used)
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAt := r.now + int64(taken*float64(b.periodMicros)/float64(b.limitUnits))
+	unusedAt := ac.now + int64(taken*float64(bc.periodMicros)/float64(bc.limitUnits))
 	return QuotaUsage{
 		Name:      text.Label(cmp.Or(m[5], id)),
 		Pseudonym: id,
-		Limit:     q.unit.format(b.limitUnits) + " " + q.unitWords(),
+		Limit:     q.unit.format(bc.limitUnits) + " " + q.unitWords(),
 		Used:      q.unit.format(int64(math.Ceil(s.used))),
 		Reserved:  q.unit.format(running),
-		Left:      q.unit.format(max(int64(float64(b.limitUnits)-taken), 0)),
+		Left:      q.unit.format(max(int64(float64(bc.limitUnits)-taken), 0)),
 		UnusedAt:  time.UnixMicro(unusedAt),
-		share:     taken / float64(b.limitUnits),
+		share:     taken / float64(bc.limitUnits),
 	}, taken > 0
 }

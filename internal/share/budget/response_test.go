@@ -46,7 +46,7 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
 func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum float64) {
 	t.Helper()
 	key := b.bucketOf(alice, of).key
-	value, err := redis.String(server.Do("GET", b.Store.key(key)))
+	value, err := redis.String(server.Do("GET", b.Store.fullKey(key)))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestSettleResponse(t *testing.T) {
 			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
 			compare.Equal(t, "the store fails", replicas[0].Store.IsFailing(), false)
 			bob := replicas[1].bucketOf(call.Person{ID: "token:bob"}, unitTokens).key
-			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.key(bob)))
+			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.fullKey(bob)))
 			compare.Equal(t, "keys of another person", n, 0)
 		})
 	}

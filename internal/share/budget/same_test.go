@@ -40,23 +40,23 @@ func random(r *rand.Rand) (list []bucketChange) {
 		return a
 	}
 	b := New(Options{Limits: someLimits})
-	c := callChange{
+	cc := callChange{
 		use:     upTo(typical),
 		reserve: upTo(typical.times(3)),
 		minutes: 1 + r.Int64N(100),
 		force:   r.IntN(3) == 0,
 	}
-	c.reserve[unitCalls] = 0
-	if c.force {
-		c.use = upTo(typical.times(15)).plus(typical.times(-5))
-		c.reserve = c.reserve.times(-1)
-		c.minutes = r.Int64N(10)
+	cc.reserve[unitCalls] = 0
+	if cc.force {
+		cc.use = upTo(typical.times(15)).plus(typical.times(-5))
+		cc.reserve = cc.reserve.times(-1)
+		cc.minutes = r.Int64N(10)
 	}
 	if r.IntN(3) == 0 { // so that others can use less than nothing
-		c.use = upTo(typical.times(40)).times(-1)
-		c.reserve = amount{}
+		cc.use = upTo(typical.times(40)).times(-1)
+		cc.reserve = amount{}
 	}
-	list = b.bucketChanges(call.Person{ID: fmt.Sprint(r.IntN(3))}, c)
+	list = b.bucketChanges(call.Person{ID: fmt.Sprint(r.IntN(3))}, cc)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:r.IntN(len(list)+1)]
 }
@@ -84,30 +84,30 @@ func TestSame(t *testing.T) {
 	passed, givenBack := 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
-		c := change{buckets: random(r)}
+		ch := change{buckets: random(r)}
 		takenMinute := local.minute()
-		frees := slices.ContainsFunc(c.buckets, func(b bucketChange) bool { return b.reserve < 0 })
+		frees := slices.ContainsFunc(ch.buckets, func(bc bucketChange) bool { return bc.reserve < 0 })
 		if frees || r.IntN(2) == 0 { // the end of a call
 			takenMinute -= r.Int64N(10)
 			end := settledMark("call")
-			c.marks = []mark{end}
-			server.Do("SET", new(Store).key(end.key), fmt.Sprint("taken ", takenMinute))
+			ch.marks = []mark{end}
+			server.Do("SET", new(Store).fullKey(end.key), fmt.Sprint("taken ", takenMinute))
 		}
-		want := local.apply(takenMinute, c.buckets)
-		args := append(new(Store).arguments(c), now/1e6, now%1e6)
+		want := local.apply(takenMinute, ch.buckets)
+		args := append(new(Store).arguments(ch), now/1e6, now%1e6)
 		n, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		got, ok := parseReply(n, c)
+		got, ok := parseReply(n, ch)
 		if got != want || !ok {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, n, want)
 		}
-		if want.refusedBucket == 0 {
+		if want.refusingBucket == 0 {
 			passed++
 		}
-		if slices.ContainsFunc(c.buckets, func(b bucketChange) bool { return local.buckets[b.key].used < 0 }) {
+		if slices.ContainsFunc(ch.buckets, func(bc bucketChange) bool { return local.buckets[bc.key].used < 0 }) {
 			givenBack++
 		}
 	}
@@ -131,7 +131,7 @@ func TestWrongValues(t *testing.T) {
 			b := New(Options{Limits: Limits{CallsPerHour: 4}, Store: s})
 			server.Do("FLUSHALL")
 			value := strings.Replace(tt.Value, "NOW", fmt.Sprint(time.Now().UnixMicro()), 1)
-			server.Do(tt.Command, s.key(b.bucketOf(alice, unitCalls).key), value)
+			server.Do(tt.Command, s.fullKey(b.bucketOf(alice, unitCalls).key), value)
 			_, err := take(b, "token:alice")
 			want := ""
 			if tt.Refuses {

@@ -124,11 +124,11 @@ func (t *Taken) settleOtherResponses(use amount) {
 //	as before         is corrected
 //	new               has not taken the call: it only adds what the call has used
 //	not there now     is corrected, too: the limit may come again
-func (t *Taken) corrections(c callChange) []bucketChange {
+func (t *Taken) corrections(cc callChange) []bucketChange {
 	isIn := func(list []bucketChange, bc bucketChange) bool {
-		return slices.ContainsFunc(list, func(b bucketChange) bool { return b.key == bc.key })
+		return slices.ContainsFunc(list, func(other bucketChange) bool { return other.key == bc.key })
 	}
-	list := t.budget.bucketChanges(t.person, c)
+	list := t.budget.bucketChanges(t.person, cc)
 	for i := range list {
 		bc := &list[i]
 		if isIn(t.buckets, *bc) {
@@ -141,9 +141,9 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 	}
 
 	for _, bc := range t.buckets {
-		isChanged := c.use[bc.unit] != 0 || c.reserve[bc.unit] != 0
+		isChanged := cc.use[bc.unit] != 0 || cc.reserve[bc.unit] != 0
 		if isChanged && !isIn(list, bc) {
-			ended := bc.with(c)
+			ended := bc.with(cc)
 			ended.limitEnded = true
 			list = append(list, ended)
 		}
@@ -156,26 +156,26 @@ func (t *Taken) corrections(c callChange) []bucketChange {
 //	the store has taken the call       its buckets are corrected
 //	it has not, and Response goes on   nothing: SettleResponse takes the call
 //	it has not                         the call is taken now, with what it has used
-func (t *Taken) changeInStore(correction callChange, end End) (c change) {
+func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 	response := end.endedResponse()
 	if response != "" {
-		c.marks = append(c.marks, endMark(response))
+		ch.marks = append(ch.marks, endMark(response))
 	}
 	switch {
 	case t.inStore && response != "":
-		c.marks = append(c.marks, forgetMark(t.name))
-		c.buckets = t.corrections(correction)
+		ch.marks = append(ch.marks, forgetMark(t.name))
+		ch.buckets = t.corrections(correction)
 	case t.inStore:
-		c.marks = append(c.marks, settledMark(t.name))
-		c.buckets = t.corrections(correction)
+		ch.marks = append(ch.marks, settledMark(t.name))
+		ch.buckets = t.corrections(correction)
 	case end.GoesOn && end.Response != "":
 		return change{}
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
 		correction.reserve = amount{}
-		c.buckets = t.budget.bucketChanges(t.person, correction)
+		ch.buckets = t.budget.bucketChanges(t.person, correction)
 	}
-	return c
+	return ch
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the

@@ -34,7 +34,7 @@ var takeSource string
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
 // storeURL matches the URLs of stores. A user needs a password: a user alone could be a misplaced
-// password. A prefix begins with a letter, and so differs from the version 3 (Store.key).
+// password. A prefix begins with a letter, and so differs from the version 3 (Store.fullKey).
 var storeURL = text.LazyRegexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
 	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
@@ -125,16 +125,16 @@ func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix="
 // a new address.
 func (s *Store) renewPool(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
-		DialContext:     s.dial,
+		DialContext:     s.connectForScripts,
 		MaxIdle:         maxScripts,
 		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
 		MaxConnLifetime: 5 * time.Minute,
 	})
 }
 
-// dial connects to the store until ctx ends. Replies have a deadline of the connection, not a
-// context: one that comes in time counts, however late a busy process reads it.
-func (s *Store) dial(ctx context.Context) (redis.Conn, error) {
+// connectForScripts connects to the store until ctx ends. Replies have a deadline of the
+// connection, not a context: one that comes in time counts, however late a busy process reads it.
+func (s *Store) connectForScripts(ctx context.Context) (redis.Conn, error) {
 	return s.connect(ctx, s.url.Load(), scriptReplies,
 		redis.DialReadTimeout(scriptTimeout), redis.DialWriteTimeout(scriptTimeout))
 }
@@ -247,8 +247,8 @@ func (s *Store) noteWorking(ctx context.Context) {
 
 // apply makes a change in the store. It does nothing if there is no store, the store fails, or the
 // change is empty. It waits while maxScripts uses run.
-func (s *Store) apply(c change) (r reply, result storeResult) {
-	if s == nil || s.IsFailing() || c.isEmpty() {
+func (s *Store) apply(ch change) (r reply, result storeResult) {
+	if s == nil || s.IsFailing() || ch.isEmpty() {
 		return reply{}, storeNotRun
 	}
 	s.inFlight <- struct{}{} // each use ends: see scriptTimeout
@@ -256,7 +256,7 @@ func (s *Store) apply(c change) (r reply, result storeResult) {
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}, storeNotRun
 	}
-	return s.runScript(c)
+	return s.runScript(ch)
 }
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
@@ -342,7 +342,7 @@ func (s *Store) retryPending(p pendingChange) (result storeResult) {
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
 // error is not about the present store, which does not fail.
-func (s *Store) runScript(c change) (reply, storeResult) {
+func (s *Store) runScript(ch change) (reply, storeResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()
 	fails := false
@@ -357,7 +357,7 @@ func (s *Store) runScript(c change) (reply, storeResult) {
 	conn, _ := pool.GetContext(ctx) // after an error Do returns it, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	r, err := s.runScriptOn(conn, c)
+	r, err := s.runScriptOn(conn, ch)
 	if err == nil {
 		return r, storeRan
 	}
@@ -398,8 +398,8 @@ func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
 }
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
-func (s *Store) runScriptOn(conn redis.Conn, c change) (r reply, err error) {
-	value, err := takeScript.Do(conn, s.arguments(c)...)
+func (s *Store) runScriptOn(conn redis.Conn, ch change) (r reply, err error) {
+	value, err := takeScript.Do(conn, s.arguments(ch)...)
 	if err != nil {
 		return reply{}, err
 	}
@@ -407,7 +407,7 @@ func (s *Store) runScriptOn(conn redis.Conn, c change) (r reply, err error) {
 	if err != nil {
 		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
 	}
-	r, ok := parseReply(n, c)
+	r, ok := parseReply(n, ch)
 	if !ok {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
@@ -416,15 +416,15 @@ func (s *Store) runScriptOn(conn redis.Conn, c change) (r reply, err error) {
 
 // parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
 // them.
-func parseReply(n []int64, c change) (r reply, ok bool) {
+func parseReply(n []int64, ch change) (r reply, ok bool) {
 	if len(n) != 5 {
 		return reply{}, false
 	}
 	if n[0] == -1 {
-		return reply{refusedByMark: true}, len(c.marks) > 0
+		return reply{refusedByMark: true}, len(ch.marks) > 0
 	}
 
-	count := int64(len(c.buckets))
+	count := int64(len(ch.buckets))
 	if n[0] == 0 {
 		r = reply{
 			ofPerson:    mostUsed{n[1], n[2]},
@@ -432,7 +432,7 @@ func parseReply(n []int64, c change) (r reply, ok bool) {
 		}
 		fits := func(u mostUsed) bool {
 			isUsed := 0 < u.thousandths && u.thousandths <= 8000
-			return u == mostUsed{} || isUsed && 0 < u.bucket && u.bucket <= count
+			return u == mostUsed{} || isUsed && 0 < u.bucketNumber && u.bucketNumber <= count
 		}
 		return r, fits(r.ofPerson) && fits(r.ofAllPeople)
 	}
@@ -441,20 +441,20 @@ func parseReply(n []int64, c change) (r reply, ok bool) {
 		return reply{}, false
 	}
 	r = reply{
-		refusedBucket: n[0],
-		waitMicros:    n[1],
-		used:          n[2],
+		refusingBucket: n[0],
+		waitMicros:     n[1],
+		used:           n[2],
 	}
-	b := c.buckets[r.refusedBucket-1]
-	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*b.periodMicros
-	isUsed := 0 <= r.used && r.used <= 8*b.limitUnits
+	bc := ch.buckets[r.refusingBucket-1]
+	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*bc.periodMicros
+	isUsed := 0 <= r.used && r.used <= 8*bc.limitUnits
 	return r, isWait && isUsed
 }
 
-// key returns the key in the store for the key of a bucket. The braces keep all keys in one hash
+// fullKey returns the key in the store for the key of a bucket. The braces keep all keys in one hash
 // slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the version of the
 // format of values.
-func (s *Store) key(name string) string {
+func (s *Store) fullKey(name string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()
 	if u == nil || Prefix(u) == "" {
@@ -465,17 +465,17 @@ func (s *Store) key(name string) string {
 
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and of
 // a bucket are in the order of its ARGV.
-func (s *Store) arguments(c change) []any {
-	keys := []any{len(c.marks) + len(c.buckets)}
-	values := []any{len(c.marks)}
-	for _, m := range c.marks {
-		keys = append(keys, s.key(m.key))
+func (s *Store) arguments(ch change) []any {
+	keys := []any{len(ch.marks) + len(ch.buckets)}
+	values := []any{len(ch.marks)}
+	for _, m := range ch.marks {
+		keys = append(keys, s.fullKey(m.key))
 		values = append(values, m.needs, m.then, m.keep.Milliseconds())
 	}
-	for _, b := range c.buckets {
-		keys = append(keys, s.key(b.key))
+	for _, bc := range ch.buckets {
+		keys = append(keys, s.fullKey(bc.key))
 		values = append(values,
-			b.periodMicros, b.limitUnits, b.need, b.use, b.reserve, b.minutes, b.personName)
+			bc.periodMicros, bc.limitUnits, bc.need, bc.use, bc.reserve, bc.minutes, bc.personName)
 	}
 	return append(keys, values...)
 }

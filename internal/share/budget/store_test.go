@@ -336,7 +336,7 @@ func TestReplyTLS(t *testing.T) {
 			pool.AddCert(server.Certificate())
 			return pool, nil
 		}
-		conn, err := r.Store.dial(t.Context())
+		conn, err := r.Store.connectForScripts(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
