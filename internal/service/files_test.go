@@ -111,7 +111,7 @@ func TestWatchKey(t *testing.T) {
 		check := func(want string) {
 			t.Helper()
 			time.Sleep(2 * rereadInterval)
-			compare.Contains(t, "the client's error", fmt.Sprint(s.APIClient.Ready()), want)
+			compare.Contains(t, "the client's error", fmt.Sprint(s.APIClient.CheckKey()), want)
 		}
 		check("Missing API key")
 		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {

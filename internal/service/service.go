@@ -234,7 +234,7 @@ func (s *Service) Close() {
 
 // Ready returns why calls cannot be answered, with advice, or nil if they can.
 func (s *Service) Ready() error {
-	err := s.APIClient.Ready()
+	err := s.APIClient.CheckKey()
 	if err != nil {
 		return errors.New(s.Advisor.Explain(call.DefaultTool, err))
 	}

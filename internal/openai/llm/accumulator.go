@@ -69,8 +69,8 @@ type accumulator struct {
 	startedBlocks []*block                // all blocks, in the order in which they started
 	textBlocks    map[itemNumber][]*block // the blocks of each message
 
-	background background     // what is known of a response that runs without its connection
-	final      *call.Response // the response once it has ended, also if it failed; nil before
+	background    background     // what is known of a response that runs without its connection
+	endedResponse *call.Response // the response once it has ended, also if it failed; nil before
 
 	streamBytes     int // bytes of all events so far
 	elementCount    int // elements of the complete items (countElements)
@@ -81,7 +81,7 @@ type accumulator struct {
 	// The current connection. getOnce sets these fields again for each GET.
 	failure   *call.APIError // the most telling failure so far that names no kind; nil: none
 	closeConn func()         // ends the connection
-	endTimer  *time.Timer    // calls closeConn in detailTime (endSoon sets it); nil: not set
+	endTimer  *time.Timer    // calls closeConn in detailTimeout (endSoon sets it); nil: not set
 }
 
 // newAccumulator returns an accumulator for a response of c that has read nothing yet.
@@ -100,8 +100,9 @@ func (cl *Client) newAccumulator(c *call.Call) *accumulator {
 	}
 }
 
-// detailTime is how long a stream may go on after a failure that names no kind, or after "[DONE]".
-const detailTime = 2 * time.Second
+// detailTimeout is how long a stream may go on after a failure that names no kind, or after
+// "[DONE]".
+const detailTimeout = 2 * time.Second
 
 // readStream reads a stream up to the event that ends the response. docs/spec.md has a table of all
 // ways in which a stream may end. Events whose data is not a JSON object are skipped: some servers
@@ -198,8 +199,8 @@ const (
 
 // failOrKeep returns a failure that names its kind or is about the size of the response. Any other
 // failure is of KindFailed: failOrKeep returns nil, keeps the failure, and gives the stream another
-// detailTime, because the next event may say more. Azure sends response.failed without details, and
-// then the error.
+// detailTimeout, because the next event may say more. Azure sends response.failed without details,
+// and then the error.
 func (a *accumulator) failOrKeep(e *call.APIError) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
@@ -212,17 +213,17 @@ func (a *accumulator) failOrKeep(e *call.APIError) error {
 	return nil
 }
 
-// endSoon gives up the connection in detailTime. Later calls change nothing.
+// endSoon gives up the connection in detailTimeout. Later calls change nothing.
 func (a *accumulator) endSoon() {
 	if a.endTimer == nil {
-		a.endTimer = time.AfterFunc(detailTime, a.closeConn)
+		a.endTimer = time.AfterFunc(detailTimeout, a.closeConn)
 	}
 }
 
 // runsAtAPI reports whether the API has named a response in the background that has not ended, as
 // far as is known.
 func (a *accumulator) runsAtAPI() bool {
-	return a.background.id != "" && a.final == nil
+	return a.background.id != "" && a.endedResponse == nil
 }
 
 // isRefusal reports whether err says that the API refuses the request, and no item of the response
@@ -230,7 +231,7 @@ func (a *accumulator) runsAtAPI() bool {
 func (a *accumulator) isRefusal(err error) bool {
 	kind := call.KindOf(err)
 	refuses := kind == call.KindAPIQuota || kind == call.KindRateLimit
-	hasItems := a.lastItem > 0 || a.final != nil && len(a.final.Output) > 0
+	hasItems := a.lastItem > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
 	return refuses && !hasItems && !a.runsAtAPI()
 }
 
@@ -279,7 +280,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 	a.log(from)
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
-	a.final = r
+	a.endedResponse = r
 	a.addStreamed(r)
 	err := checkResponse(r, from, a.call)
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 // the pacer.
 
 const (
-	cancelTime = 3 * time.Second        // the limit of cancelEarly, for all of its requests
-	cancelWait = 500 * time.Millisecond // before cancelEarly asks once more
-	usageTime  = time.Second            // the limit of the GET for the usage after a cancellation
+	cancelTimeout = 3 * time.Second        // the limit of cancelEarly, for all of its requests
+	cancelWait    = 500 * time.Millisecond // before cancelEarly asks once more
+	usageTimeout  = time.Second            // the limit of the GET for the usage after a cancellation
 
-	// shutdownTime replaces cancelTime when the process ends. Over stdio that takes half a second,
-	// in which the call must still be settled.
-	shutdownTime = 400 * time.Millisecond
+	// shutdownTimeout replaces cancelTimeout when the process ends. Over stdio that takes half a
+	// second, in which the call must still be settled.
+	shutdownTimeout = 400 * time.Millisecond
 
 	getTimeout   = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
 	maxSilence   = time.Minute      // after which a silent connection is given up and resumed
@@ -73,7 +73,7 @@ func (b *background) progressed() bool {
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string,
 ) (*call.Response, error) {
-	if err := cl.Ready(); err != nil {
+	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
 
@@ -107,7 +107,7 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 func (cl *Client) cancel(
 	ctx context.Context, c *call.Call, id string,
 ) (resp *http.Response, err error) {
-	_, err = cl.api.Cancel(ctx, id, cl.requestOptions(c, &resp)...)
+	_, err = cl.service.Cancel(ctx, id, cl.requestOptions(c, &resp)...)
 	if err == nil {
 		return resp, nil
 	}
@@ -120,20 +120,20 @@ func (cl *Client) cancel(
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
 // call.ErrLeaveAtAPI. After a retryable failure it asks once more: the response would go on, and be
-// paid. ctx may have ended: cancelEarly has cancelTime. It adds to the call what the response has
+// paid. ctx may have ended: cancelEarly has cancelTimeout. It adds to the call what the response has
 // used, if the API reports that in the HTTP response to the cancellation, or to a GET after it.
-// When the process ends, it has only shutdownTime, and makes one request: over HTTP the errors of
-// the calls must still be sent.
+// When the process ends, it has only shutdownTimeout, and makes one request: over HTTP the errors
+// of the calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 		return
 	}
 	endsProcess := call.KindOf(context.Cause(ctx)) == call.KindShutdown
-	limit := cancelTime
+	timeout := cancelTimeout
 	if endsProcess {
-		limit = shutdownTime
+		timeout = shutdownTimeout
 	}
-	requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 
 	c := *acc.call
@@ -147,11 +147,11 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	}
 	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {
-		getCtx, cancel := context.WithTimeout(requestCtx, usageTime)
+		getCtx, cancel := context.WithTimeout(requestCtx, usageTimeout)
 		defer cancel()
-		get := cl.newAccumulator(&c)
-		get.background = acc.background
-		_, _ = cl.getOnce(getCtx, get, false) // adds the usage to c; an error is logged
+		usageAcc := cl.newAccumulator(&c)
+		usageAcc.background = acc.background
+		_, _ = cl.getOnce(getCtx, usageAcc, false) // adds the usage to c; an error is logged
 	}
 
 	acc.call.APIRequestID = c.APIRequestID
@@ -273,8 +273,8 @@ func (cl *Client) getOnce(
 ) (*call.Response, *call.APIError) {
 	ctx, closeConn := context.WithCancel(parent)
 	defer closeConn()
-	limit := time.AfterFunc(getTimeout, closeConn)
-	defer limit.Stop()
+	timer := time.AfterFunc(getTimeout, closeConn)
+	defer timer.Stop()
 
 	acc.closeConn = closeConn
 	acc.background.resumedFrom = acc.background.nextSequence
@@ -294,9 +294,9 @@ func (cl *Client) getOnce(
 		}
 	}
 
-	_, err := cl.api.Get(ctx, acc.background.id, responses.ResponseGetParams{}, options...)
+	_, err := cl.service.Get(ctx, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
-		limit.Stop() // after its header a stream may take long: silenceLimit bounds its silence
+		timer.Stop() // after its header a stream may take long: silenceLimit bounds its silence
 	}
 	var r *call.Response
 	if err == nil {
@@ -315,8 +315,8 @@ func (cl *Client) getOnce(
 		strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
 		err = lostError(err, strict)
 	}
-	if acc.final != nil { // the API says why, also if parent ends now
-		return acc.final, cl.attemptError(context.WithoutCancel(parent), err, 1)
+	if acc.endedResponse != nil { // the API says why, also if parent ends now
+		return acc.endedResponse, cl.attemptError(context.WithoutCancel(parent), err, 1)
 	}
 	// The reason is parent, if that has ended: ctx also ends with closeConn.
 	return nil, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post

@@ -76,9 +76,9 @@ func newBackground(
 
 // backgroundQuestion is question in the background.
 func backgroundQuestion() call.Request {
-	r := question()
-	r.Background = true
-	return r
+	request := question()
+	request.Background = true
+	return request
 }
 
 // traffic lists the requests of an API: "POST background", "POST", "GET 4" for a stream after event
@@ -142,8 +142,8 @@ func eventText(events []call.Event) string {
 // trace makes a call, and returns its events, its response, and what was sent, "reconnecting" and
 // "retrying" in their order.
 func trace(
-	t *testing.T, cl *Client, api *apitest.Server, r call.Request,
-) (events []call.Event, resp *call.Response, sent string) {
+	t *testing.T, cl *Client, api *apitest.Server, request call.Request,
+) (events []call.Event, response *call.Response, sent string) {
 	t.Helper()
 	var words []string
 	requests := 0
@@ -165,12 +165,12 @@ func trace(
 		}
 	}
 
-	resp, err := cl.Create(t.Context(), c, r)
+	response, err := cl.Create(t.Context(), c, request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	add()
-	return events, resp, strings.Join(words, ", ")
+	return events, response, strings.Join(words, ", ")
 }
 
 // A response in the background outlives its connection. Its text comes once.
@@ -178,14 +178,14 @@ func TestBackground(t *testing.T) {
 	eachRow(t, "background", func(t *testing.T, name string, row []string) {
 		steps, want := row[0], row[1]
 		cl, api, _ := newBackground(t, 1, steps)
-		r := backgroundQuestion()
-		r.NoStream = strings.HasPrefix(name, "plain")
-		events, resp, sent := trace(t, cl, api, r)
+		request := backgroundQuestion()
+		request.NoStream = strings.HasPrefix(name, "plain")
+		events, response, sent := trace(t, cl, api, request)
 
 		wantEqual(t, "requests", sent, want)
 
 		checkBlocks(t, events)
-		last := resp.Output[len(resp.Output)-1]
+		last := response.Output[len(response.Output)-1]
 		wantEqual(t, "text", eventText(events), last.Content[0].Text)
 	})
 }
@@ -216,10 +216,10 @@ func TestCutAnywhere(t *testing.T) {
 	number := regexp.MustCompile(`_0ff11e[0-9a-f]+`)
 	ask := func(t *testing.T, step string) (events, sent string) {
 		cl, api, _ := newBackground(t, 0, step)
-		r := backgroundQuestion()
-		r.ReasoningSummary = "auto"
-		all, resp, sent := trace(t, cl, api, r)
-		return number.ReplaceAllString(script(all, resp), ""), sent
+		request := backgroundQuestion()
+		request.ReasoningSummary = "auto"
+		all, response, sent := trace(t, cl, api, request)
+		return number.ReplaceAllString(script(all, response), ""), sent
 	}
 
 	whole := ""
@@ -292,8 +292,8 @@ func TestStops(t *testing.T) {
 	eachRow(t, "stops", func(t *testing.T, _ string, row []string) {
 		steps, atOnce := row[1], row[2]
 		cl, _, _ := newBackground(t, 0, "always "+steps)
-		r := question()
-		r.Background = row[0] == "background"
+		request := question()
+		request.Background = row[0] == "background"
 		b := budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1_000_000}})
 		take := func() (*call.Call, *budget.Taken, error) {
 			c := &call.Call{Tool: "answer_detailed"}
@@ -304,7 +304,7 @@ func TestStops(t *testing.T) {
 		for range 3 {
 			c, taken, err := take()
 			wantSuccess(t, err)
-			_, err = cl.Create(endsAfter(t, 2*time.Second, context.Canceled), c, r)
+			_, err = cl.Create(endsAfter(t, 2*time.Second, context.Canceled), c, request)
 			wantCause(t, err, context.Canceled)
 			taken.Settle(c, budget.End{})
 		}
@@ -439,9 +439,9 @@ func TestStrangeGet(t *testing.T) {
 		strange := answer(status, row[2], "Location", row[1])
 		running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
 		cl, api := newClient(0, running, running, strange, strange, succeed)
-		r := backgroundQuestion()
-		r.NoStream = true
-		_, err := create(t, cl, r)
+		request := backgroundQuestion()
+		request.NoStream = true
+		_, err := create(t, cl, request)
 		wantSuccess(t, err)
 		api.wantRequests(t, 5)
 	})

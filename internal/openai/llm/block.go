@@ -21,10 +21,10 @@ type blockKey struct {
 // block is a block of the call that has started.
 type block struct {
 	call.BlockStart
-	open  bool
-	sent  strings.Builder // the text that was sent as deltas
-	whole string          // the complete text, which replaces sent once an event contains it
-	half  string          // first half of a character, as JSON, that the next delta completes
+	isOpen bool
+	sent   strings.Builder // the text that was sent as deltas
+	whole  string          // the complete text, which replaces sent once an event contains it
+	half   string          // first half of a character, as JSON, that the next delta completes
 
 	annotations []json.RawMessage // those that came in events of their own
 }
@@ -229,7 +229,7 @@ func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
 		return b
 	}
 
-	b = &block{BlockStart: update.BlockStart, open: true}
+	b = &block{BlockStart: update.BlockStart, isOpen: true}
 	b.Index = a.call.Blocks
 	a.call.Blocks++
 	a.blocks[key] = b
@@ -244,7 +244,7 @@ func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
 
 // addDelta adds text to a block and sends it to the sink. A block that has stopped does not change.
 func (a *accumulator) addDelta(b *block, text string) {
-	if !b.open || text == "" {
+	if !b.isOpen || text == "" {
 		return
 	}
 
@@ -269,7 +269,7 @@ func (a *accumulator) addDelta(b *block, text string) {
 // nil or has stopped. A text that does not begin with what was streamed adds nothing. What a search
 // does is sent here, because the API only tells it when the search is done.
 func (a *accumulator) completeBlock(b *block, update blockUpdate) {
-	if b == nil || !b.open {
+	if b == nil || !b.isOpen {
 		return
 	}
 
@@ -284,7 +284,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 	} else if b.half != "" {
 		a.addDelta(b, "\ufffd")
 	}
-	b.open = false
+	b.isOpen = false
 	a.call.Emit(call.BlockStop{Index: b.Index})
 }
 

@@ -38,10 +38,10 @@ func meaning(t *testing.T, r *call.Response, err error) string {
 }
 
 // outcomeOf makes a call, and returns its meaning.
-func outcomeOf(t *testing.T, cl *Client, r call.Request) string {
+func outcomeOf(t *testing.T, cl *Client, request call.Request) string {
 	t.Helper()
-	resp, err := create(t, cl, r)
-	return meaning(t, resp, err)
+	response, err := create(t, cl, request)
+	return meaning(t, response, err)
 }
 
 // Each end means the same whether events are watched or not, in a plain answer and in the
@@ -53,9 +53,9 @@ func TestEnds(t *testing.T) {
 			"watched":     sseStep(events...),
 			"not watched": sseStep(events...),
 		}
-		response := gjson.Get(events[0], "response").Raw
-		if len(events) == 1 && response != "" {
-			ends["plain"] = answer(200, response)
+		object := gjson.Get(events[0], "response").Raw
+		if len(events) == 1 && object != "" {
+			ends["plain"] = answer(200, object)
 		}
 		if strings.HasPrefix(want, "filtered") {
 			ends["not watched, stays open"] = hangs(sseStep(events...))
@@ -68,10 +68,10 @@ func TestEnds(t *testing.T) {
 				if way == "watched" {
 					c.Sink = func(call.Event) {}
 				}
-				r := question()
-				r.NoStream = way == "plain"
-				resp, err := cl.Create(t.Context(), c, r)
-				wantEqual(t, "outcome", meaning(t, resp, err), want)
+				request := question()
+				request.NoStream = way == "plain"
+				response, err := cl.Create(t.Context(), c, request)
+				wantEqual(t, "outcome", meaning(t, response, err), want)
 				got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)
 				wantEqual(t, "requests, tokens and searches", got, cost)
 			})
@@ -145,11 +145,11 @@ func (c comments) Read(p []byte) (int, error) {
 	return copy(p, ":\n\n"), err
 }
 
-// pause is a time in which nothing comes of a body, longer than detailTime.
+// pause is a time in which nothing comes of a body, longer than detailTimeout.
 type pause struct{ ctx context.Context }
 
 func (p pause) Read([]byte) (int, error) {
-	return 0, cmp.Or(sleep(p.ctx, 2*detailTime), io.EOF)
+	return 0, cmp.Or(sleep(p.ctx, 2*detailTimeout), io.EOF)
 }
 
 // The time that a stream has after "[DONE]", or after a failure without details, is that of its
@@ -180,7 +180,7 @@ func TestSilentFailure(t *testing.T) {
 			return resp, err
 		})
 		wantEqual(t, "outcome", outcomeOf(t, cl, question()), "failed: the response failed")
-		wantEqual(t, "time", time.Since(began), detailTime)
+		wantEqual(t, "time", time.Since(began), detailTimeout)
 		api.wantRequests(t, 1)
 	})
 }

@@ -19,46 +19,48 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/pacer"
 )
 
-// Create sends r and returns the finished response. Every error is a *call.APIError. The deadline
-// of ctx bounds the whole exchange, retries included.
+// Create sends a request and returns the finished response. Every error is a *call.APIError. The
+// deadline of ctx bounds the whole exchange, retries included.
 //
 // The call's sink gets events while the response is written: blocks, searches and the like. After a
 // failed attempt it gets Retrying, and the next attempt starts over. If the response is plain, not
-// a stream, all of its events come at its end: r.NoStream asks for that, and so does Create where
+// a stream, all of its events come at its end: NoStream asks for that, and so does Create where
 // the API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
 // Create is the only place where the POST of a request is repeated. cancelEarly repeats that of a
 // cancellation, follow and getConfirmed repeat a GET.
-func (cl *Client) Create(ctx context.Context, c *call.Call, r call.Request) (*call.Response, error) {
-	if err := cl.Ready(); err != nil {
+func (cl *Client) Create(
+	ctx context.Context, c *call.Call, request call.Request,
+) (*call.Response, error) {
+	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
 	remembered := cl.memory.checkRefusals(c.Person.ID)
 	if remembered != nil {
 		return nil, remembered
 	}
-	c.Input = r.Input
+	c.Input = request.Input
 	x := &exchange{
 		client:  cl,
 		call:    c,
-		model:   r.Model,
-		params:  cl.newParams(c.Person, r),
-		ticket:  cl.pacer(r.Model).Ticket(c.Person.ID),
+		model:   request.Model,
+		params:  cl.newParams(c.Person, request),
+		ticket:  cl.pacer(request.Model).Ticket(c.Person.ID),
 		key:     cl.key.Load(),
 		delays:  newDelays(),
 		attempt: 1,
 	}
 
 	for {
-		response, failure, wait := x.try(ctx)
+		response, failure, pacerWait := x.try(ctx)
 		if failure == nil {
 			return response, nil
 		}
-		if x.repeatWithout(failure) {
+		if x.prepareRepeat(failure) {
 			continue // the same attempt again, without a sleep: it has one parameter less
 		}
 
-		pause, final := x.decideRetry(ctx, failure, wait)
+		pause, final := x.decideRetry(ctx, failure, pacerWait)
 		if final != nil {
 			lacksScope := final.Kind == call.KindPermission && final.Status == http.StatusUnauthorized
 			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindAPIQuota || lacksScope
@@ -94,11 +96,11 @@ type exchange struct {
 }
 
 // try waits for the pacer and makes one attempt. It tells the pacer how a failed attempt ended,
-// also if post has told the pacer of a 2xx before. wait is how long the pacer makes the call wait
-// after a refusal by the rate limit, else 0.
+// also if post has told the pacer of a 2xx before. pacerWait is how long the pacer makes the call
+// wait after a refusal by the rate limit, else 0.
 func (x *exchange) try(
 	ctx context.Context,
-) (r *call.Response, failure *call.APIError, wait time.Duration) {
+) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {
 	waitCtx, cancel := x.call.WaitContext(ctx)
 	defer cancel()
 	err := x.waitForTurn(waitCtx)
@@ -209,17 +211,16 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
-	_, err = x.client.api.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
+	_, err = x.client.service.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
 
-	// refused: an HTTP status other than 2xx.
-	failure, refused := errors.AsType[*call.APIError](err)
+	failure, hasStatus := errors.AsType[*call.APIError](err)
 	// ErrWaiting promises that nothing was begun. That is so after a 4xx, except 408 and 409: the
 	// API may work on the request already.
-	mayHaveBegun := !refused || failure.Status >= http.StatusInternalServerError || isBusy(failure)
+	mayHaveBegun := !hasStatus || failure.Status >= http.StatusInternalServerError || isBusy(failure)
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}
-	if refused && failure.Status < http.StatusGatewayTimeout {
+	if hasStatus && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false
 	}
 
@@ -231,10 +232,10 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	return resp, mayCost, errors.Join(err, x.call.RootsErr) // openai-go dropped RootsErr from err
 }
 
-// repeatWithout removes the parameter that the API refuses, and reports whether to make the request
+// prepareRepeat removes the parameter that the API refuses, and reports whether to make the request
 // again at once, without it. After a lost response it removes background and returns false: the
 // lost response counts as an attempt, and the next attempt waits.
-func (x *exchange) repeatWithout(failure *call.APIError) bool {
+func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
@@ -248,17 +249,17 @@ func (x *exchange) repeatWithout(failure *call.APIError) bool {
 }
 
 // decideRetry returns how long the call sleeps before another attempt, or the error that ends the
-// call. wait is how long the pacer makes the call wait after a refusal by the rate limit, else 0. A
-// failure ends the call if it is not temporary, if it is that of the last attempt, or if the wait
-// would end after the deadline of ctx: a timeout at the deadline would tell less than the failure.
+// call. pacerWait is as in try. A failure ends the call if it is not temporary, if it is that of
+// the last attempt, or if the wait would end after the deadline of ctx: a timeout at the deadline
+// would tell less than the failure.
 func (x *exchange) decideRetry(
-	ctx context.Context, failure *call.APIError, wait time.Duration,
+	ctx context.Context, failure *call.APIError, pacerWait time.Duration,
 ) (time.Duration, *call.APIError) {
 	if !retryable(failure) || x.attempt > x.client.options.MaxRetries {
 		return 0, failure
 	}
 
-	wait = cmp.Or(wait, failure.RetryAfter)
+	wait := cmp.Or(pacerWait, failure.RetryAfter)
 	if wait == 0 {
 		wait = x.delays.NextBackOff()
 	}

@@ -247,8 +247,8 @@ func question() call.Request {
 }
 
 // create makes a call.
-func create(t testing.TB, cl *Client, r call.Request) (*call.Response, error) {
-	return cl.Create(t.Context(), &call.Call{}, r)
+func create(t testing.TB, cl *Client, request call.Request) (*call.Response, error) {
+	return cl.Create(t.Context(), &call.Call{}, request)
 }
 
 // createError returns the error of a call.
@@ -259,10 +259,10 @@ func createError(t testing.TB, cl *Client) error {
 
 // watch makes a call and returns its events, too.
 func watch(
-	t testing.TB, cl *Client, r call.Request,
-) (events []call.Event, resp *call.Response, err error) {
-	resp, err = cl.Create(t.Context(), recorded(&events), r)
-	return events, resp, err
+	t testing.TB, cl *Client, request call.Request,
+) (events []call.Event, response *call.Response, err error) {
+	response, err = cl.Create(t.Context(), recorded(&events), request)
+	return events, response, err
 }
 
 // recorded returns a call whose events are appended to events.

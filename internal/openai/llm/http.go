@@ -25,8 +25,8 @@ const (
 	maxErrorText = 64 << 10 // bytes that are read of a text in an error, unless most are blanks
 	eventStream  = "text/event-stream"
 
-	maxRest  = 4 << 10               // bytes that are read after the event that ends a response
-	restTime = 50 * time.Millisecond // how long a stream may take to end after that event
+	maxRest     = 4 << 10               // bytes that are read after the event that ends a response
+	restTimeout = 50 * time.Millisecond // how long a stream may take to end after that event
 )
 
 // requestOptions returns the options with which openai-go makes a request of a call. They set resp
@@ -91,15 +91,15 @@ func readResponse(
 	resp.Body = silenceLimit{resp.Body, acc}
 
 	r, err := readBody(ctx, resp, acc)
-	if acc.final != nil {
-		acc.call.Reported.Add(reported(acc.final))
+	if acc.endedResponse != nil {
+		acc.call.Reported.Add(reported(acc.endedResponse))
 	}
 	if err != nil {
 		return nil, bodyError(resp, err, acc.call)
 	}
 	r.RequestID = requestID(resp)
 
-	defer time.AfterFunc(restTime, acc.closeConn).Stop()
+	defer time.AfterFunc(restTimeout, acc.closeConn).Stop()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxRest)
 	return r, nil
 }
@@ -228,7 +228,7 @@ func (cl *Client) logBody(msg string, from rawJSON) {
 // *call.APIError. The request is not repeated. Model does without openai-go, whose service for
 // models is in a package of 13 MB.
 func (cl *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
-	if err := cl.Ready(); err != nil {
+	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
 	data, err := cl.getModel(ctx, id)

@@ -153,11 +153,11 @@ func TestEncodings(t *testing.T) {
 			})
 
 			cl := newClientOf(s.URL, NewHTTPClient(nil).Transport, 3, io.Discard)
-			r := question()
-			r.NoStream = !strings.HasPrefix(name, "streamed")
+			request := question()
+			request.NoStream = !strings.HasPrefix(name, "streamed")
 			c := &call.Call{}
-			resp, err := cl.Create(t.Context(), c, r)
-			wantEqual(t, "outcome", meaning(t, resp, err), want)
+			response, err := cl.Create(t.Context(), c, request)
+			wantEqual(t, "outcome", meaning(t, response, err), want)
 			wantEqual(t, "requests", requests, 1)
 
 			paid := 0

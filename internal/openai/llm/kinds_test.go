@@ -48,10 +48,10 @@ func TestNamed(t *testing.T) {
 					kind = row[2]
 				}
 				cl, api := newClient(1, append(steps, steps...)...)
-				r := question()
-				r.NoStream = way != "streamed"
-				r.Background = way == "background"
-				_, err := create(t, cl, r)
+				request := question()
+				request.NoStream = way != "streamed"
+				request.Background = way == "background"
+				_, err := create(t, cl, request)
 				e := asError(t, err)
 
 				wantEqual(t, "kind of "+e.Message, e.Kind.Label(), kind)
@@ -71,9 +71,9 @@ func TestWordsOfQuestion(t *testing.T) {
 		asked, status, kind, message := row[0], row[1], row[2], row[3]
 		code, _ := strconv.Atoi(status)
 		cl, _ := newClient(0, answer(code, apiBody("", "", "", message)))
-		r := question()
-		r.Input = []json.RawMessage{call.UserMessage(asked)}
-		_, err := create(t, cl, r)
+		request := question()
+		request.Input = []json.RawMessage{call.UserMessage(asked)}
+		_, err := create(t, cl, request)
 		wantEqual(t, "kind", kindOf(t, err).Label(), kind)
 	})
 }

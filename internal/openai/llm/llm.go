@@ -72,7 +72,7 @@ type API struct {
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
 type Client struct {
-	api        responses.ResponseService
+	service    responses.ResponseService
 	httpClient *http.Client
 	baseURL    string      // without a trailing slash
 	baseQuery  string      // the query of the base URL, sent with every request
@@ -112,7 +112,7 @@ func New(o Options) *Client {
 
 	cl.options.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
-	cl.api = responses.NewResponseService(
+	cl.service = responses.NewResponseService(
 		// The slash keeps openai-go from adding one, which would undo %2F in the path.
 		option.WithBaseURL(cl.baseURL+"/"),
 		option.WithHTTPClient(cl.httpClient),
@@ -127,8 +127,8 @@ func (cl *Client) SetKey(key string) {
 	cl.memory.forgetRefusals()
 }
 
-// Ready returns why no request can be sent, or nil. The error is a *call.APIError.
-func (cl *Client) Ready() error {
+// CheckKey returns why no request can be sent, or nil. The error is a *call.APIError.
+func (cl *Client) CheckKey() error {
 	key := *cl.key.Load()
 	switch {
 	case !cl.sendsKey:

@@ -50,7 +50,7 @@ func TestCapabilityOf(t *testing.T) {
 func TestSetKey(t *testing.T) {
 	api := &scripted{steps: []step{succeed}}
 	cl := New(Options{HTTPClient: &http.Client{Transport: api}})
-	wantKind(t, cl.Ready(), call.KindMissingKey)
+	wantKind(t, cl.CheckKey(), call.KindMissingKey)
 
 	for _, key := range []string{"sk-first", "sk-second"} {
 		t.Run(key, func(t *testing.T) {

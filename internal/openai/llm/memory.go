@@ -185,7 +185,7 @@ func (m *memory) stripRefused(request params, model, personID string) {
 
 // noteFound records that a GET has found a background response of a model. So the model runs in the
 // background: it is forgotten that background: true was refused for everyone, after a lost response
-// (repeatWithout) or with a code such as unsupported_parameter.
+// (prepareRepeat) or with a code such as unsupported_parameter.
 func (m *memory) noteFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -206,9 +206,9 @@ func TestParameterMemory(t *testing.T) {
 			return fault(req)
 		}
 		lacks := func(p call.Person, effort string) bool {
-			r := question()
-			r.ReasoningEffort = effort
-			_, err := cl.Create(t.Context(), &call.Call{Person: p}, r)
+			request := question()
+			request.ReasoningEffort = effort
+			_, err := cl.Create(t.Context(), &call.Call{Person: p}, request)
 			wantSuccess(t, err)
 			return !api.lastHas(p, "reasoning.effort")
 		}
@@ -247,11 +247,11 @@ func TestIdentifier(t *testing.T) {
 		fault, want, stays := row[0], row[1], row[2]
 		cl, api := newShared()
 		api.set(answer(400, `{"error":{`+fault+`}}`), alice)
-		r := question()
+		request := question()
 		if name == "asked for" {
-			r.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
+			request.Input = []json.RawMessage{call.UserMessage("What is a safety_identifier?")}
 		}
-		_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+		_, err := cl.Create(t.Context(), &call.Call{Person: alice}, request)
 		wantEqual(t, "kind", kindOf(t, err).Label(), want)
 		wantEqual(t, "asked without", len(api.of(call.Person{})) > 0, want == "")
 
@@ -271,14 +271,14 @@ func TestBackgroundInWords(t *testing.T) {
 		} {
 			cl, api := newShared()
 			api.refuse("background", answer(400, apiBody("", code, "", message)))
-			r := backgroundQuestion()
-			r.Input = input
+			request := backgroundQuestion()
+			request.Input = input
 
 			for range 3 {
-				_, err := cl.Create(t.Context(), &call.Call{Person: alice}, r)
+				_, err := cl.Create(t.Context(), &call.Call{Person: alice}, request)
 				wantEqual(t, "kind", kindOf(t, err).Label(), kind)
 			}
-			_, err := cl.Create(t.Context(), &call.Call{Person: bob}, r)
+			_, err := cl.Create(t.Context(), &call.Call{Person: bob}, request)
 			wantSuccess(t, err)
 
 			var got []string

@@ -137,21 +137,21 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 	if !watched {
 		c.Sink = nil
 	}
-	r := question()
-	r.Background = background
-	resp, err := cl.Create(within(t, 10*time.Minute), c, r)
+	request := question()
+	request.Background = background
+	response, err := cl.Create(within(t, 10*time.Minute), c, request)
 	checkBlocks(t, events)
 
 	var items []json.RawMessage
 	cited := 0
 	if err == nil {
-		items = resp.InputItems()
+		items = response.InputItems()
 		_, err := json.Marshal(items)
 		wantEqual(t, "error of the output as input", err, nil)
-		cited = countCitable(resp.Output)
+		cited = countCitable(response.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
-		meaning(t, resp, err), items, cited, len(api.sent), c.Usage, c.UnreportedRequests,
+		meaning(t, response, err), items, cited, len(api.sent), c.Usage, c.UnreportedRequests,
 		c.Searches)
 }
 

@@ -318,9 +318,9 @@ func TestPacerModels(t *testing.T) {
 		bubble(t, model, func(t *testing.T) {
 			cl, _ := refused(t, "alice")
 			start := time.Now()
-			r := question()
-			r.Model = model
-			_, err := cl.Create(t.Context(), as("alice"), r)
+			request := question()
+			request.Model = model
+			_, err := cl.Create(t.Context(), as("alice"), request)
 			wantSuccess(t, err)
 			wantEqual(t, "wait", time.Since(start), want)
 		})

@@ -22,35 +22,35 @@ type params map[string]any
 
 // newParams returns the parameters of a person's request, without those that the API is known to
 // refuse.
-func (cl *Client) newParams(person call.Person, r call.Request) params {
+func (cl *Client) newParams(person call.Person, request call.Request) params {
 	p := params(nonZero(map[string]any{
-		"background":          r.Background,
-		"input":               r.Input,
-		"instructions":        r.Instructions,
-		"max_output_tokens":   r.MaxOutputTokens,
-		"max_tool_calls":      r.MaxToolCalls,
-		"model":               r.Model,
+		"background":          request.Background,
+		"input":               request.Input,
+		"instructions":        request.Instructions,
+		"max_output_tokens":   request.MaxOutputTokens,
+		"max_tool_calls":      request.MaxToolCalls,
+		"model":               request.Model,
 		"parallel_tool_calls": true,
 		safetyIdentifierParam: safetyIdentifier(person),
-		"service_tier":        r.ServiceTier,
-		"stream":              !r.NoStream,
-		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
+		"service_tier":        request.ServiceTier,
+		"stream":              !request.NoStream,
+		"tool_choice":         cmp.Or(request.ToolChoice, "auto"),
 	}))
 	p["store"] = cl.options.Store // also if it is false
-	if len(r.Tools) > 0 {
-		p["tools"] = r.Tools
+	if len(request.Tools) > 0 {
+		p["tools"] = request.Tools
 	}
 
-	include := slices.Clone(r.Include)
-	can := call.CapabilityOf(r.Model)
-	if can.Verbosity && r.Verbosity != "" {
-		p["text"] = map[string]any{"verbosity": r.Verbosity}
+	include := slices.Clone(request.Include)
+	can := call.CapabilityOf(request.Model)
+	if can.Verbosity && request.Verbosity != "" {
+		p["text"] = map[string]any{"verbosity": request.Verbosity}
 	}
 	if can.Reasoning {
 		include = append(include, encryptedReasoning)
 		reasoning := nonZero(map[string]any{
-			"effort":  r.ReasoningEffort,
-			"summary": r.ReasoningSummary,
+			"effort":  request.ReasoningEffort,
+			"summary": request.ReasoningSummary,
 		})
 		if len(reasoning) > 0 {
 			p["reasoning"] = reasoning
@@ -60,8 +60,8 @@ func (cl *Client) newParams(person call.Person, r call.Request) params {
 		p["include"] = include
 	}
 
-	p.mergeExtraBody(r.ExtraBody)
-	cl.memory.stripRefused(p, r.Model, person.ID)
+	p.mergeExtraBody(request.ExtraBody)
+	cl.memory.stripRefused(p, request.Model, person.ID)
 	return p
 }
 

@@ -38,10 +38,10 @@ func TestWaits(t *testing.T) {
 				body := fmt.Sprintf(limit[2], message)
 				steps = append(steps, answer(status, body, strings.Split(headers, "|")...))
 				cl, api := newClient(2, append(steps, succeed)...)
-				r := question()
-				r.Background = way == "background"
-				r.NoStream = r.Background
-				r.Input = []json.RawMessage{
+				request := question()
+				request.Background = way == "background"
+				request.NoStream = request.Background
+				request.Input = []json.RawMessage{
 					call.AssistantMessage("Please try again in 8 hours."),
 					call.UserMessage("Why do I read try again in 7 hours?"),
 				}
@@ -49,7 +49,7 @@ func TestWaits(t *testing.T) {
 				if strings.HasPrefix(name, "in 10 s") {
 					most = 10 * time.Second
 				}
-				_, err := cl.Create(within(t, most), &call.Call{}, r)
+				_, err := cl.Create(within(t, most), &call.Call{}, request)
 
 				if want == "ends" {
 					wantKind(t, err, call.KindRateLimit)
@@ -102,13 +102,13 @@ func TestRefusedParameters(t *testing.T) {
 		} {
 			bubble(t, name+", "+form, func(t *testing.T) {
 				cl, api := newClient(0, answer(400, body), succeed)
-				r := question()
-				r.ExtraBody = object(t, `{"service_tier": "flex", "stream_options": {},
+				request := question()
+				request.ExtraBody = object(t, `{"service_tier": "flex", "stream_options": {},
 			"reasoning": {"summary": "auto"}}`)
 
 				for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
-					r.Model = model
-					_, err := create(t, cl, r)
+					request.Model = model
+					_, err := create(t, cl, request)
 					wantSuccess(t, err)
 				}
 
@@ -155,10 +155,10 @@ func TestRefusedForGood(t *testing.T) {
 	for name, refuse := range refusals {
 		t.Run(name, func(t *testing.T) {
 			cl, api := newClient(3, refuse)
-			r := question()
-			r.NoStream = true
-			r.ExtraBody = object(t, `{"text": "no object"}`)
-			_, err := create(t, cl, r)
+			request := question()
+			request.NoStream = true
+			request.ExtraBody = object(t, `{"text": "no object"}`)
+			_, err := create(t, cl, request)
 
 			wantKind(t, err, call.KindBadRequest)
 			want := 1

@@ -29,18 +29,18 @@ type Tool struct {
 // The program itself has no function tools and does not use Run. The Responses API has them, so
 // this client has Run.
 func (cl *Client) Run(
-	ctx context.Context, c *call.Call, r call.Request, tools []Tool,
+	ctx context.Context, c *call.Call, request call.Request, tools []Tool,
 ) (*call.Response, error) {
-	r.Tools = slices.Clip(r.Tools)
+	request.Tools = slices.Clip(request.Tools)
 	for _, t := range tools {
-		r.Tools = append(r.Tools, t.Param)
+		request.Tools = append(request.Tools, t.Param)
 	}
 
 	var tokens call.Usage
 	var calls []toolCall
 	for range maxRounds {
-		r.Input = slices.Concat(r.Input, callTools(ctx, calls))
-		response, err := cl.Create(ctx, c, r)
+		request.Input = slices.Concat(request.Input, callTools(ctx, calls))
+		response, err := cl.Create(ctx, c, request)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func (cl *Client) Run(
 			c.Emit(call.Done{Status: response.Status, Streamed: response.Streamed})
 			return response, nil
 		}
-		r.Input = slices.Concat(r.Input, response.InputItems())
+		request.Input = slices.Concat(request.Input, response.InputItems())
 	}
 	return nil, &call.APIError{Kind: call.KindFailed, Message: "the model calls tools again and again"}
 }

@@ -67,7 +67,7 @@ func TestEndOfStream(t *testing.T) {
 		time        time.Duration
 	}{
 		10 * time.Millisecond: {1, 10 * time.Millisecond},
-		time.Minute:           {3, restTime},
+		time.Minute:           {3, restTimeout},
 	} {
 		bubble(t, ends.String(), func(t *testing.T) {
 			listener := make(pipes)
