@@ -139,7 +139,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if f.question.Check(s.Profiles[tool.Name].Defaults) != nil { // Check has only this error
 		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
-	blocked := s.Profiles[tool.Name].Search.Blocked(f.question.ExcludeDomains)
+	blocked := s.Profiles[tool.Name].Search.AllBlockedDomains(f.question.ExcludeDomains)
 	screen.Configure(blocked, s.Config.Server.Debug)
 
 	ans, err := f.askOnce(ctx, s, screen)

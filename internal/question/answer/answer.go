@@ -111,12 +111,12 @@ type Meta struct {
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	p := a.options.Profiles[c.Tool]
-	req := a.request(ctx, c.Tool, p, q)
-	f := &findings{blocked: p.Search.Blocked(q.ExcludeDomains)}
+	request := a.request(ctx, c.Tool, p, q)
+	f := &findings{blockedDomains: p.Search.AllBlockedDomains(q.ExcludeDomains)}
 
-	earlier, followUp := a.earlierMessages(c, q, f.blocked)
-	req.Input = append(earlier, req.Input...)
-	err := a.converse(ctx, c, req, f)
+	earlier, followUp := a.earlierMessages(c, q, f.blockedDomains)
+	request.Input = append(earlier, request.Input...)
+	err := a.converse(ctx, c, request, f)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type ResponseRef struct {
 // be ErrGone, ErrRunning or ErrStateUnknown.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*Answer, error) {
 	p := a.options.Profiles[ref.Tool]
-	resp, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources)
+	response, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources)
 	e, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ok && e.ResponseLost:
@@ -48,17 +48,17 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*A
 		return nil, err
 	case err != nil: // a changed key or a proxy tells nothing about the response
 		return nil, ErrStateUnknown
-	case resp.Running():
+	case response.Running():
 		return nil, ErrRunning
-	case resp.Failure != nil:
-		return nil, resp.Failure
+	case response.Failure != nil:
+		return nil, response.Failure
 	}
 
-	f := &findings{blocked: p.Search.Blocked(strings.Fields(ref.Excluded))}
-	f.addResponse(resp)
+	f := &findings{blockedDomains: p.Search.AllBlockedDomains(strings.Fields(ref.Excluded))}
+	f.addResponse(response)
 	ans, err := a.compose(c, f, p, ref.Created)
-	if err == nil && resp.CompletedAt > 0 { // the API sets it for complete responses only
-		seconds := resp.CompletedAt - resp.CreatedAt
+	if err == nil && response.CompletedAt > 0 { // the API sets it for complete responses only
+		seconds := response.CompletedAt - response.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
 	}
 	return ans, err

@@ -19,10 +19,10 @@ const (
 // sources, converse asks again in the same conversation, up to Requeries times. The API need not
 // store anything, because the whole output is sent back, reasoning included.
 func (a *Answerer) converse(
-	ctx context.Context, c *call.Call, req call.Request, f *findings,
+	ctx context.Context, c *call.Call, request call.Request, f *findings,
 ) error {
 	for requeries := 0; ; requeries++ {
-		resp, err := a.options.Create(ctx, c, req)
+		response, err := a.options.Create(ctx, c, request)
 		if err != nil {
 			// With an earlier response the call has an answer, also after ErrLeaveAtAPI. A call that is
 			// cancelled needs none.
@@ -36,22 +36,22 @@ func (a *Answerer) converse(
 			return nil
 		}
 
-		f.addResponse(resp)
+		f.addResponse(response)
 		if requeries >= a.options.Requeries {
 			return nil
 		}
 
-		var follow string
+		var prompt string
 		switch {
 		case len(f.content.texts) == 0:
-			follow = askForText
+			prompt = askForText
 		case f.searched && !f.hasSources():
-			follow = askForSources
+			prompt = askForSources
 		default:
 			return nil
 		}
-		req.Input = append(req.Input, resp.InputItems()...)
-		req.Input = append(req.Input, call.UserMessage(follow))
+		request.Input = append(request.Input, response.InputItems()...)
+		request.Input = append(request.Input, call.UserMessage(prompt))
 		c.Emit(call.Requesting{})
 	}
 }

@@ -14,7 +14,7 @@ import (
 // The answer has the content of the last response with text, but an incomplete text does not
 // replace a complete one.
 type findings struct {
-	blocked        []string // domains that are not cited
+	blockedDomains []string // domains that are not cited
 	lastResponse   *call.Response
 	content        content         // for the answer; of the first response if none has text
 	incompleteNote string          // "incomplete: " and why, or "" if content is complete
@@ -82,10 +82,10 @@ func (c *content) addMessage(message content) {
 
 // addResponse reads the next response. Its text is in the messages of phase final_answer; if there
 // is none, in those without the phase commentary; else in all messages. Phases are optional.
-func (f *findings) addResponse(resp *call.Response) {
+func (f *findings) addResponse(response *call.Response) {
 	var all, withoutCommentary, final content
 
-	for _, item := range resp.Output {
+	for _, item := range response.Output {
 		if item.Type == "message" {
 			message := contentOf(item)
 			all.addMessage(message)
@@ -125,19 +125,19 @@ func (f *findings) addResponse(resp *call.Response) {
 		chosen = withoutCommentary
 	}
 
-	isIncomplete := resp.Status == "incomplete" || chosen.isIncomplete
+	isIncomplete := response.Status == "incomplete" || chosen.isIncomplete
 	hasWhole := len(f.content.texts) > 0 && f.incompleteNote == ""
 	isBetter := len(chosen.texts) > 0 && !(isIncomplete && hasWhole)
 	if isBetter || f.lastResponse == nil {
 		f.content = chosen
 		f.incompleteNote = ""
 		if isIncomplete {
-			reason := text.OneLine(resp.IncompleteDetails.Reason)
+			reason := text.OneLine(response.IncompleteDetails.Reason)
 			f.incompleteNote = "incomplete: " + cmp.Or(reason, "unknown reason")
 		}
 	}
-	f.lastResponse = resp
-	f.retries += resp.Retries
+	f.lastResponse = response
+	f.retries += response.Retries
 }
 
 // maxSteps bounds the lists of the queries and of the pages that were opened.
@@ -195,14 +195,14 @@ func (f *findings) hasSources() bool {
 //
 // Pages of blocked domains are left out.
 func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
-	blockedHosts := cite.NewHosts(f.blocked)
+	blocked := cite.NewDomains(f.blockedDomains)
 	var list []cite.Citation
 	index := map[string]int{}                               // in list, by PageKey
 	add := func(candidates []cite.Citation) (listed bool) { // whether list contains one of them
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
 			_, known := index[key]
-			if key == "" || !known && blockedHosts.HasPage(c.URL) { // "": neither URL nor name
+			if key == "" || !known && blocked.HasPage(c.URL) { // "": neither URL nor name
 				continue
 			}
 			if !known {

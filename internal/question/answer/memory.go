@@ -13,7 +13,7 @@ import (
 
 // The bounds of a memory.
 const (
-	memoryTime   = time.Hour              // how long an answer is remembered
+	answerTTL    = time.Hour              // how long an answer is remembered
 	maxAnswers   = 256                    // of all people
 	maxMemory    = 8 << 20                // bytes of all answers
 	answerWeight = maxMemory / maxAnswers // bytes that each answer adds to the share of its person
@@ -35,18 +35,18 @@ type pastAnswer struct {
 	ended    time.Time
 }
 
-func (p pastAnswer) matches(personID, question string) bool {
-	return p.personID == personID && p.question == question
+func (past pastAnswer) matches(personID, question string) bool {
+	return past.personID == personID && past.question == question
 }
 
-func (p pastAnswer) isExpired() bool {
-	return time.Since(p.ended) >= memoryTime
+func (past pastAnswer) isExpired() bool {
+	return time.Since(past.ended) >= answerTTL
 }
 
 // size returns how many bytes an answer takes.
-func (p pastAnswer) size() int {
-	n := len(p.personID) + len(p.question) + len(p.answer)
-	for _, page := range p.pages {
+func (past pastAnswer) size() int {
+	n := len(past.personID) + len(past.question) + len(past.answer)
+	for _, page := range past.pages {
 		n += len(page)
 	}
 	return n
@@ -59,16 +59,16 @@ func (m *memory) sweepLocked() {
 
 // add remembers an answer, which ends now, in place of the person's earlier answer with the same
 // question.
-func (m *memory) add(p pastAnswer) {
+func (m *memory) add(past pastAnswer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
 	m.answers = slices.DeleteFunc(m.answers, func(old pastAnswer) bool {
-		return old.matches(p.personID, p.question)
+		return old.matches(past.personID, past.question)
 	})
-	p.ended = time.Now()
-	m.answers = append(m.answers, p)
+	past.ended = time.Now()
+	m.answers = append(m.answers, past)
 	m.evictLocked()
 }
 
@@ -80,17 +80,17 @@ func (m *memory) evictLocked() {
 	for {
 		used := 0
 		shares := map[string]int{} // by person
-		for _, p := range m.answers {
-			used += p.size()
-			shares[p.personID] += p.size() + answerWeight
+		for _, past := range m.answers {
+			used += past.size()
+			shares[past.personID] += past.size() + answerWeight
 		}
 		if len(m.answers) <= maxAnswers && used <= maxMemory {
 			return
 		}
 
 		first := 0 // index of the first answer of the person with the largest share
-		for i, p := range m.answers {
-			if shares[p.personID] > shares[m.answers[first].personID] {
+		for i, past := range m.answers {
+			if shares[past.personID] > shares[m.answers[first].personID] {
 				first = i
 			}
 		}
@@ -99,12 +99,14 @@ func (m *memory) evictLocked() {
 }
 
 // find returns the answer of a person with this question, or the zero value.
-func (m *memory) find(person, question string) pastAnswer {
+func (m *memory) find(personID, question string) pastAnswer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.sweepLocked()
-	i := slices.IndexFunc(m.answers, func(p pastAnswer) bool { return p.matches(person, question) })
+	i := slices.IndexFunc(m.answers, func(past pastAnswer) bool {
+		return past.matches(personID, question)
+	})
 	if i < 0 {
 		return pastAnswer{}
 	}
@@ -120,15 +122,15 @@ func (a *Answerer) remember(c *call.Call, q Question, ans *Answer) {
 		return
 	}
 
-	p := pastAnswer{
+	past := pastAnswer{
 		personID: c.Person.ID,
 		question: strings.Clone(strings.TrimSpace(q.Query)),
 		answer:   strings.Clone(ans.Text),
 	}
 	for _, cited := range ans.Sources {
-		p.pages = append(p.pages, strings.Clone(cited.URL))
+		past.pages = append(past.pages, strings.Clone(cited.URL))
 	}
-	a.memory.add(p)
+	a.memory.add(past)
 }
 
 // The values of Meta.FollowUp.
@@ -148,13 +150,13 @@ func (a *Answerer) earlierMessages(
 	}
 
 	messages = append(messages, call.UserMessage(q.FollowUpTo))
-	p := a.memory.find(c.Person.ID, q.FollowUpTo)
-	pages := slices.Clone(p.pages) // other calls read p.pages
-	for _, linked := range cite.LinkedPages(p.answer, false) {
+	past := a.memory.find(c.Person.ID, q.FollowUpTo)
+	pages := slices.Clone(past.pages) // other calls read past.pages
+	for _, linked := range cite.LinkedPages(past.answer, false) {
 		pages = append(pages, linked.URL)
 	}
-	if p.answer == "" || slices.ContainsFunc(pages, cite.NewHosts(blocked).HasPage) {
+	if past.answer == "" || slices.ContainsFunc(pages, cite.NewDomains(blocked).HasPage) {
 		return messages, followsQuestion
 	}
-	return append(messages, call.AssistantMessage(p.answer)), followsAnswer
+	return append(messages, call.AssistantMessage(past.answer)), followsAnswer
 }

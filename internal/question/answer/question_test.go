@@ -37,8 +37,10 @@ func requestOf(t *testing.T, args string) string {
 	}
 	var body []byte
 	a, _ := newAnswerer(0)
-	a.options.Create = func(_ context.Context, _ *call.Call, r call.Request) (*call.Response, error) {
-		body, err = json.Marshal(r)
+	a.options.Create = func(
+		_ context.Context, _ *call.Call, request call.Request,
+	) (*call.Response, error) {
+		body, err = json.Marshal(request)
 		return &call.Response{}, err
 	}
 	_, _ = a.Ask(t.Context(), &call.Call{Tool: "answer"}, q) // there is no text

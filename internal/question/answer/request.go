@@ -49,7 +49,7 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 		q.Domains = p.Defaults.Domains
 	}
 
-	r := call.Request{
+	request := call.Request{
 		ModelSettings: p.ModelSettings,
 		Instructions:  a.options.Instructions,
 		Input:         []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
@@ -59,9 +59,9 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 		NoStream:      a.options.NoStream,
 	}
 	if p.Search.Required {
-		r.ToolChoice = "required"
+		request.ToolChoice = "required"
 	}
-	return r
+	return request
 }
 
 // input returns the query and a line of hints, which the policy explains.
@@ -90,9 +90,9 @@ func decimal(f float64) string {
 // with go.dev allowed, only docs.go.dev. If allowed contains none of them, it returns allowed,
 // because a question never widens the search. If allowed is empty, it returns all domains.
 func narrowDomains(domains, allowed []string) []string {
-	hosts := cite.NewHosts(allowed)
+	allowedSet := cite.NewDomains(allowed)
 	outside := func(domain string) bool {
-		return len(allowed) > 0 && !hosts.HasPage("https://"+domain)
+		return len(allowed) > 0 && !allowedSet.HasPage("https://"+domain)
 	}
 	inside := slices.DeleteFunc(slices.Clone(domains), outside)
 	if len(inside) == 0 {
@@ -110,9 +110,9 @@ func stringsOf(list any) (names []string) {
 	return names
 }
 
-// Blocked returns the domains that are neither searched nor cited: the blocked_domains of the
-// configuration and of search.extra, and the domains that a question excludes.
-func (s WebSearch) Blocked(excluded []string) []string {
+// AllBlockedDomains returns the domains that are neither searched nor cited: the blocked_domains of
+// the configuration and of search.extra, and the domains that a question excludes.
+func (s WebSearch) AllBlockedDomains(excluded []string) []string {
 	filters, _ := s.Extra["filters"].(map[string]any)
 	extra := stringsOf(filters["blocked_domains"])
 	return slices.Concat(s.BlockedDomains, excluded, extra)
@@ -135,7 +135,7 @@ func (p Profile) webSearchTool(q Question) map[string]any {
 		allowed := stringsOf(filters["allowed_domains"])
 		filters["allowed_domains"] = narrowDomains(q.Domains, allowed)
 	}
-	blocked := s.Blocked(q.ExcludeDomains)
+	blocked := s.AllBlockedDomains(q.ExcludeDomains)
 	if len(blocked) > 0 {
 		filters["blocked_domains"] = blocked
 	}

@@ -4,7 +4,7 @@
 //	citation.go  a Citation, and which sources become citations
 //	document.go  the text of an answer: links, and the list of sources
 //	date.go      the dates that the text and the URL give for a source
-//	url.go       URLs of pages, and sets of hosts
+//	url.go       URLs of pages, and sets of domains
 //	clean.go     removes what the API adds to texts and URLs
 //	code.go      where a text has code
 //	rows.go      reads the tables

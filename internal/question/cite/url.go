@@ -122,12 +122,12 @@ func LinkTarget(page string) string {
 	return scheme + browserHost(host) + rest
 }
 
-// Hosts is a set of domains, as HostOf returns them.
-type Hosts map[string]bool
+// Domains is a set of domains, as HostOf returns them.
+type Domains map[string]bool
 
-// NewHosts returns the set of the domains with these names.
-func NewHosts(names []string) Hosts {
-	set := Hosts{}
+// NewDomains returns the set of the domains with these names.
+func NewDomains(names []string) Domains {
+	set := Domains{}
 	for _, name := range names {
 		set[HostOf("https://"+name)] = true
 	}
@@ -135,7 +135,7 @@ func NewHosts(names []string) Hosts {
 }
 
 // HasPage reports whether a page belongs to one of the domains or a subdomain of one.
-func (set Hosts) HasPage(u string) bool {
+func (set Domains) HasPage(u string) bool {
 	for host := HostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true

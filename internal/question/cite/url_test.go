@@ -19,6 +19,6 @@ func TestPageKey(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	hosts := NewHosts([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
+	hosts := NewDomains([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
 	check(t, "hosts", func(u string) string { return fmt.Sprint(hosts.HasPage(u)) })
 }
