@@ -77,11 +77,11 @@ func (s *Service) backgroundAPI(secrets func() []string) *tasks.BackgroundAPI {
 		keep = time.Hour // the API keeps it for a month
 	}
 	return &tasks.BackgroundAPI{
-		Fetch:   s.Answerer.Fetch,
-		Cancel:  s.APIClient.Cancel,
-		Secrets: secrets,
-		BaseURL: s.baseURL,
-		Keep:    keep,
+		Fetch:    s.Answerer.Fetch,
+		Cancel:   s.APIClient.Cancel,
+		Secrets:  secrets,
+		BaseURL:  s.baseURL,
+		KeepTime: keep,
 	}
 }
 

@@ -141,11 +141,11 @@ func profiles(background bool) map[string]answer.Profile {
 func (a *api) overStdio(o *Options) {
 	o.Settings.Profiles = profiles(true)
 	o.Detach.BackgroundAPI = &tasks.BackgroundAPI{
-		Fetch:   a.fetch,
-		Cancel:  a.cancel,
-		Secrets: func() []string { return []string{"a secret"} },
-		BaseURL: "https://api.example/v1",
-		Keep:    keepTime,
+		Fetch:    a.fetch,
+		Cancel:   a.cancel,
+		Secrets:  func() []string { return []string{"a secret"} },
+		BaseURL:  "https://api.example/v1",
+		KeepTime: keepTime,
 	}
 }
 

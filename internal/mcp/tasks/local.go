@@ -201,10 +201,10 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if !t.local.canDetach() {
 		return false
 	}
-	poll := pollLocal
+	pollInterval := localPollInterval
 	var canGoOn bool
 	if t.local.OtherProcesses {
-		poll = pollAPI
+		pollInterval = apiPollInterval
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
 		canGoOn = ts.awaitDetachLocal(t)
@@ -222,14 +222,14 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
-	keep := keepLocal
+	keepTime := localKeepTime
 	ref := t.ref.Load()
 	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.callEnded {
 		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
-		keep = api.Keep
+		keepTime = api.KeepTime
 		t.sealedResponseID = ref.ResponseID
 	}
-	ts.addLocked(t, id, keep, poll)
+	ts.addLocked(t, id, keepTime, pollInterval)
 	return true
 }
 

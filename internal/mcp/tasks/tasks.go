@@ -73,9 +73,9 @@ type BackgroundAPI struct {
 	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, response string) error
 
-	Secrets func() []string // at least one: ids are sealed with the first, and opened with any
-	BaseURL string          // of the API, without which a sealed id cannot be opened
-	Keep    time.Duration   // how long the API keeps an answer after the time limit of its call
+	Secrets  func() []string // at least one: ids are sealed with the first, and opened with any
+	BaseURL  string          // of the API, without which a sealed id cannot be opened
+	KeepTime time.Duration   // how long the API keeps an answer after the time limit of its call
 }
 
 // Tasks are the detached tasks that this process knows.
@@ -115,11 +115,11 @@ type Task struct {
 	Progress *Progress
 
 	// TTL is how long after Created the task can be found: the time limit of a call plus
-	// BackgroundAPI.Keep if ID is sealed, else plus keepLocal.
+	// BackgroundAPI.KeepTime if ID is sealed, else plus localKeepTime.
 	TTL time.Duration
 
-	// PollInterval is how long a client waits before it asks again: pollAPI if its requests may
-	// reach another process, or another process runs the call; else pollLocal.
+	// PollInterval is how long a client waits before it asks again: apiPollInterval if its requests
+	// may reach another process, or another process runs the call; else localPollInterval.
 	PollInterval time.Duration
 
 	personID string // of the person who made the call
@@ -146,9 +146,9 @@ type Task struct {
 }
 
 const (
-	keepLocal = time.Hour       // for clients that ask for the answer late
-	pollLocal = 2 * time.Second // a request of the client costs nothing
-	pollAPI   = 5 * time.Second // a request of the client makes one to the API
+	localKeepTime     = time.Hour       // for clients that ask for the answer late
+	localPollInterval = 2 * time.Second // a request of the client costs nothing
+	apiPollInterval   = 5 * time.Second // a request of the client makes one to the API
 )
 
 // State is the state of a task. A task without an answer and without an error still works.
@@ -304,15 +304,15 @@ func (ts *Tasks) open(id, personID string) *Task {
 	if known := ts.known[id]; known != nil { // another request was faster
 		return known
 	}
-	ts.addLocked(t, id, api.Keep, pollAPI)
+	ts.addLocked(t, id, api.KeepTime, apiPollInterval)
 	return t
 }
 
 // addLocked makes a task known under an id, until keep after the time limit of its call.
-func (ts *Tasks) addLocked(t *Task, id string, keep, poll time.Duration) {
+func (ts *Tasks) addLocked(t *Task, id string, keepTime, pollInterval time.Duration) {
 	t.ID = id
-	t.TTL = ts.options.Timeout + keep
-	t.PollInterval = poll
+	t.TTL = ts.options.Timeout + keepTime
+	t.PollInterval = pollInterval
 	ts.known[id] = t
 	ts.forgetLocked()
 }

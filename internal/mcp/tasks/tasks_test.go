@@ -16,9 +16,9 @@ import (
 func TestOwners(t *testing.T) {
 	const alice = "token:alice"
 	api := &BackgroundAPI{
-		Secrets: func() []string { return []string{newSecret} },
-		BaseURL: baseURL,
-		Keep:    time.Hour,
+		Secrets:  func() []string { return []string{newSecret} },
+		BaseURL:  baseURL,
+		KeepTime: time.Hour,
 	}
 	for name, api := range map[string]*BackgroundAPI{"here": nil, "at the API": api} {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestAskEnds(t *testing.T) {
 // there.
 func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) {
 	o.BackgroundAPI = &BackgroundAPI{
-		Secrets: func() []string { return []string{newSecret} },
-		Keep:    time.Hour,
+		Secrets:  func() []string { return []string{newSecret} },
+		KeepTime: time.Hour,
 		Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
 			return fetch()
 		},
