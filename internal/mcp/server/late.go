@@ -16,7 +16,7 @@ import (
 
 const (
 	answerResultTool  = "answer_result" // the tool that returns late answers
-	maxWorkingResults = 1_000_000       // working results of a task (nextID)
+	maxWorkingResults = 1_000_000       // working results of a task (splitID)
 
 	// answerResultTimeout is how long answer_result waits where DetachOptions.After is 0. Such a
 	// server has no late answers of its own, but its clients may have ids of servers with other
@@ -77,7 +77,7 @@ func (s *Server) callAnswerResult(
 			call.KindArguments.Errorf("id is required, as a string: that of the last result"))
 	}
 
-	id, next := nextID(id)
+	id, next := splitID(id)
 	task := s.tasks.Find(id, c.Person.ID)
 	if task == nil {
 		return s.failure(req, answerResultTool,
@@ -99,7 +99,7 @@ func (s *Server) callAnswerResult(
 // CancelUndelivered cancels the task that a result of tools/call names, if the client does not get
 // the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
 // client cannot ask for the answer. A client that has the id from an earlier result can, and the
-// task goes on: then this result has the id with a number (nextID), or is one of tasks/get.
+// task goes on: then this result has the id with a number (splitID), or is one of tasks/get.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str
@@ -112,11 +112,11 @@ func (s *Server) CancelUndelivered(result []byte) {
 	}
 }
 
-// nextID returns the id of the task that the client means by given, and the id for its next working
-// result. The working results of the task X have the ids X, X.2, X.3 and so on, because clients
-// stop a loop of calls that are all the same: for X.2 nextID returns X and X.3. If no result can
-// have had the id given, both are "", the id of no task.
-func nextID(given string) (id, next string) {
+// splitID returns the id of the task that the client means by given, and the id for its next
+// working result. The working results of the task X have the ids X, X.2, X.3 and so on, because
+// clients stop a loop of calls that are all the same: for X.2 splitID returns X and X.3. If no
+// result can have had the id given, both are "", the id of no task.
+func splitID(given string) (id, next string) {
 	id, number, numbered := strings.Cut(given, ".")
 	n := 1
 	if numbered {
