@@ -22,16 +22,16 @@ import (
 
 // conn is one session of a Transport. It implements [mcp.Connection].
 //
-// pending counts what the session waits for: the end of the input, and each request from register
-// on until its response is written or it is cancelled. countDown counts each of them down, and the
-// last one ends the session.
+// numPending counts what the session waits for: the end of the input, and each request from
+// register on until its response is written or it is cancelled. countDown counts each of them down,
+// and the last one ends the session.
 type conn struct {
 	*Transport
 	ctx         context.Context // done when the session has ended
 	end         context.CancelCauseFunc
 	messages    chan jsonrpc.Message // that Read returns to the SDK
 	writesLines atomic.Bool          // write messages as lines, not framed
-	pending     atomic.Int32
+	numPending  atomic.Int32
 
 	writeMu sync.Mutex // held during a write
 
@@ -83,7 +83,7 @@ func (c *conn) scan(r *Reader) {
 
 // countDown counts a request, or the input, as finished. The last one ends the session.
 func (c *conn) countDown() {
-	if c.pending.Add(-1) == 0 {
+	if c.numPending.Add(-1) == 0 {
 		c.end(io.EOF)
 	}
 }
@@ -118,7 +118,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 		c.refuse(notMessage)
 		return nil
 	}
-	c.Log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", logged(f.Body))
+	c.Log.Debug("recv", "method", m.Method, "id", m.ID.Raw, "json", loggedJSON(f.Body))
 
 	r := &jsonrpc.Request{
 		Method: m.Method,
@@ -179,7 +179,7 @@ func (c *conn) register(r *jsonrpc.Request, id gjson.Result) bool {
 	}
 
 	c.requests[rpc.IDKey(id)] = req
-	c.pending.Add(1)
+	c.numPending.Add(1)
 	return true
 }
 
@@ -304,7 +304,7 @@ func (c *conn) writeLocked(m outgoing) error {
 			body = append(body, '\n') // for a client that reads lines, but whose first was not JSON
 		}
 	}
-	c.Log.Debug(msg, "bytes", len(body), "json", logged(body))
+	c.Log.Debug(msg, "bytes", len(body), "json", loggedJSON(body))
 
 	if err := Write(eagainRetrier{c.Transport}, body, withHeader); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
@@ -325,10 +325,10 @@ func (c *conn) SessionID() string {
 	return ""
 }
 
-// logged is the JSON of a message in the debug log. Without that log it is not copied.
-type logged []byte
+// loggedJSON is the JSON of a message in the debug log. Without that log it is not copied.
+type loggedJSON []byte
 
-func (l logged) LogValue() slog.Value { return slog.StringValue(string(l)) }
+func (l loggedJSON) LogValue() slog.Value { return slog.StringValue(string(l)) }
 
 // outgoing is a response or a notification in JSON.
 type outgoing struct {

@@ -66,7 +66,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		requests:  map[string]request{},
 	}
 	c.writesLines.Store(t.LineMode)
-	c.pending.Store(1) // for the input
+	c.numPending.Store(1) // for the input
 
 	r := NewReader(eagainRetrier{t})
 	r.log = t.Log
