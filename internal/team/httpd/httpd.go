@@ -289,7 +289,7 @@ func (s *instance) checkReady() error {
 	}
 	err := s.Ready()
 	if err == nil && s.Access.Resource != nil {
-		err = s.Access.Resource.Ready()
+		err = s.Access.Resource.CheckKeys()
 	}
 	return err
 }
@@ -304,8 +304,8 @@ func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(versionHeader, s.mcpServer.ProtocolVersion())
 	}
 	res := responseOf(w)
-	stream := normalizeAccept(r.Header)
-	if stream {
+	acceptsStream := normalizeAccept(r.Header)
+	if acceptsStream {
 		res.keepOpen()
 	}
 
@@ -318,7 +318,7 @@ func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 	get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
 	mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
-		JSONResponse:                 !stream,
+		JSONResponse:                 !acceptsStream,
 		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	}).ServeHTTP(w, r)

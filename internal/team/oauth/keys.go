@@ -123,7 +123,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshInterval)
 	full := true
-	var cause chan struct{} // channel of the request that caused the read, or nil
+	var waiter chan struct{} // channel of the request that caused the read, or nil
 	for {
 		arrived := len(i.waiting)
 		ignored, err := i.read(ctx, full)
@@ -131,9 +131,9 @@ func (i *issuer) readLoop(ctx context.Context) {
 			last := i.published.Load()
 			i.published.Store(&keySet{last.keys, last.readAt, errUnavailable})
 		}
-		if cause != nil {
-			close(cause)
-			cause = nil
+		if waiter != nil {
+			close(waiter)
+			waiter = nil
 		}
 		for range arrived {
 			close(<-i.waiting)
@@ -160,7 +160,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 		case <-ctx.Done():
 		case <-refresh:
 			full = true
-		case cause = <-i.waiting:
+		case waiter = <-i.waiting:
 		}
 	}
 }

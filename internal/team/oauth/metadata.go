@@ -94,14 +94,14 @@ func (i *issuer) discover(ctx context.Context) error {
 	const oidc = "/.well-known/openid-configuration"
 	parsed, _ := url.Parse(i.url) // Options.check has parsed it
 	appended := strings.TrimSuffix(i.url, "/") + oidc
-	places := []string{appended, wellKnown(parsed, "/.well-known/oauth-authorization-server")}
+	documentURLs := []string{appended, wellKnown(parsed, "/.well-known/oauth-authorization-server")}
 	if inserted := wellKnown(parsed, oidc); inserted != appended {
-		places = append(places, inserted)
+		documentURLs = append(documentURLs, inserted)
 	}
 
 	var err error
-	for _, place := range places {
-		problem := i.get(ctx, place, &metadata)
+	for _, documentURL := range documentURLs {
+		problem := i.get(ctx, documentURL, &metadata)
 		if !isElsewhere(problem) { // nil, or a problem that no other place solves
 			err = problem
 			break
@@ -119,8 +119,8 @@ func (i *issuer) discover(ctx context.Context) error {
 		name := text.Truncate(metadata.Issuer, maxLogged)
 		return fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
 	}
-	keys, err := url.Parse(metadata.KeysURL)
-	onThisMachine := err == nil && onLoopback(keys) && onLoopback(parsed)
+	keysURL, err := url.Parse(metadata.KeysURL)
+	onThisMachine := err == nil && onLoopback(keysURL) && onLoopback(parsed)
 	if !strings.HasPrefix(metadata.KeysURL, "https://") && !onThisMachine {
 		return fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
 	}

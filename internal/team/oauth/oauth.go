@@ -192,16 +192,16 @@ func (r *Resource) FollowKeys(ctx context.Context) {
 	if r == nil {
 		return
 	}
-	var issuers sync.WaitGroup
-	defer issuers.Wait()
+	var loops sync.WaitGroup
+	defer loops.Wait()
 
 	for _, i := range r.issuers {
-		issuers.Go(func() { i.readLoop(ctx) })
+		loops.Go(func() { i.readLoop(ctx) })
 	}
 }
 
-// Ready returns an error that names an issuer whose keys have not been read yet, or nil.
-func (r *Resource) Ready() error {
+// CheckKeys returns an error that names an issuer whose keys have not been read yet, or nil.
+func (r *Resource) CheckKeys() error {
 	for _, u := range r.options.Issuers {
 		if r.issuers[u].published.Load().keys == nil {
 			return fmt.Errorf("the keys of %s have not been read", u)
