@@ -177,7 +177,7 @@ func (a Access) requireToken(
 			return
 		}
 
-		res.instance.listener.markAuthenticated(r.RemoteAddr)
+		res.instance.listener.noteAuthenticated(r.RemoteAddr)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -98,8 +98,8 @@ func (s *instance) hasManyConns() bool {
 	return int(s.listener.numOpen.Load()) > 2*s.people.Bounds.MaxCalls+maxUnauthenticated
 }
 
-// markAuthenticated notes that the connection from an address is authenticated.
-func (l *listener) markAuthenticated(remote string) {
+// noteAuthenticated notes that the connection from an address is authenticated.
+func (l *listener) noteAuthenticated(remote string) {
 	l.removeUnauthenticated(func(c *conn) bool { return c.remote == remote })
 }
 

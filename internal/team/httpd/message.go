@@ -30,7 +30,7 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	id := "" // the id in the error response; "" is null
 	switch {
 	case refusal != nil:
-	case m.ID.Exists() && !validID(m.ID.Raw):
+	case m.ID.Exists() && !isValidID(m.ID.Raw):
 		refusal = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
 	case m.Method == "":
 		refusal = rpc.InvalidRequest("not a request") // a response; the server sends no requests
@@ -82,17 +82,17 @@ func dropVersionHeader(header http.Header, params []byte) {
 func normalizeAccept(header http.Header) bool {
 	list := strings.ToLower(strings.Join(header.Values("Accept"), ","))
 	has := func(kind string) bool { return strings.Contains(list, kind) }
-	stream := has("text/event-stream") || has("text/*") || has("*/*")
-	plain := has("application/json") || has("application/*") || list == ""
+	acceptsStream := has("text/event-stream") || has("text/*") || has("*/*")
+	acceptsJSON := has("application/json") || has("application/*") || list == ""
 
-	if stream || plain {
+	if acceptsStream || acceptsJSON {
 		header.Set("Accept", "application/json, text/event-stream")
 	}
-	return stream
+	return acceptsStream
 }
 
-// validID reports whether the SDK returns an id, which is JSON, unchanged.
-func validID(id string) bool {
+// isValidID reports whether the SDK returns an id, which is JSON, unchanged.
+func isValidID(id string) bool {
 	if id[0] == '"' {
 		return true
 	}

@@ -37,8 +37,8 @@ type Metrics struct {
 	callTime, apiTime, waitTime                                       *family // histograms
 	storeFailures, storeTime                                          *family // one series each
 
-	mu     sync.Mutex      // guards people
-	people map[string]bool // names of people who have called, at most maxPeople
+	mu          sync.Mutex      // guards people
+	personNames map[string]bool // names of people who have called, at most maxPeople
 
 	// begunSeries holds what ObserveStart has begun series for: the labels of a tool and a person,
 	// and the names of the person's quotas.
@@ -71,8 +71,8 @@ const seriesOnly = 0
 // NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
-		profiles: profiles,
-		people:   map[string]bool{},
+		profiles:    profiles,
+		personNames: map[string]bool{},
 	}
 	m.calls = m.counter("calls_total", "Calls that have ended.")
 	m.errors = m.counter("errors_total", "Calls without an answer.")
@@ -143,14 +143,14 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 }
 
 // personLabel returns the name of a person, or "other" for people who have not called, or who
-// called after maxPeople others. If calls is set, the person calls now.
-func (m *Metrics) personLabel(name string, calls bool) string {
+// called after maxPeople others. If isCalling is set, the person calls now.
+func (m *Metrics) personLabel(name string, isCalling bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if calls && len(m.people) < maxPeople {
-		m.people[name] = true
+	if isCalling && len(m.personNames) < maxPeople {
+		m.personNames[name] = true
 	}
-	if m.people[name] {
+	if m.personNames[name] {
 		return name
 	}
 	return "other"
@@ -160,8 +160,8 @@ func (m *Metrics) personLabel(name string, calls bool) string {
 // increase. The call has no figures yet.
 func (m *Metrics) ObserveStart(c *call.Call) {
 	names := m.quotaNames(c.Person)
-	caller := m.registerCaller(c)
-	key := caller + strings.Join(names, " ")
+	callerLabels := m.registerCaller(c)
+	key := callerLabels + strings.Join(names, " ")
 	_, begun := m.begunSeries.Load(key)
 	if begun {
 		return
@@ -180,7 +180,7 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 	}
 
 	for _, name := range names {
-		m.limited.add(seriesOnly, "%s,limit=%q", caller, name)
+		m.limited.add(seriesOnly, "%s,limit=%q", callerLabels, name)
 	}
 	m.zeroRejections(c.Person.Name)
 	// Only now: no call of the person goes on before the series have begun.
@@ -188,13 +188,13 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 }
 
 // Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.CallEnd) {
-	m.countCall(1, c)
-	m.addTimes(1, c)
-	if c.Err != nil {
+func (m *Metrics) Observe(end server.CallEnd) {
+	m.countCall(1, end)
+	m.addTimes(1, end)
+	if end.Err != nil {
 		m.errors.add(1, "tool=%q,kind=%q",
-			c.Tool,
-			call.KindOf(c.Err).Label())
+			end.Tool,
+			call.KindOf(end.Err).Label())
 	}
 }
 
@@ -206,20 +206,20 @@ func (m *Metrics) registerCaller(c *call.Call) string {
 
 // countCall counts a call for its person, or begins the series if n is seriesOnly: then the call
 // has no figures yet.
-func (m *Metrics) countCall(n float64, c server.CallEnd) {
-	caller := m.registerCaller(c.Call)
-	m.calls.add(n, "%s,outcome=%q", caller, c.Outcome)
-	m.retries.add(float64(c.Retries), "%s", caller)
-	if c.RefusedBy != "" {
-		m.limited.add(n, "%s,limit=%q", caller, c.RefusedBy)
+func (m *Metrics) countCall(n float64, end server.CallEnd) {
+	callerLabels := m.registerCaller(end.Call)
+	m.calls.add(n, "%s,outcome=%q", callerLabels, end.Outcome)
+	m.retries.add(float64(end.Retries), "%s", callerLabels)
+	if end.RefusedBy != "" {
+		m.limited.add(n, "%s,limit=%q", callerLabels, end.RefusedBy)
 	}
 
 	withModel := fmt.Sprintf("%s,model=%q",
-		caller, m.profiles[c.Tool].Model)
+		callerLabels, m.profiles[end.Tool].Model)
 	addTokens := func(kind string, n int64) {
 		m.tokens.add(float64(n), "%s,kind=%q", withModel, kind)
 	}
-	usage := c.Usage
+	usage := end.Usage
 	addTokens("input", usage.Input)
 	addTokens("cached", usage.Cached)
 	if usage.CacheWrite > 0 {
@@ -227,22 +227,22 @@ func (m *Metrics) countCall(n float64, c server.CallEnd) {
 	}
 	addTokens("output", usage.Output)
 	addTokens("reasoning", usage.Reasoning)
-	if c.GuessedTokens > 0 {
-		addTokens("guessed", c.GuessedTokens)
+	if end.GuessedTokens > 0 {
+		addTokens("guessed", end.GuessedTokens)
 	}
-	m.searches.add(float64(c.Searches), "%s", withModel)
-	cost := m.profiles[c.Tool].Cost(c.Used)
+	m.searches.add(float64(end.Searches), "%s", withModel)
+	cost := m.profiles[end.Tool].Cost(end.Used)
 	if cost != nil {
 		m.cost.add(*cost, "%s", withModel)
 	}
 }
 
 // addTimes adds the times of a call, or begins the histograms if n is seriesOnly.
-func (m *Metrics) addTimes(n float64, c server.CallEnd) {
+func (m *Metrics) addTimes(n float64, end server.CallEnd) {
 	const withOutcome = "tool=%q,outcome=%q"
-	m.callTime.addTime(n, c.Duration, withOutcome, c.Tool, c.Outcome)
-	m.apiTime.addTime(n, c.APITime, withOutcome, c.Tool, c.Outcome)
-	m.waitTime.addTime(n, c.RateLimitWait, "tool=%q", c.Tool)
+	m.callTime.addTime(n, end.Duration, withOutcome, end.Tool, end.Outcome)
+	m.apiTime.addTime(n, end.APITime, withOutcome, end.Tool, end.Outcome)
+	m.waitTime.addTime(n, end.RateLimitWait, "tool=%q", end.Tool)
 }
 
 // observeStore counts a use of the store. beginsToFail is whether the store began to fail with it.
