@@ -198,20 +198,21 @@ func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	untried := c.Requests == 0
-	isWaiting := errors.Is(err, call.ErrWaiting)     // may follow a 429
-	response, ofIt := s.tasks.EndCall(t, c.Reported) // from now on the task gets no sealed id
+	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
+	// From now on the task gets no sealed id.
+	response, reported := s.tasks.EndCall(t, c.Reported)
 	end := budget.End{
-		NotCounted:   untried || isWaiting,
-		Response:     response,
-		GoesOn:       errors.Is(err, call.ErrLeaveAtAPI),
-		ReportedOfIt: ofIt,
+		NotCounted:       untried || isWaiting,
+		Response:         response,
+		GoesOn:           errors.Is(err, call.ErrLeaveAtAPI),
+		ResponseReported: reported,
 	}
 
-	isFirst := taken.Settle(c, end) // false: another process has settled the response
+	observes := taken.Settle(c, end)
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}
-	if isFirst && !end.GoesOn {
+	if observes && !end.GoesOn {
 		s.observe(c, time.Since(c.Began), a, err)
 	}
 }

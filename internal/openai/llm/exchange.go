@@ -195,8 +195,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 }
 
 // post sends the request. mayCost reports whether the API may have used tokens: the request got a
-// connection, and was not refused. All statuses below 504 count as refusals; 500 to 503 are of the API
-// itself. From 504 on a gateway gave up, and does not know what the API does.
+// connection, and was not refused. All statuses below 504 count as refusals; 500 to 503 are of the
+// API itself. From 504 on a gateway gave up, and does not know what the API does.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})

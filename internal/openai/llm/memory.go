@@ -104,8 +104,8 @@ func (m *memory) countingLocked(personID string) []*refusal {
 	return counting
 }
 
-// checkRefusals returns nil if a person's call may ask the API, else the remembered error with which the
-// call fails. A call that asks the API while refusals count is a probe: other calls fail for
+// checkRefusals returns nil if a person's call may ask the API, else the remembered error with which
+// the call fails. A call that asks the API while refusals count is a probe: other calls fail for
 // probeGrace, unless the API accepts the probe before.
 func (m *memory) checkRefusals(personID string) *call.APIError {
 	m.mu.Lock()

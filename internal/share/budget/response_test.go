@@ -129,7 +129,7 @@ func TestSettleResponse(t *testing.T) {
 						end.UnreportedRequests = 1
 						end.UnreportedBegun = 1
 					}
-					count(taken.Settle(end, End{Response: response, ReportedOfIt: of}))
+					count(taken.Settle(end, End{Response: response, ResponseReported: of}))
 				case "settles": // other processes do not know its response
 					taken.Settle(reading(n), End{})
 				case "drains":

@@ -32,9 +32,9 @@ type End struct {
 	Response string
 	GoesOn   bool // the call ends with its process: Response, if any, goes on at the API
 
-	// ReportedOfIt is what the API has reported of Response. What it has reported of other responses
-	// of the call, of a retry or a requery, only this process knows.
-	ReportedOfIt call.Reported
+	// ResponseReported is what the API has reported of Response. What it has reported of other
+	// responses of the call, of a retry or a requery, only this process knows.
+	ResponseReported call.Reported
 }
 
 // endedResponse returns the response that has ended and whose end other processes may read, or "".
@@ -48,9 +48,9 @@ func (e End) endedResponse() string {
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
 // GuessedTokens and NearLimit of c.
 //
-// isFirst is false if another process has settled the call in the store. While the store fails,
-// isFirst is true.
-func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
+// observes tells whether the caller observes the end: not if another process has settled the call
+// in the store. While the store fails, it does.
+func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b := t.budget
 	correction := callChange{
 		use:     b.countUsed(t.tool, c),
@@ -97,8 +97,8 @@ func (t *Taken) Settle(c *call.Call, end End) (isFirst bool) {
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
-	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfIt)}}
-	if end.ReportedOfIt != (call.Reported{}) { // then the unreported requests are others, too
+	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ResponseReported)}}
+	if end.ResponseReported != (call.Reported{}) { // then the unreported requests are others, too
 		others.UnreportedRequests = c.UnreportedRequests
 		others.UnreportedBegun = c.UnreportedBegun
 	}
@@ -183,7 +183,8 @@ func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 // c. It adds the difference to what the other process has reserved or, with NotInStore of c, takes
 // the whole call.
 //
-// The store remembers the response for two days. isFirst tells whether the caller observes the end:
+// The store remembers the response for two days. observes tells whether the caller observes the
+// end:
 //
 //	the store has settled it now    true
 //	the store may have settled it   true; the end is kept, and noted again if need be
@@ -191,7 +192,7 @@ func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 //	the store fails                 false: the process that began the call may observe the end, and
 //	                                it is noted when the store works again
 //	no store, or no limit           false: that process may observe the end; nothing is noted
-func (b *Budget) SettleResponse(c *call.Call, response string) (isFirst bool) {
+func (b *Budget) SettleResponse(c *call.Call, response string) (observes bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {
 		return false
