@@ -71,17 +71,17 @@ func (s *Service) DetachOptions(
 // backgroundAPI returns the API that runs responses for tasks. secrets returns the secrets that
 // seal their ids.
 func (s *Service) backgroundAPI(secrets func() []string) *tasks.BackgroundAPI {
-	// keep is how long after the time limit a task relies on the API to have the answer.
-	keep := 8 * time.Minute // the API keeps it for about ten minutes
+	// keepTime is how long after the time limit a task relies on the API to have the answer.
+	keepTime := 8 * time.Minute // the API keeps it for about ten minutes
 	if s.Config.Responses.Store {
-		keep = time.Hour // the API keeps it for a month
+		keepTime = time.Hour // the API keeps it for a month
 	}
 	return &tasks.BackgroundAPI{
 		Fetch:    s.Answerer.Fetch,
 		Cancel:   s.APIClient.Cancel,
 		Secrets:  secrets,
 		BaseURL:  s.baseURL,
-		KeepTime: keep,
+		KeepTime: keepTime,
 	}
 }
 

@@ -124,7 +124,7 @@ func Columns(w io.Writer) int {
 // Configure keeps pages of the blocked domains out of the list of sources. With debug the Screen
 // shows only notes, because the log on stderr shows everything.
 func (s *Screen) Configure(blocked []string, debug bool) {
-	s.layout.sources.blocked = cite.NewDomains(blocked)
+	s.layout.sources.blocked = cite.NewDomainSet(blocked)
 	if debug {
 		s.showsText = false
 		s.status = nil

@@ -10,7 +10,7 @@ import (
 type sources struct {
 	list    []cite.Citation
 	numbers map[string]int // place in list, from 1 on, by the key of the page
-	blocked cite.Domains   // whose pages are not listed
+	blocked cite.DomainSet // whose pages are not listed
 	cut     string         // text that was cut off: a URL at its end may be incomplete; else ""
 }
 

@@ -183,36 +183,27 @@ func (s *Server) runInSlot(
 
 // settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
 // for the call by what it has used (budget.End has examples), and observes the end, unless that is
-// for another process:
-//
-//	The call                              Observed by
-//	ends with the process                 the process that reads the end of its response
-//	(ErrLeaveAtAPI)                       (settleRemoteCall), with a sealed id, a store and a limit;
-//	                                      else no process
-//	was settled by another process,       that process
-//	which has read the end before
-//	ends otherwise                        this process
-//
-// A call that has not tried to send a request, or ends with ErrWaiting, is given back.
+// for another process (docs/architecture.md, "Who reads the end first"). A call that has not tried
+// to send a request, or ends with ErrWaiting, is given back.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	untried := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	// From now on the task gets no sealed id.
-	response, reported := s.tasks.EndCall(t, c.Reported)
+	response, ofResponse := s.tasks.EndCall(t, c.Reported)
 	end := budget.End{
-		NotCounted:       untried || isWaiting,
-		Response:         response,
-		GoesOn:           errors.Is(err, call.ErrLeaveAtAPI),
-		ResponseReported: reported,
+		NotCounted:         untried || isWaiting,
+		Response:           response,
+		GoesOn:             errors.Is(err, call.ErrLeaveAtAPI),
+		ReportedOfResponse: ofResponse,
 	}
 
 	observes := taken.Settle(c, end)
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}
-	if observes && !end.GoesOn {
+	if observes {
 		s.observe(c, time.Since(c.Began), a, err)
 	}
 }

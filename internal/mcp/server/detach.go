@@ -25,9 +25,9 @@ import (
 //	                response, unless a GET says that       for the response after half of it, or
 //	                the response is gone                   later
 //
-// "With API" means that a tool runs in the background of the API, and that there is a secret for
-// ids. Where the table says "no call", service.Service.DetachOptions sets OffersTasks to false and
-// After to 0.
+// "With API" means that the tool of the call runs in the background of the API, and that there is a
+// secret for ids. Over HTTP a call of any other tool is not detached; if all tools are such,
+// service.Service.DetachOptions sets OffersTasks to false and After to 0.
 //
 // At the API, a response is found by its name. So with OtherProcesses
 //

@@ -171,7 +171,7 @@ func (t *Task) Result() (*answer.Answer, error) {
 // already has one, EndCall returns the response in it, whose end other processes may read, and
 // what the API has reported of this response; else "". all is what it has reported of the call.
 // Server.settleCall calls EndCall before it settles what the call has used.
-func (ts *Tasks) EndCall(t *Task, all call.Reported) (response string, reported call.Reported) {
+func (ts *Tasks) EndCall(t *Task, all call.Reported) (response string, ofResponse call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.callEnded = true

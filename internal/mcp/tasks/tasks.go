@@ -12,7 +12,7 @@
 //
 //	   0 s  The first process starts a task. The API names the response.
 //	12.5 s  The process asks the API whether it has the response.
-//	  25 s  The request returns a sealed id of 145 characters. The call goes on.
+//	  25 s  The request returns a sealed id of 131 characters. The call goes on.
 //	  25 s  The client asks the second process, which opens the id and asks the API every 2 s.
 //	  50 s  The second process returns that the task works. The client asks again.
 //	  60 s  The first process reads the answer, and the call has ended.
@@ -128,8 +128,9 @@ type Task struct {
 	// or if an id has no room for the excluded domains (noteResponse).
 	ref atomic.Pointer[answer.ResponseRef]
 
-	// named has a value if no retry has begun since ref was set. After a requery has begun it keeps
-	// the value: the earlier response is an answer. DetachWhenDue takes it, once at most.
+	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
+	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
+	// answer. DetachWhenDue takes it, once at most.
 	named chan struct{}
 
 	// One of the two is set.
@@ -308,7 +309,7 @@ func (ts *Tasks) open(id, personID string) *Task {
 	return t
 }
 
-// addLocked makes a task known under an id, until keep after the time limit of its call.
+// addLocked makes a task known under an id, until keepTime after the time limit of its call.
 func (ts *Tasks) addLocked(t *Task, id string, keepTime, pollInterval time.Duration) {
 	t.ID = id
 	t.TTL = ts.options.Timeout + keepTime

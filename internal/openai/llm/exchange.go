@@ -213,7 +213,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	})
 	_, err = x.client.service.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
 
-	failure, hasStatus := errors.AsType[*call.APIError](err)
+	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
 	// ErrWaiting promises that nothing was begun. That is so after a 4xx, except 408 and 409: the
 	// API may work on the request already.
 	mayHaveBegun := !hasStatus || failure.Status >= http.StatusInternalServerError || isBusy(failure)

@@ -195,14 +195,14 @@ func (f *findings) hasSources() bool {
 //
 // Pages of blocked domains are left out.
 func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
-	blocked := cite.NewDomains(f.blockedDomains)
+	blockedSet := cite.NewDomainSet(f.blockedDomains)
 	var list []cite.Citation
 	index := map[string]int{}                               // in list, by PageKey
 	add := func(candidates []cite.Citation) (listed bool) { // whether list contains one of them
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
 			_, known := index[key]
-			if key == "" || !known && blocked.HasPage(c.URL) { // "": neither URL nor name
+			if key == "" || !known && blockedSet.HasPage(c.URL) { // "": neither URL nor name
 				continue
 			}
 			if !known {

@@ -155,7 +155,7 @@ func (a *Answerer) earlierMessages(
 	for _, linked := range cite.LinkedPages(past.answer, false) {
 		pages = append(pages, linked.URL)
 	}
-	if past.answer == "" || slices.ContainsFunc(pages, cite.NewDomains(blocked).HasPage) {
+	if past.answer == "" || slices.ContainsFunc(pages, cite.NewDomainSet(blocked).HasPage) {
 		return messages, followsQuestion
 	}
 	return append(messages, call.AssistantMessage(past.answer)), followsAnswer

@@ -90,7 +90,7 @@ func decimal(f float64) string {
 // with go.dev allowed, only docs.go.dev. If allowed contains none of them, it returns allowed,
 // because a question never widens the search. If allowed is empty, it returns all domains.
 func narrowDomains(domains, allowed []string) []string {
-	allowedSet := cite.NewDomains(allowed)
+	allowedSet := cite.NewDomainSet(allowed)
 	outside := func(domain string) bool {
 		return len(allowed) > 0 && !allowedSet.HasPage("https://"+domain)
 	}

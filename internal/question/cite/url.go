@@ -122,12 +122,12 @@ func LinkTarget(page string) string {
 	return scheme + browserHost(host) + rest
 }
 
-// Domains is a set of domains, as HostOf returns them.
-type Domains map[string]bool
+// DomainSet is a set of domains, in the form of HostOf.
+type DomainSet map[string]bool
 
-// NewDomains returns the set of the domains with these names.
-func NewDomains(names []string) Domains {
-	set := Domains{}
+// NewDomainSet returns the set of the domains with these names.
+func NewDomainSet(names []string) DomainSet {
+	set := DomainSet{}
 	for _, name := range names {
 		set[HostOf("https://"+name)] = true
 	}
@@ -135,7 +135,7 @@ func NewDomains(names []string) Domains {
 }
 
 // HasPage reports whether a page belongs to one of the domains or a subdomain of one.
-func (set Domains) HasPage(u string) bool {
+func (set DomainSet) HasPage(u string) bool {
 	for host := HostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true

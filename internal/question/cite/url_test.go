@@ -18,7 +18,7 @@ func TestPageKey(t *testing.T) {
 	})
 }
 
-func TestHosts(t *testing.T) {
-	hosts := NewDomains([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
-	check(t, "hosts", func(u string) string { return fmt.Sprint(hosts.HasPage(u)) })
+func TestDomainSet(t *testing.T) {
+	set := NewDomainSet([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
+	check(t, "hosts", func(u string) string { return fmt.Sprint(set.HasPage(u)) })
 }

@@ -58,8 +58,8 @@ func TestNearSettledElsewhere(t *testing.T) {
 	settle(c, 900_000)
 
 	c, _ = takeCall(own.Budget, &call.Call{Person: alice})
-	compare.Equal(t, "the other observes", other.SettleResponse(reading(10), "resp_1"), true)
-	observes := c.Settle(reading(10), End{Response: "resp_1", ResponseReported: reading(10).Reported})
-	compare.Equal(t, "the own one observes", observes, false)
+	compare.Equal(t, "the other process observes", other.SettleResponse(reading(10), "resp_1"), true)
+	observes := c.Settle(reading(10), End{Response: "resp_1", ReportedOfResponse: reading(10).Reported})
+	compare.Equal(t, "its own process observes", observes, false)
 	compare.Equal(t, "near", own.NearLimitCounts(), map[string]int{"day": 1})
 }

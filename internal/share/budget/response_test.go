@@ -80,7 +80,7 @@ func TestSettleResponse(t *testing.T) {
 	for i, tt := range compare.Rows[struct {
 		Name, Steps string
 		Tokens      int64
-		Firsts      int // that observe the call
+		Observers   int // processes that observe the call
 	}](t, "responses") {
 		t.Run(tt.Name, func(t *testing.T) {
 			server.Do("FLUSHALL")
@@ -99,10 +99,10 @@ func TestSettleResponse(t *testing.T) {
 			c := &call.Call{Tool: "answer_detailed", Person: alice}
 			var taken *Taken
 
-			var firsts atomic.Int32
-			count := func(first bool) {
-				if first {
-					firsts.Add(1)
+			var observers atomic.Int32
+			count := func(observes bool) {
+				if observes {
+					observers.Add(1)
 				}
 			}
 			do := func(step string) {
@@ -129,7 +129,7 @@ func TestSettleResponse(t *testing.T) {
 						end.UnreportedRequests = 1
 						end.UnreportedBegun = 1
 					}
-					count(taken.Settle(end, End{Response: response, ResponseReported: of}))
+					count(taken.Settle(end, End{Response: response, ReportedOfResponse: of}))
 				case "settles": // other processes do not know its response
 					taken.Settle(reading(n), End{})
 				case "drains":
@@ -173,7 +173,7 @@ func TestSettleResponse(t *testing.T) {
 
 			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, unitTokens), tt.Tokens/1000)
 			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, unitUSD), 2*tt.Tokens/1000)
-			compare.Equal(t, "firsts", int(firsts.Load()), tt.Firsts)
+			compare.Equal(t, "observers", int(observers.Load()), tt.Observers)
 			compare.Equal(t, "the store fails", replicas[0].Store.IsFailing(), false)
 			bob := replicas[1].bucketOf(call.Person{ID: "token:bob"}, unitTokens).key
 			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.fullKey(bob)))

@@ -32,9 +32,9 @@ type End struct {
 	Response string
 	GoesOn   bool // the call ends with its process: Response, if any, goes on at the API
 
-	// ResponseReported is what the API has reported of Response. What it has reported of other
+	// ReportedOfResponse is what the API has reported of Response. What it has reported of other
 	// responses of the call, of a retry or a requery, only this process knows.
-	ResponseReported call.Reported
+	ReportedOfResponse call.Reported
 }
 
 // endedResponse returns the response that has ended and whose end other processes may read, or "".
@@ -48,8 +48,8 @@ func (e End) endedResponse() string {
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
 // GuessedTokens and NearLimit of c.
 //
-// observes tells whether the caller observes the end: not if another process has settled the call
-// in the store. While the store fails, it does.
+// observes tells whether the caller observes the end: not if the call goes on at the API, or another
+// process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b := t.budget
 	correction := callChange{
@@ -92,13 +92,14 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	return !storeReply.refusedByMark // by endMark, see applyEnd: another process was first
+	wasFirst := !storeReply.refusedByMark // by endMark, see applyEnd
+	return wasFirst && !end.GoesOn
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
-	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ResponseReported)}}
-	if end.ResponseReported != (call.Reported{}) { // then the unreported requests are others, too
+	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
+	if end.ReportedOfResponse != (call.Reported{}) { // then the unreported requests are others, too
 		others.UnreportedRequests = c.UnreportedRequests
 		others.UnreportedBegun = c.UnreportedBegun
 	}

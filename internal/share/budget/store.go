@@ -45,8 +45,8 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// ObserveUse, if not nil, is called after each use: took is how long the use took, and
-	// beginsToFail whether the store began to fail with it. It may be set before the first use.
+	// ObserveUse, if not nil, is called after each run of the script, probes included: took is how
+	// long it took, and beginsToFail whether the store began to fail with it. It may be set before the first use.
 	ObserveUse func(took time.Duration, beginsToFail bool)
 
 	roots    func(context.Context) (*x509.CertPool, error)
@@ -56,7 +56,7 @@ type Store struct {
 	failing  atomic.Bool
 	unprobed atomic.Bool // no probe has succeeded since SetURL
 
-	// inFlight holds an element for each use that runs. MaxActive and Wait of a redis.Pool would
+	// inFlight holds an element for each change that runs; probes are not bounded. MaxActive and Wait of a redis.Pool would
 	// panic if the pool is closed during a wait.
 	inFlight chan struct{}
 
@@ -451,16 +451,16 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 	return r, isWait && isUsed
 }
 
-// fullKey returns the key in the store for the key of a bucket. The braces keep all keys in one hash
-// slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the version of the
-// format of values.
-func (s *Store) fullKey(name string) string {
+// fullKey returns the key in the store for the key of a mark or a bucket. The braces keep all keys
+// in one hash slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the version
+// of the format of values.
+func (s *Store) fullKey(key string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()
 	if u == nil || Prefix(u) == "" {
-		return namespace + "3:" + name
+		return namespace + "3:" + key
 	}
-	return namespace + Prefix(u) + ":3:" + name
+	return namespace + Prefix(u) + ":3:" + key
 }
 
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and of

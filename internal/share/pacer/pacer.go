@@ -98,7 +98,7 @@ type Ticket struct {
 	beforeAccepted undoState // in case the last request is refused after it was accepted
 }
 
-// undoState is what acceptLocked changes when a request is accepted, for undoAcceptedLocked.
+// undoState is the state before acceptLocked, which undoAcceptedLocked restores.
 type undoState struct {
 	refusals       int           // of the person
 	personPause    time.Duration // of the person

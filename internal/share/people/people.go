@@ -30,7 +30,7 @@ type Registry struct {
 
 	mu      sync.Mutex         // guards the fields below
 	held    map[string]holding // by ID of the person
-	all     holding            // the sum of people
+	all     holding            // the sum of held
 	queue   queue.Queue        // calls that wait for a slot
 	drained chan struct{}      // made by BeginDrain, and closed when no requests are left
 }

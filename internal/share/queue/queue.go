@@ -36,7 +36,7 @@ type Queue struct {
 	ByTurns bool
 
 	// Waiting holds the waiting calls by the ID of their person, in the order of their numbers. A
-	// person without a waiting call has no entry.
+	// person without a waiting call is not in it.
 	Waiting map[string][]*Entry
 
 	kept       []*Entry // calls that gave up, whose places are kept, in the order of their numbers
@@ -47,7 +47,7 @@ type Queue struct {
 type Entry struct {
 	PersonID string // ID of the person
 	Value    any    // for the user of the queue
-	Number   int    // of the place: the order in which calls first waited; 0 before the first wait
+	Number   int    // of the place, in the order in which calls first waited; 0 before
 
 	// ReadyAt is when the call may go at the earliest; 0: at once. It is on the clock of the
 	// queue's user. A call that gets a kept place also gets the ReadyAt of that place.

@@ -289,7 +289,7 @@ func (s *instance) checkReady() error {
 	}
 	err := s.Ready()
 	if err == nil && s.Access.Resource != nil {
-		err = s.Access.Resource.CheckKeys()
+		err = s.Access.Resource.CheckKeysRead()
 	}
 	return err
 }
@@ -309,7 +309,7 @@ func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 		res.keepOpen()
 	}
 
-	// net/http ends requestCtx with the response, or serveMessage does before.
+	// net/http ends requestCtx with the response, or abandonCall does before.
 	requestCtx := r.Context()
 	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })

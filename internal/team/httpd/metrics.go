@@ -37,7 +37,7 @@ type Metrics struct {
 	callTime, apiTime, waitTime                                       *family // histograms
 	storeFailures, storeTime                                          *family // one series each
 
-	mu          sync.Mutex      // guards people
+	mu          sync.Mutex      // guards personNames
 	personNames map[string]bool // names of people who have called, at most maxPeople
 
 	// begunSeries holds what ObserveStart has begun series for: the labels of a tool and a person,

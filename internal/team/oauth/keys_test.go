@@ -291,7 +291,7 @@ func TestUnavailable(t *testing.T) {
 		r.check(200, keyP256)
 		r.check(503, keyP384)
 
-		compare.Equal(t, "CheckKeys()", r.CheckKeys(), nil)
+		compare.Equal(t, "CheckKeysRead()", r.CheckKeysRead(), nil)
 		r.warned(2) // one for each time that it was down
 	})
 }

@@ -81,7 +81,7 @@ func wellKnown(u *url.URL, path string) string {
 }
 
 // discover reads the metadata of the issuer, and sets keysURL. It takes the first document at one
-// of these places, here for the issuer https://a.example/b:
+// of these URLs, here for the issuer https://a.example/b:
 //
 //	https://a.example/b/.well-known/openid-configuration         OpenID Connect Discovery
 //	https://a.example/.well-known/oauth-authorization-server/b   RFC 8414
@@ -102,7 +102,7 @@ func (i *issuer) discover(ctx context.Context) error {
 	var err error
 	for _, documentURL := range documentURLs {
 		problem := i.get(ctx, documentURL, &metadata)
-		if !isElsewhere(problem) { // nil, or a problem that no other place solves
+		if !isElsewhere(problem) { // nil, or a problem that no other URL solves
 			err = problem
 			break
 		}
@@ -119,8 +119,8 @@ func (i *issuer) discover(ctx context.Context) error {
 		name := text.Truncate(metadata.Issuer, maxLogged)
 		return fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
 	}
-	keysURL, err := url.Parse(metadata.KeysURL)
-	onThisMachine := err == nil && onLoopback(keysURL) && onLoopback(parsed)
+	parsedKeysURL, err := url.Parse(metadata.KeysURL)
+	onThisMachine := err == nil && onLoopback(parsedKeysURL) && onLoopback(parsed)
 	if !strings.HasPrefix(metadata.KeysURL, "https://") && !onThisMachine {
 		return fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
 	}
@@ -128,7 +128,7 @@ func (i *issuer) discover(ctx context.Context) error {
 	return nil
 }
 
-// isElsewhere reports whether the document may be at another place after an error of get: the path
+// isElsewhere reports whether the document may be at another URL after an error of get: the path
 // does not exist, needs authentication or another method, or has a web page in place of JSON.
 func isElsewhere(err error) bool {
 	status, _ := errors.AsType[statusError](err)

@@ -200,8 +200,8 @@ func (r *Resource) FollowKeys(ctx context.Context) {
 	}
 }
 
-// CheckKeys returns an error that names an issuer whose keys have not been read yet, or nil.
-func (r *Resource) CheckKeys() error {
+// CheckKeysRead returns an error that names an issuer whose keys have not been read yet, or nil.
+func (r *Resource) CheckKeysRead() error {
 	for _, u := range r.options.Issuers {
 		if r.issuers[u].published.Load().keys == nil {
 			return fmt.Errorf("the keys of %s have not been read", u)
@@ -253,12 +253,12 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	}
 	// Anyone can send a token: go-jose takes megabytes of stack to decode thousands of levels, and
 	// decodes each member of a header several times.
-	header, _ := base64.RawURLEncoding.DecodeString(parts[0])
-	payload, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	headerJSON, _ := base64.RawURLEncoding.DecodeString(parts[0])
+	payloadJSON, _ := base64.RawURLEncoding.DecodeString(parts[1])
 	switch {
-	case jsonx.CountElements(header) > maxHeaderElements:
+	case jsonx.CountElements(headerJSON) > maxHeaderElements:
 		return nil, invalidToken("the token has a header of more than 100 elements or 64 levels")
-	case jsonx.CountElements(payload) > jsonx.MaxElements: // it is too short for so many elements
+	case jsonx.CountElements(payloadJSON) > jsonx.MaxElements: // it is too short for so many elements
 		return nil, invalidToken("the token has claims of more than 64 levels")
 	}
 
@@ -270,10 +270,10 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 
 	// These checks are not left to go-jose: it accepts some critical headers, accepts zip, which is
 	// for encryption only, and leaves out headers that are null.
-	var headers map[string]json.RawMessage
-	_ = json.Unmarshal(header, &headers) // no error: ParseSigned has parsed it
-	_, hasCrit := headers["crit"]
-	_, hasZip := headers["zip"]
+	var header map[string]json.RawMessage
+	_ = json.Unmarshal(headerJSON, &header) // no error: ParseSigned has parsed it
+	_, hasCrit := header["crit"]
+	_, hasZip := header["zip"]
 	if hasCrit || hasZip {
 		return nil, invalidToken("the token has critical headers, or zip")
 	}
