@@ -44,9 +44,9 @@ type Call struct {
 	Used
 }
 
-// Used is what a call has used so far, even if it fails. Each comment begins with the package that
-// writes the field. For a call of another process, whose end this process reads, package server
-// also writes some.
+// Used is what is known of a call so far, even if it fails: what it has used, and what later steps
+// need. Each comment begins with the package that writes the field. For a call of another process,
+// whose end this process reads, package server also writes some.
 type Used struct {
 	Requests      int           // llm: attempts of requests for a response, also without a connection
 	APITime       time.Duration // llm: of these requests together, each to the end of its response

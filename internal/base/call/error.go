@@ -13,7 +13,7 @@ import (
 // APIError says why a request to the API failed. None of its texts contains the API key.
 type APIError struct {
 	Kind         Kind
-	Status       int           // HTTP status, 0 without a response
+	Status       int           // HTTP status, also 200 of a stream that failed; 0 without a response
 	Type         string        // error.type of the API, for example invalid_request_error
 	Code         string        // error.code of the API, for example model_not_found
 	Param        string        // error.param of the API, for example reasoning.effort

@@ -21,7 +21,7 @@ const (
 	temporary   handling = 1 << iota // the same request is made again
 	forOperator                      // the log has a hint, because the operator can fix it
 
-	reported handling = 0 // nothing else
+	reportOnly handling = 0 // nothing else
 )
 
 // The kinds of errors. KindMissingKey, KindCanceled, KindTimeout, KindShutdown, KindArguments,
@@ -55,10 +55,10 @@ var (
 	KindServer = Kind{"server error", "InternalServerError", "server", temporary}
 
 	// KindTimeout: the deadline of the context passed.
-	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout", reported}
+	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout", reportOnly}
 
 	// KindCanceled: the context was canceled.
-	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled", reported}
+	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled", reportOnly}
 
 	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.
 	KindConnection = Kind{"connection failed", "APIConnectionError", "connection", temporary | forOperator}
@@ -67,7 +67,7 @@ var (
 	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response", forOperator}
 
 	// KindFailed: the response failed, and no code or word names a kind; or it is too large.
-	KindFailed = Kind{"response failed", "APIError", "failed", reported}
+	KindFailed = Kind{"response failed", "APIError", "failed", reportOnly}
 
 	// KindModel: the model is unknown, or not for this key.
 	KindModel = Kind{"model not available", "NotFoundError", "model", forOperator}
@@ -76,26 +76,26 @@ var (
 	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified", forOperator}
 
 	// KindFiltered: the API does not answer this question.
-	KindFiltered = Kind{"question refused", "BadRequestError", "filtered", reported}
+	KindFiltered = Kind{"question refused", "BadRequestError", "filtered", reportOnly}
 
 	// KindTooLong: the question, with what the model reads for it, is too long.
-	KindTooLong = Kind{"question too long", "BadRequestError", "too_long", reported}
+	KindTooLong = Kind{"question too long", "BadRequestError", "too_long", reportOnly}
 
 	// KindNoText: the response has no text, so there is no answer.
 	KindNoText = Kind{"no text", "", "no_text", forOperator}
 
 	// KindShutdown: the process ends, and does not wait for the answer.
-	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown", reported}
+	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown", reportOnly}
 
 	// KindArguments: the question is invalid and was not asked.
-	KindArguments = Kind{"invalid arguments", "", "arguments", reported}
+	KindArguments = Kind{"invalid arguments", "", "arguments", reportOnly}
 
 	// KindLimited: a quota is used up, of the person or of all people, and the question was not
 	// asked.
-	KindLimited = Kind{"limited", "", "limited", reported}
+	KindLimited = Kind{"limited", "", "limited", reportOnly}
 
 	// KindInternal: a bug, or an error that names no kind.
-	KindInternal = Kind{"error", "", "internal", reported}
+	KindInternal = Kind{"error", "", "internal", reportOnly}
 )
 
 // String returns the kind in words, such as rate limited.

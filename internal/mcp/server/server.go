@@ -301,7 +301,7 @@ func (s *Server) completeResult(res mcp.Result) {
 		}
 	case *mcp.ListToolsResult:
 		r.Tools = settings.tools
-		r.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
+		r.TTLMs = 3_600_000 // an hour: the tools change only at a restart, and over stdio once (adaptTo)
 	}
 }
 

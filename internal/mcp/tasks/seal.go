@@ -34,8 +34,8 @@ func ownerOf(personID, baseURL string) []byte {
 }
 
 // seal returns an id that has a ResponseRef in it, encrypted. For a response of OpenAI the id has
-// 131 to 143 characters, and more only with excluded domains: it is short because models copy ids. Only
-// unseal with the same secret and the same owner can read it.
+// 131 to 143 characters, and more only with excluded domains: it is short because models copy ids.
+// Only unseal with the same secret and the same owner can read it.
 func seal(ref answer.ResponseRef, secret string, owner []byte) string {
 	created := uint64(ref.Created.UnixMilli())
 	if ref.NotInStore {

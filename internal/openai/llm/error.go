@@ -56,8 +56,8 @@ func classify(e *call.APIError, c *call.Call) call.Kind {
 }
 
 // responseError reads the error of a response or stream that began with a 2xx and then failed. Such
-// an error has a code and no status, except that OpenRouter has a status as the code. message is
-// used if the API does not say why it failed.
+// an error has a code and no status, except that OpenRouter has a status as the code; bodyError then
+// sets that of the HTTP response. message is used if the API does not say why it failed.
 func responseError(data []byte, message string, c *call.Call) *call.APIError {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of the event, not of the error

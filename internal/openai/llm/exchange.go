@@ -95,9 +95,9 @@ type exchange struct {
 	attempt int                         // number of the current attempt, from 1 on
 }
 
-// try waits for the pacer and makes one attempt. It tells the pacer how a failed attempt ended,
-// also if post has told the pacer of a 2xx before. pacerWait is how long the pacer makes the call
-// wait after a refusal by the rate limit, else 0.
+// try waits for the pacer and makes one request of the attempt. It tells the pacer how a failed
+// request ended, also if post has told the pacer of a 2xx before. pacerWait is how long the pacer
+// makes the call wait after a refusal by the rate limit, else 0.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {

@@ -35,8 +35,8 @@ type ResponseRef struct {
 }
 
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
-// and takes the elapsed time from the API. It adds to c what the response has used. The error may
-// be ErrGone, ErrRunning or ErrStateUnknown.
+// and takes the elapsed time from the API. It adds to c what the response has used. The error is
+// ErrGone, ErrRunning or ErrStateUnknown, or says why the response is no answer.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*Answer, error) {
 	p := a.options.Profiles[ref.Tool]
 	response, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources)

@@ -179,9 +179,10 @@ func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	return whole, doc
 }
 
-// hasSources reports whether the answer can cite a source.
+// hasSources reports whether the answer can cite a source. Names that the text mentions make no
+// difference to that.
 func (f *findings) hasSources() bool {
-	return len(f.sources(f.document(0))) > 0 // no names: what the text mentions is not asked here
+	return len(f.sources(f.document(0))) > 0
 }
 
 // sources returns the sources that the answer can cite, each of them once, in this order:

@@ -114,8 +114,8 @@ func (t *Taken) settleOtherResponses(use amount) {
 		force: true,
 	})
 	if len(buckets) > 0 {
-		end := change{[]mark{othersMark(t.name)}, buckets}
-		t.budget.storeOf(t.person).applyOrKeep(end)
+		toStore := change{[]mark{othersMark(t.name)}, buckets}
+		t.budget.storeOf(t.person).applyOrKeep(toStore)
 	}
 }
 

@@ -80,7 +80,7 @@ type person struct {
 	personPause    time.Duration // from a refusal to the next request; 0 until the second one
 }
 
-// Ticket is a call with all its attempts, one after another. For each attempt Wait is called, and
+// Ticket is a call with all its requests, one after another. For each request Wait is called, and
 // then the verdict of the API on the request: Accepted (a 2xx), Refused (a 429), or NoVerdict. If a
 // response fails after its 2xx, Refused or NoVerdict follows Accepted. A request whose verdict is
 // known, or is not awaited any more, is decided.
