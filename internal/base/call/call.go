@@ -48,7 +48,7 @@ type Call struct {
 // need. Each comment begins with the package that writes the field. For a call of another process,
 // whose end this process reads, package server also writes some.
 type Used struct {
-	Requests      int           // llm: attempts of requests for a response, also without a connection
+	Requests      int           // llm: POSTs of requests, repeats and those without a connection too
 	APITime       time.Duration // llm: of these requests together, each to the end of its response
 	RateLimitWait time.Duration // llm: how long the call waited for the rate limit
 	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived

@@ -11,8 +11,8 @@ import (
 // over stdio, with the error of the connection as the cause. These are the other causes.
 // docs/architecture.md has what follows from each (How a call ends).
 var (
-	// ErrCancelled: its client cancels it over HTTP, also before a late answer has an id. Such a
-	// call does not go on as a late answer either.
+	// ErrCancelled: its client cancels it over HTTP with another request. A call that was just
+	// detached, and whose id the client has not got yet, ends, too.
 	ErrCancelled = KindCanceled.Errorf("the client has cancelled the call")
 
 	// ErrShutdown: the process ends.

@@ -49,7 +49,8 @@ func newCall(req mcp.Request, person call.Person, tool string) *call.Call {
 var traceparentGrammar = text.LazyRegexp(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // clientLabel returns the client of a request as name/version, or "" if it is not known. Over HTTP,
-// clients of 2025-06-18 name themselves only in initialize, which another server may have answered.
+// clients from before 2026-07-28 name themselves only in initialize, which another server may have
+// answered.
 func clientLabel(req mcp.Request) string {
 	info := clientInfo(req)
 	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")

@@ -308,9 +308,7 @@ func (s *Store) keep(p pendingChange) {
 	}
 }
 
-// applyPending gives the store the changes that it has missed. If a claim is refused, either the
-// store has taken the call, and the change gives it back, or it has an earlier claim, whose reply
-// was lost: then the mark of the change refuses it.
+// applyPending gives the store the changes that it has missed. What does not run is kept again.
 func (s *Store) applyPending() {
 	s.mu.Lock()
 	list := s.pending
@@ -325,6 +323,9 @@ func (s *Store) applyPending() {
 	}
 }
 
+// retryPending sends a pending change. If its claim is refused, either the store has taken the call,
+// and the change gives it back, or it has an earlier claim, whose reply was lost: then the mark of
+// the change refuses it.
 func (s *Store) retryPending(p pendingChange) (result storeResult) {
 	if p.claim != nil {
 		r, result := s.apply(*p.claim)
