@@ -126,7 +126,7 @@ func wordsName(err error) string {
 	case errors.Is(err, answer.ErrGone):
 		return "gone"
 	case !ofRequest:
-		return "other"
+		return "other " + kind.Label()
 
 	case proxy.Schemes != "":
 		return "password scheme"

@@ -15,20 +15,15 @@ const tellOperator = "tell the operator of this server"
 // they can do, and names no setting, path or address of the server.
 func (a Advisor) ExplainToCaller(_ string, err error) string {
 	kind := call.KindOf(err)
-	name := kind.Label()
-	if kind == call.KindNoText || errors.As(err, new(call.RootsError)) { // words that say why
-		name = wordsName(err)
-	}
-	w := wordsFor(name)
-	hint := w.CallerHint
 	e, ofRequest := errors.AsType[*call.APIError](err)
-	if !ofRequest && hint == "" { // this program has written the message for callers
+	e = cmp.Or(e, &call.APIError{})
+	w := wordsFor(cmp.Or(wordsName(err), kind.Label()+" "+a.detail(e)))
+	if !ofRequest && w.CallerHint == "" { // this program has written the message for callers
 		return text.OneLine(err.Error())
 	}
 
-	e = cmp.Or(e, &call.APIError{})
-	timeout, timedOut := errors.AsType[call.TimeoutError](err)
 	problem := kind.String() + attemptsSuffix(e)
+	timeout, timedOut := errors.AsType[call.TimeoutError](err)
 	switch {
 	case timedOut:
 		problem = timeout.Error()
@@ -36,14 +31,12 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 		problem = text.Expand(w.Problem, map[string]string{"ERROR": err.Error()})
 	}
 
-	message := ""
+	hint, message := w.CallerHint, ""
 	switch {
 	case w.TellCallers && e.MayConcernQuestion():
 		message = e.Message
-	case kind == call.KindBadRequest && parameterDetail(e) == "tools filters":
-		hint = wordsFor(call.KindBadRequest.Label() + " tools filters").CallerHint
-	case kind == call.KindBadRequest: // the parameter comes from a setting
-		hint = tellOperator
+	case w.TellCallers && kind == call.KindBadRequest: // the parameter comes from a setting
+		hint = ""
 	}
 	hint = retryHintOr(cmp.Or(hint, tellOperator), e)
 	return a.Redactor.Truncate(sentence(problem, hint, message), maxExplain)

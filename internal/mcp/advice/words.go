@@ -29,7 +29,8 @@ type words struct {
 	AddMessage bool `yaml:"add_message"`
 	// CallerHint is what to do for people who cannot change the server; "": tell its operator.
 	CallerHint string `yaml:"caller"`
-	// TellCallers adds the message of the API to CallerHint, too, if it is about the question.
+	// TellCallers adds the message of the API to CallerHint, too, if it is about the question. If
+	// the API has refused a parameter that is a setting, callers do not get CallerHint either.
 	TellCallers bool `yaml:"tell_callers"`
 }
 
