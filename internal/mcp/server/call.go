@@ -127,7 +127,7 @@ func (s *Server) callTool(
 	}
 
 	if s.options.Detach.OtherProcesses { // over HTTP, where the session ends with the request
-		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task, c) })
+		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
@@ -144,12 +144,12 @@ func (s *Server) hasTool(name string) bool {
 	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
 }
 
-// cancelWithClient cancels a detached task when its session has ended because the client has
-// cancelled the call before it got the id of the task. Any other end of a session leaves the task
-// alone.
-func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task, c *call.Call) {
+// cancelWithClient cancels a detached task of this process when its session has ended because the
+// client has cancelled the call before it got the id of the task. Any other end of a session leaves
+// the task alone.
+func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task) {
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
-		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, c)
+		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *Server) settleCall(
 	untried := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	// From now on the task gets no sealed id.
-	response, ofResponse := s.tasks.EndCall(t, c.Reported)
+	response, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
 	end := budget.End{
 		NotCounted:         untried || isWaiting,
 		Response:           response,

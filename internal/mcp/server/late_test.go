@@ -380,7 +380,8 @@ func TestLateOrder(t *testing.T) {
 					c := &call.Call{Person: call.Person{ID: person}}
 					c.WaitUntil = time.Now().Add(within)
 					taken, _ := s.options.Budget.Take(c)
-					calls.Go(func() { _, _ = s.runInSlot(t.Context(), c, answer.Question{}, taken, &tasks.Task{}) })
+					task := s.tasks.Prepare(c, tasks.CallOptions{})
+					calls.Go(func() { _, _ = s.runInSlot(t.Context(), c, answer.Question{}, taken, task) })
 					synctest.Wait()
 					return c
 				}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -45,6 +46,15 @@ type localCall struct {
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
+	// ref is that of the response that the API has named last. It is nil if the API has named none,
+	// or if an id has no room for the excluded domains (noteResponse).
+	ref atomic.Pointer[answer.ResponseRef]
+
+	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
+	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
+	// answer. DetachWhenDue takes it, once at most.
+	named chan struct{}
+
 	// responses has an entry for each response that the API names and, with the id "", one for each
 	// retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
 	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. Only the goroutine of the call
@@ -56,6 +66,10 @@ type localCall struct {
 	stop     context.CancelCauseFunc // ends the call
 	detach   func() bool             // separates it from its request; false: that has ended
 	returned chan struct{}           // closed when the call has returned
+
+	// Guarded by the mutex of Tasks.
+	sealedResponseID string // the response in a sealed id of the task, or ""
+	callEnded        bool   // set by NoteCallEnded
 }
 
 // namedResponse is an entry of localCall.responses.
@@ -87,13 +101,14 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t.local = &localCall{
 		CallOptions: o,
 		original:    *c, // without a sink: the GET of askWhetherGone adds nothing to the call
+		named:       make(chan struct{}, 1),
 	}
 	if !o.canDetach() && !o.WantsProgress {
 		return t
 	}
 
 	c.Sink = func(ev call.Event) {
-		t.noteResponse(ev, c.Reported, ref)
+		t.local.noteResponse(ev, c.Reported, ref)
 		t.Progress.AddEvent(ev)
 	}
 	return t
@@ -107,12 +122,12 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
 // this process answers with resp_2, and any other process with the end of resp_1. The call is
 // settled once, as resp_1; what resp_2 has used is noted apart.
-func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.ResponseRef) {
+func (l *localCall) noteResponse(ev call.Event, reported call.Reported, ref answer.ResponseRef) {
 	id := ""
 	switch ev := ev.(type) {
 	case call.Retrying:
 		select {
-		case <-t.named:
+		case <-l.named:
 		default: // the attempt before has no name, or DetachWhenDue has taken the value
 		}
 
@@ -121,16 +136,16 @@ func (t *Task) noteResponse(ev call.Event, reported call.Reported, ref answer.Re
 		id = ev.ID
 		ref.ResponseID = id
 		if id != "" && len(ref.Excluded) <= maxExcluded {
-			t.ref.Store(&ref)
+			l.ref.Store(&ref)
 			select {
-			case t.named <- struct{}{}:
+			case l.named <- struct{}{}:
 			default: // it has a value already
 			}
 		}
 	default:
 		return
 	}
-	t.local.responses = append(t.local.responses, namedResponse{id, reported})
+	l.responses = append(l.responses, namedResponse{id, reported})
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
@@ -167,29 +182,32 @@ func (t *Task) Result() (*answer.Answer, error) {
 	return t.final.Answer, t.final.Err
 }
 
-// EndCall tells a task that its call has ended: from now on it gets no sealed id. If the task
-// already has one, EndCall returns the response in it, whose end other processes may read, and
-// what the API has reported of this response; else "". all is what it has reported of the call.
-// Server.settleCall calls EndCall before it settles what the call has used.
-func (ts *Tasks) EndCall(t *Task, all call.Reported) (response string, ofResponse call.Reported) {
+// NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id. If
+// it already has one, NoteCallEnded returns the response in it, whose end other processes may read,
+// and what the API has reported of this response; else "". all is what it has reported of the call.
+// Server.settleCall calls NoteCallEnded before it settles what the call has used.
+func (ts *Tasks) NoteCallEnded(
+	t *Task, all call.Reported,
+) (response string, ofResponse call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t.callEnded = true
-	return t.sealedResponseID, t.reportedOf(t.sealedResponseID, all)
+	t.local.callEnded = true
+	response = t.local.sealedResponseID
+	return response, t.local.reportedOf(response, all)
 }
 
 // reportedOf returns what the API has reported of a response; nothing for "". all is what it has
 // reported of the call.
-func (t *Task) reportedOf(response string, all call.Reported) call.Reported {
-	i := slices.IndexFunc(t.local.responses, func(r namedResponse) bool { return r.id == response })
+func (l *localCall) reportedOf(response string, all call.Reported) call.Reported {
+	i := slices.IndexFunc(l.responses, func(r namedResponse) bool { return r.id == response })
 	if i < 0 || response == "" {
 		return call.Reported{}
 	}
 	until := all
-	if i+1 < len(t.local.responses) {
-		until = t.local.responses[i+1].reportedBefore
+	if i+1 < len(l.responses) {
+		until = l.responses[i+1].reportedBefore
 	}
-	return until.Minus(t.local.responses[i].reportedBefore)
+	return until.Minus(l.responses[i].reportedBefore)
 }
 
 // DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
@@ -198,18 +216,19 @@ func (t *Task) reportedOf(response string, all call.Reported) call.Reported {
 // until Close. If not, the task ends with its request, or has ended already: Result returns its
 // end.
 func (ts *Tasks) DetachWhenDue(t *Task) bool {
-	if !t.local.canDetach() {
+	local := t.local
+	if !local.canDetach() {
 		return false
 	}
 	pollInterval := localPollInterval
 	var canGoOn bool
-	if t.local.OtherProcesses {
+	if local.OtherProcesses {
 		pollInterval = apiPollInterval
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
 		canGoOn = ts.awaitDetachLocal(t)
 	}
-	if !canGoOn || !t.local.detach() {
+	if !canGoOn || !local.detach() {
 		return false
 	}
 
@@ -218,16 +237,16 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	// A call may have ended just now. With OtherProcesses it gets no id: Result has its answer.
 	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
 	// returns at once.
-	if t.local.OtherProcesses && t.callEnded {
+	if local.OtherProcesses && local.callEnded {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keepTime := localKeepTime
-	ref := t.ref.Load()
-	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !t.callEnded {
+	ref := local.ref.Load()
+	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !local.callEnded {
 		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
 		keepTime = api.KeepTime
-		t.sealedResponseID = ref.ResponseID
+		local.sealedResponseID = ref.ResponseID
 	}
 	ts.addLocked(t, id, keepTime, pollInterval)
 	return true
@@ -243,7 +262,7 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 		return !t.hasEnded()
 	}
 	if t.local.Background {
-		t.awaitNamed(time.After(nameTimeout))
+		t.local.awaitNamed(time.After(nameTimeout))
 	}
 	return true
 }
@@ -265,7 +284,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	defer cancel()
 	ts.Wait(detachCtx, t, nil, t.local.DetachAfter/2)
 
-	refAtHalf := t.ref.Load()
+	refAtHalf := t.local.ref.Load()
 	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(detachCtx, t, *refAtHalf) {
 		return false // if the API does not have the response, the request waits for its end
 	}
@@ -275,7 +294,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if refAtHalf == nil {
 		return ts.awaitNamedAndKept(t)
 	}
-	t.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
+	t.local.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
 	return !t.hasEnded()
 }
 
@@ -286,21 +305,21 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.
 	var timeout <-chan time.Time
-	if t.ref.Load() != nil {
+	if t.local.ref.Load() != nil {
 		timeout = time.After(nameTimeout)
 	}
-	t.awaitNamed(timeout)
-	ref := t.ref.Load()
+	t.local.awaitNamed(timeout)
+	ref := t.local.ref.Load()
 	isWorking := ref != nil && !t.hasEnded()
 	return isWorking && !ts.askWhetherGone(t.local.ctx, t, *ref) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
 // ended or is to end (then detach fails), or until timeout; nil: no timeout.
-func (t *Task) awaitNamed(timeout <-chan time.Time) {
+func (l *localCall) awaitNamed(timeout <-chan time.Time) {
 	select {
-	case <-t.named:
-	case <-t.local.ctx.Done():
+	case <-l.named:
+	case <-l.ctx.Done():
 	case <-timeout:
 	}
 }

@@ -17,6 +17,8 @@ const (
 
 // remoteCall is what the API has replied about a task whose call another process runs, or ran.
 type remoteCall struct {
+	ref answer.ResponseRef // from the id of the task
+
 	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
 	// sync.Mutex, a request can stop waiting for it.
 	fetching  chan struct{}
@@ -71,7 +73,7 @@ func (ts *Tasks) refreshRemoteAlone(
 		return r.message
 	}
 
-	ref := *t.ref.Load()
+	ref := r.ref
 	a, err := ts.fetchAnswer(ctx, c, ref)
 	r.fetchedAt = time.Now()
 	r.message = ""

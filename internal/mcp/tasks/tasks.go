@@ -33,7 +33,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -124,22 +123,9 @@ type Task struct {
 
 	personID string // of the person who made the call
 
-	// ref is that of the response that the API has named last. It is nil if the API has named none,
-	// or if an id has no room for the excluded domains (noteResponse).
-	ref atomic.Pointer[answer.ResponseRef]
-
-	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
-	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
-	// answer. DetachWhenDue takes it, once at most.
-	named chan struct{}
-
 	// One of the two is set.
 	local  *localCall  // the call runs in this process, or ran
 	remote *remoteCall // the call runs in another process, or ran
-
-	// Guarded by the mutex of Tasks.
-	sealedResponseID string // the response whose id this process has sealed in ID, or ""
-	callEnded        bool   // set by EndCall
 
 	done        chan struct{} // closed when the task has ended
 	final       State         // the state of an ended task; only read after done is closed
@@ -172,7 +158,6 @@ func newTask(tool, personID string, created time.Time) *Task {
 		Created:  created,
 		Progress: NewProgress(),
 		personID: personID,
-		named:    make(chan struct{}, 1),
 		done:     make(chan struct{}),
 	}
 }
@@ -255,12 +240,12 @@ func (ts *Tasks) Wait(
 // Cancel cancels a task, unless it has ended. If the call runs here, Cancel waits for its end,
 // because the process may end after this request: the call first cancels its response at the API,
 // in 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
-// the client leaves, and asks the API once for its state; c is the call of the request that cancels.
+// the client leaves, and asks the API once for its state. c is as for Refresh.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, c *call.Call) {
 	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)
 		if !t.hasEnded() { // at once, even while another request asks
-			ts.cancelResponse(ctx, c, *t.ref.Load())
+			ts.cancelResponse(ctx, c, t.remote.ref)
 		}
 		ts.refreshRemote(ctx, t, c, true)
 		return
@@ -297,8 +282,10 @@ func (ts *Tasks) open(id, personID string) *Task {
 		return nil
 	}
 	t := newTask(ref.Tool, personID, ref.Created)
-	t.ref.Store(&ref)
-	t.remote = &remoteCall{fetching: make(chan struct{}, 1)}
+	t.remote = &remoteCall{
+		ref:      ref,
+		fetching: make(chan struct{}, 1),
+	}
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -41,8 +41,8 @@ func TestOwners(t *testing.T) {
 				found = second.Find(task.ID, who) != nil
 				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
 				if found {
-					ref := *second.Find(task.ID, who).ref.Load()
-					compare.Equal(t, "its ref", ref, *task.ref.Load())
+					ref := second.Find(task.ID, who).remote.ref
+					compare.Equal(t, "its ref", ref, *task.local.ref.Load())
 					compare.Equal(t, "unreserved", ref.NotInStore, true)
 				}
 			}
@@ -113,7 +113,7 @@ func TestOtherResponses(t *testing.T) {
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
 				_, err := task.Result()
 				compare.Equal(t, "error", err, nil)
-				response, reported := s.EndCall(task, c.Reported)
+				response, reported := s.NoteCallEnded(task, c.Reported)
 				compare.Equal(t, "response", response, "resp_1")
 				compare.Equal(t, "tokens of it", reported.Usage.Input, int64(10))
 			})

@@ -47,7 +47,7 @@ func mentions(e *call.APIError, name string) bool {
 }
 
 // classify returns the kind that e names, else that of its status. The API sends an exhausted quota
-// as 429, other servers as 400, 402 or 403.
+// as 429, other servers as 400, 402 or 403. It sets e.MaybeThisCall (namedKind).
 func classify(e *call.APIError, c *call.Call) call.Kind {
 	if e.Status > 0 && e.Status < 400 {
 		return call.KindBadResponse

@@ -140,7 +140,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Emit(call.Waiting{Ahead: ahead})
 		}
 	}
-	// The last retry goes out later. An only attempt does not.
+	// The last retry goes out later. Without retries the only attempt does not.
 	isLastRetry := x.attempt > 1 && x.attempt > x.client.options.MaxRetries
 
 	queued := time.Now()

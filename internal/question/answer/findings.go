@@ -20,7 +20,7 @@ type findings struct {
 	incompleteNote string          // "incomplete: " and why, or "" if content is complete
 	searched       bool            // spec §3.3
 	allCitations   []cite.Citation // what the messages of all responses cite
-	foundSources   []cite.Citation // the sources that the searches list
+	foundSources   []cite.Citation // the pages and names that the searches list
 	queries        []string        // queries of the searches, at most maxSteps
 	opened         []string        // URLs of pages that the model opened, at most maxSteps
 	retries        int

@@ -134,7 +134,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	taken.buckets = b.bucketChanges(taken.person, start)
 	r, decided := taken.takeInStore(start)
-	taken.inStore = decided && r.refusingBucket == 0
+	taken.inStore = decided && r.refusingBucket == 0 // startMark refuses no name that is new
 	c.NotInStore = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
