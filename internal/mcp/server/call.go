@@ -104,15 +104,7 @@ func (s *Server) callTool(
 		return s.callAnswerResult(ctx, req, c, args.Get("id").Str)
 	}
 
-	q, err := answer.Parse(args, s.options.Settings.Profiles[name].Defaults)
-	s.logArguments(name, args, q.Query)
-	var taken *budget.Taken // settleCall settles it
-	if err == nil && s.options.ObserveStart != nil {
-		s.options.ObserveStart(c)
-	}
-	if err == nil {
-		taken, err = s.options.Budget.Take(c)
-	}
+	q, taken, err := s.acceptCall(c, args)
 	if err != nil {
 		s.observe(c, time.Since(c.Began), nil, err)
 		return s.failure(req, name, err)
@@ -133,6 +125,23 @@ func (s *Server) callTool(
 		return createdResult(task), nil
 	}
 	return s.workingResult(req, task.ID), nil
+}
+
+// acceptCall parses the arguments of a call, and takes its quota, which settleCall settles. The error
+// says why the call is refused.
+func (s *Server) acceptCall(
+	c *call.Call, args gjson.Result,
+) (q answer.Question, taken *budget.Taken, err error) {
+	q, err = answer.Parse(args, s.options.Settings.Profiles[c.Tool].Defaults)
+	s.logArguments(c.Tool, args, q.Query)
+	if err != nil {
+		return q, nil, err
+	}
+	if s.options.ObserveStart != nil {
+		s.options.ObserveStart(c)
+	}
+	taken, err = s.options.Budget.Take(c)
+	return q, taken, err
 }
 
 // hasTool reports whether clients can call a tool.
