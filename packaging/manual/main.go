@@ -47,16 +47,16 @@ func write(out string, date time.Time) error {
 	}
 
 	root := cli.Command()
-	root.DisableAutoGenTag = true                               // which has the time of the run
-	root.Use = strings.ReplaceAll(root.Use, "\n  ", "**\n\n**") // two paragraphs in bold type
-	for _, c := range root.Commands() {
-		merge(c)
-	}
+	root.DisableAutoGenTag = true // which has the time of the run
+	root.Use = strings.ReplaceAll(root.Use, "\n  ", paragraph)
 	for _, c := range append(root.Commands(), root) {
-		c.LocalFlags().VisitAll(nameValue)
 		c.Long = heading.ReplaceAllStringFunc(c.Long, func(s string) string {
 			return "# " + strings.ToUpper(strings.TrimSuffix(s, ":"))
 		})
+		if c != root {
+			merge(c)
+		}
+		c.LocalFlags().VisitAll(nameValue)
 	}
 	script := filepath.Join(scripts, version.Name)
 	err = cmp.Or(
@@ -76,6 +76,9 @@ func write(out string, date time.Time) error {
 	}
 	return eachFile(man, arrange)
 }
+
+// paragraph is what stands between two lines of a synopsis, each of which is bold.
+const paragraph = "**\n\n**"
 
 // heading matches the title of a section in the text of a command.
 var heading = regexp.MustCompile(`(?m)^[A-Z][a-z ]+:$`)
@@ -109,31 +112,33 @@ func arrange(page string) string {
 	return strings.Join(sections, "")
 }
 
-// merge puts what there is below a command, the shells of completion, into the page of the command:
-// each command that the help of the program lists has one page.
+// merge puts the commands below a command, such as the shells of completion, into the page of the
+// command: each command that the help of the program lists has one page.
 func merge(c *cobra.Command) {
-	var names []string
 	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
 		c.Long += "\n\n### " + sub.CommandPath() + "\n\n" + sub.Long
+		if c.Runnable() { // the line of completion names its shells
+			c.Use += " [flags]" + paragraph + sub.CommandPath() + strings.TrimPrefix(sub.Use, sub.Name()) +
+				" [flags]"
+		}
 		c.Flags().AddFlagSet(sub.Flags())
 		c.RemoveCommand(sub)
 	}
-
-	if len(names) > 0 {
-		c.Use += " " + strings.Join(names, "|")
-		c.Run = func(*cobra.Command, []string) {} // without one there is no page
-	}
+	c.Run = func(*cobra.Command, []string) {} // without one there is no page
 }
 
-// nameValue makes the manual page show the name of the value of a flag that has no default.
+// nameValue makes the manual page show the name of the value of a flag, and the default after its
+// text, as the help does.
 func nameValue(f *pflag.Flag) {
 	name, usage := pflag.UnquoteUsage(f)
 	f.Usage = usage
 	switch {
 	case f.Name == "debug":
 		f.DefValue = "PATH" // which it may have
-	case f.DefValue == "" || f.DefValue == "[]":
+	case name != "": // a flag that takes a value
+		if !slices.Contains([]string{"", "0", "[]"}, f.DefValue) {
+			f.Usage += " (default " + f.DefValue + ")"
+		}
 		f.DefValue = name
 	}
 }
