@@ -43,14 +43,14 @@ func (a *app) askCommand() *cobra.Command {
 		Short: "answer a question in the terminal",
 		Long: `Answer a question in the terminal, as the tools answer it for a client.
 
-With - in place of the question it is read from stdin; a - after the question adds stdin
-to it as context. The question is also read from a pipe when there are no words; an
-empty stdin is an error. Quote a question that has words with -.
+With - in place of the question, or from a pipe without any words, the question is read
+from stdin. A - after the question adds stdin to it as context. An empty stdin is an
+error. Quote a question that has words with -, or put -- before it, which ends the flags.
 
 A terminal shows the answer as formatted text while it is written: links have the number
-of their page in the list of sources at the end. NO_COLOR keeps the layout; a pipe and
-TERM=dumb get the text as it is, when it is complete, and TERM=dumb a line when that takes
-more than 2 s. -- ends the flags.`,
+of their page in the list of sources at the end. NO_COLOR keeps the layout. A pipe and
+TERM=dumb get the text as it is, once it is complete. With TERM=dumb a line says so if
+that takes more than 2 s.`,
 		Example: `  openai-responses-mcp ask "What changed in the latest Go release?"
   openai-responses-mcp ask --quick --json "Which HTTP status means too many requests?"
   git diff | openai-responses-mcp ask "Does this use deprecated Go APIs?" -`,
@@ -71,7 +71,7 @@ more than 2 s. -- ends the flags.`,
 	flags.BoolVar(&f.events, "events", false,
 		"print what happens as JSON lines, the answer in the last one: "+eventsPage)
 	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
-	f.addCommon(c)
+	f.addCommon(c, "of the tool")
 	return c
 }
 

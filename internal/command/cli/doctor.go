@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
@@ -25,10 +26,12 @@ func (a *app) doctorCommand() *cobra.Command {
 	f.app = a
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "check everything, and say what to do",
+		Short: "check configuration, key, network and models, and say what to do",
 		Long: `Check the configuration, the key, the network and the models, and the store of
 MCP_STORE_URL, and say what to do about each problem. Failures come last. NO_COLOR
 keeps the layout in a terminal.`,
+		Example: `  openai-responses-mcp doctor
+  openai-responses-mcp doctor --live`,
 		Args: noWords,
 		RunE: f.run,
 	}
@@ -36,7 +39,7 @@ keeps the layout in a terminal.`,
 	c.Flags().BoolVar(&f.live, "live", false,
 		"also ask the API one short question, and whether it streams; that costs a few tokens")
 	c.Flags().BoolVar(&f.json, "json", false, "print the checks as JSON")
-	f.addCommon(c)
+	f.addCommon(c, call.DefaultTool)
 	return c
 }
 

@@ -42,10 +42,11 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 	completeFile(c, "config")
 }
 
-// addCommon adds the flags --config, --model, --debug and --offline to a command.
-func (f *commonFlags) addCommon(c *cobra.Command) {
+// addCommon adds the flags --config, --model, --debug and --offline to a command. --model changes the
+// given profile.
+func (f *commonFlags) addCommon(c *cobra.Command, profile string) {
 	f.addConfig(c)
-	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
+	c.Flags().Func("model", "`ID` of the model, in place of that of the profile "+profile,
 		setOptional(&f.config.Model))
 	c.Flags().BoolVar(&f.serviceOptions.Offline, "offline", false,
 		"answer from a built-in fake API: no key, no network")

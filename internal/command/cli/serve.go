@@ -41,17 +41,17 @@ Environment:
                            sign in; one named metrics opens /metrics only
     MCP_HTTP_TOKENS_FILE   a file that contains such tokens instead, one a line, read
                            again when it changes
-    MCP_HTTP_DENY_FILE     a file with names of tokens or people, or subjects of people
-                           who sign in, one a line, who get 403; read again when it
-                           changes
-    MCP_TASK_SECRETS       secrets of at least 32 characters for the ids of tasks in the
-                           background, in place of the API key; the first encrypts, all
-                           open
+    MCP_HTTP_DENY_FILE     a file with people who get 403, one a line: the name of a
+                           token, or the name or subject of a person who signs in; read
+                           again when it changes
+    MCP_TASK_SECRETS       secrets of at least 32 characters that encrypt the ids of
+                           tasks in the background, in place of the API key; the first
+                           one encrypts, each one decrypts
     MCP_TASK_SECRETS_FILE  a file that contains such secrets instead
-    MCP_STORE_URL          the URL of Valkey or Redis, which has the limits of an hour and a
-                           day of all replicas: valkey://USER:PASSWORD@HOST:PORT, or
-                           valkeys:// for TLS; ?prefix=NAME at its end keeps the people
-                           of deployments on one store apart
+    MCP_STORE_URL          the URL of Valkey or Redis, in which all replicas count the
+                           limits of an hour and a day: valkey://USER:PASSWORD@HOST:PORT,
+                           or valkeys:// for TLS; ?prefix=NAME at its end keeps the
+                           people of deployments on one store apart
     MCP_STORE_URL_FILE     a file that contains such a URL instead, read again when it
                            changes
     MCP_STORE_NAMES        0 keeps the names of people out of that store
@@ -95,8 +95,10 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve --http ADDRESS",
 		Short: "serve MCP over HTTP, for teams",
 		Long:  serveText,
-		Args:  noWords,
-		RunE:  f.run,
+		Example: `  openai-responses-mcp serve --offline --http 127.0.0.1:8080
+  MCP_HTTP_TOKENS_FILE=./tokens openai-responses-mcp serve --http :8080`,
+		Args: noWords,
+		RunE: f.run,
 	}
 
 	flags := c.Flags()
@@ -107,7 +109,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
 	flags.IntVar(&f.maxCalls, "max-calls", 256,
 		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
-	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "at most `N` of them for "+
+	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "`N` of them run at once for "+
 		"one person; 0, the default: a quarter of --max-calls if there are several people")
 	f.addLimits(flags)
 	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
@@ -120,24 +122,24 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
 	addChoice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
-	flags.Func("allowed-host", "accept this Host header, `HOST`; a loopback address also accepts "+
-		"loopback names, another one nothing else; may be given more than once",
+	flags.Func("allowed-host", "accept this `HOST` in the Host header; beside it a loopback "+
+		"address accepts loopback names, and another address nothing; may be given more than once",
 		f.allowHost)
 	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
-		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
+		"`ADDRESS` of a proxy, whose X-Forwarded-For has the address of the client, for the log")
 	flags.BoolVar(&f.allowAnonymous, "allow-anonymous", false,
-		"no tokens on an address other than loopback")
+		"need no token on an address other than loopback")
 	flags.StringVar(&f.oauth.PublicURL, "public-url", "", "`URL` that clients connect to, "+
 		"such as https://mcp.example.com/mcp; its host is accepted as Host")
-	addList(flags, &f.oauth.Issuers, "oauth-issuer", "people sign in at this `URL`, as "+
-		"its tokens name it; may be given more than once, and needs --public-url")
+	addList(flags, &f.oauth.Issuers, "oauth-issuer", "people sign in at this `URL`, "+
+		"written as in its tokens; may be given more than once, and needs --public-url")
 	addList(flags, &f.oauth.Audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
-		"place of the public URL; may be given more than once, for one of them")
+		"place of the public URL; may be given more than once: one of them is enough")
 	addList(flags, &f.oauth.Scopes, "oauth-scope",
 		"each token needs this `SCOPE`; may be given more than once")
 	flags.StringVar(&f.oauth.UserClaim, "oauth-user", subjectClaim,
 		"`CLAIM` with the name for logs and metrics, such as email")
-	f.addCommon(c)
+	f.addCommon(c, call.DefaultTool)
 	return c
 }
 

@@ -41,11 +41,16 @@ func (a *app) setupCommand() *cobra.Command {
 		Use:   "setup [CLIENT]",
 		Short: "print the configuration of an MCP client",
 		Long: `Print the configuration of an MCP client, and the client's own link or command if it has
-one. Without CLIENT it lists the clients. It writes no file and prints no key. claude-ai
-and chatgpt are websites, which need --url only; frameworks is for agents in code, and
-generic for clients that are not in the list. Where login has stored a key, an entry for
-npx or a binary names none. OPENAI_BASE_URL and the models of this shell are in the
-entry.`,
+one. Without CLIENT it lists the clients. It writes no file and prints no key.
+
+The entry has OPENAI_BASE_URL and the models (MODEL_ANSWER and the like) of this shell.
+If login has stored a key, an entry for npx or a binary needs no variable for the key.
+
+For the websites claude-ai and chatgpt give --url alone. The CLIENT frameworks is for
+agents in code, and generic for clients that are not in the list.`,
+		Example: `  openai-responses-mcp setup claude-code
+  openai-responses-mcp setup cursor --via docker
+  openai-responses-mcp setup vscode --via http --url https://mcp.example.com/mcp`,
 		ValidArgsFunction: func(
 			*cobra.Command, []string, string,
 		) ([]string, cobra.ShellCompDirective) {
@@ -55,14 +60,15 @@ entry.`,
 	}
 
 	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is "+
-		"npx) or docker start the published version, binary this program; http is a server at --url",
+		"npx) or docker start the published version, binary starts this program, http connects to a "+
+		"running server at --url",
 		clients.Vias()...)
 	c.Flags().StringVar(&f.url, "url", "",
 		"`URL` of the server, such as https://mcp.example.com/mcp")
 	c.Flags().BoolVar(&f.oauth, "oauth", false,
 		"with --via http: the client signs in instead of sending a token")
 	c.Flags().BoolVar(&f.show, "show", false,
-		"print what a server on stdio does for the client by its name, and no entry")
+		"print, in place of the entry, the settings that a server on stdio has for this client")
 	f.addConfig(c)
 	return c
 }

@@ -33,10 +33,12 @@ func (a *app) smokeCommand() *cobra.Command {
 	f.offlineWithoutKey = true
 	c := &cobra.Command{
 		Use:   "smoke [flags] [QUESTION...]",
-		Short: "run a session and ask once",
+		Short: "test the server as a client does, with one question",
 		Long: `Run a session with the server, as a client does: send it initialize, tools/list and
 tools/call, print each response on a line, and the verdict on stderr. A terminal shows
 what each response has; a pipe gets the JSON. Without a key it uses the offline API.`,
+		Example: `  openai-responses-mcp smoke
+  openai-responses-mcp smoke --offline --tool answer_quick --cancel`,
 		RunE: f.run,
 	}
 
@@ -48,7 +50,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 	flags.BoolVar(&f.ping, "ping", false, "also send a ping")
 	flags.BoolVar(&f.cancel, "cancel", false,
 		"also cancel a call, which must then stay silent")
-	f.addCommon(c)
+	f.addCommon(c, "of the tool")
 	return c
 }
 

@@ -81,7 +81,7 @@ Exit status:
 		"serve MCP on stdin and stdout; this is what a client's configuration runs")
 	flags.BoolVar(&f.showConfig, "show-config", false,
 		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
-	f.addCommon(c)
+	f.addCommon(c, call.DefaultTool)
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version")
 	return c
 }
