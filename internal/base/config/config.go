@@ -53,7 +53,7 @@ type Config struct {
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`
-	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics: a model id, or how it begins, and input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
+	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics. A key is a model id, or how ids begin. Its value has input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
 
 	LineMode bool       // send each message as one line of JSON; only MCP_LINE_MODE=1 sets it
 	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print its secrets
@@ -223,11 +223,11 @@ type (
 
 	// Limits are the quotas.
 	Limits struct {
-		CallsPerHour      int     `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" max:"999999999999999" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit. The flag --calls-per-hour of serve replaces it."`
-		TokensPerDay      int     `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" max:"999999999999999" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit. The flag --tokens-per-day of serve replaces it."`
-		TokensPerDayOfAll int     `yaml:"tokens_per_day_of_all" env:"TOKENS_PER_DAY_OF_ALL" min:"0" max:"999999999999999" doc:"tokens_per_day for the calls of all people together. 0: no limit. The flag --tokens-per-day-of-all of serve replaces it."`
-		USDPerDay         float64 `yaml:"usd_per_day" env:"USD_PER_DAY" min:"0" max:"1000000" doc:"The calls of one person may cost this much in 24 hours, in USD, at first as much at once. It needs prices for the models of all profiles. 0: no limit. The flag --usd-per-day of serve replaces it."`
-		USDPerDayOfAll    float64 `yaml:"usd_per_day_of_all" env:"USD_PER_DAY_OF_ALL" min:"0" max:"1000000" doc:"usd_per_day for the calls of all people together. 0: no limit. The flag --usd-per-day-of-all of serve replaces it."`
+		CallsPerHour      int     `yaml:"calls_per_hour" env:"CALLS_PER_HOUR" min:"0" max:"999999999999999" doc:"One person may start this many calls in an hour, at first as many at once. 0: no limit."`
+		TokensPerDay      int     `yaml:"tokens_per_day" env:"TOKENS_PER_DAY" min:"0" max:"999999999999999" doc:"The calls of one person may use this many tokens in 24 hours, at first as many at once. While a call runs, what its tool usually takes is reserved. 0: no limit."`
+		TokensPerDayOfAll int     `yaml:"tokens_per_day_of_all" env:"TOKENS_PER_DAY_OF_ALL" min:"0" max:"999999999999999" doc:"tokens_per_day for the calls of all people together. 0: no limit."`
+		USDPerDay         float64 `yaml:"usd_per_day" env:"USD_PER_DAY" min:"0" max:"1000000" doc:"The calls of one person may cost this much in 24 hours, in USD, at first as much at once. It needs prices for the models of all profiles. 0: no limit."`
+		USDPerDayOfAll    float64 `yaml:"usd_per_day_of_all" env:"USD_PER_DAY_OF_ALL" min:"0" max:"1000000" doc:"usd_per_day for the calls of all people together. 0: no limit."`
 	}
 )
 

@@ -183,7 +183,7 @@ func TestReference(t *testing.T) {
 		"ignored": "| Key | Why |\n|---|---|\n",
 	}
 	section := ""
-	const head = "\n| Key | Default | Meaning |\n|---|---|---|\n"
+	const head = "\n| Key | Default | Meaning | Variable, flag |\n|---|---|---|---|\n"
 
 	for _, f := range newLoader(nil).fields {
 		// The profiles have the same keys, and variables of their own for the model.
@@ -194,7 +194,7 @@ func TestReference(t *testing.T) {
 			tables["keys"] += "\n### prices\n" + head + keyRow(f)
 		case f.from == "search":
 			if !repeats {
-				tables["keys"] += fmt.Sprintf("| `%s` | as `search` | %s |\n", f.key, f.Tag.Get("doc"))
+				tables["keys"] += fmt.Sprintf("| `%s` | as `search` | %s |  |\n", f.key, f.Tag.Get("doc"))
 			}
 		case f.isSection():
 			section = f.key
@@ -228,18 +228,23 @@ func TestReference(t *testing.T) {
 // keyRow returns the row of a key.
 func keyRow(f field) string {
 	flags := map[string]string{
-		"model_profiles.answer.model": "--model",
-		"server.debug":                "--debug",
-		"server.debug_file":           "--debug",
+		"model_profiles.answer.model":  "--model",
+		"server.debug":                 "--debug",
+		"server.debug_file":            "--debug",
+		"server.calls_per_hour":        "--calls-per-hour",
+		"server.tokens_per_day":        "--tokens-per-day",
+		"server.tokens_per_day_of_all": "--tokens-per-day-of-all",
+		"server.usd_per_day":           "--usd-per-day",
+		"server.usd_per_day_of_all":    "--usd-per-day-of-all",
 	}
 	doc := f.Tag.Get("doc")
 	if f.Tag.Get("enum")+f.Tag.Get("max") != "" {
 		doc += " Allowed: " + describeAllowed(f) + "."
 	}
 
-	also := strings.Fields(flags[f.key] + " " + variable(f))
-	if len(also) > 0 {
-		doc += " Also `" + strings.Join(also, "`, `") + "`."
+	also := strings.Fields(variable(f) + " " + flags[f.key])
+	for i, name := range also {
+		also[i] = "`" + name + "`"
 	}
 
 	value, _ := json.Marshal(effective(f)) // the page shows it
@@ -247,7 +252,7 @@ func keyRow(f field) string {
 	if f.from != "" {
 		shown = "as `" + f.from + "`"
 	}
-	return fmt.Sprintf("| `%s` | %s | %s |\n", f.key, shown, doc)
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", f.key, shown, doc, strings.Join(also, ", "))
 }
 
 // The example has every key, and its values are the defaults. The members of a section that is null
