@@ -201,10 +201,10 @@ func (s *Server) settleCall(
 	untried := c.Requests == 0
 	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
 	// From now on the task gets no sealed id.
-	response, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
+	responseID, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
 	end := budget.End{
 		NotCounted:         untried || isWaiting,
-		Response:           response,
+		ResponseID:         responseID,
 		GoesOn:             errors.Is(err, call.ErrLeaveAtAPI),
 		ReportedOfResponse: ofResponse,
 	}

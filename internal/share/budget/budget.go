@@ -104,14 +104,14 @@ const usualSearches = 3
 // Taken is what a call has taken from its quotas, until Settle replaces it by what the call has
 // used.
 type Taken struct {
-	budget   *Budget
-	person   call.Person
-	tool     string
-	name     string // random, by which the store remembers the call
-	minute   int64  // minute since 1970 in which the call was taken
-	inStore  bool   // the store has taken the call, too
-	reserved amount
-	buckets  []bucketChange // what Take has changed
+	budget      *Budget
+	person      call.Person
+	tool        string
+	callName    string // random, by which the store remembers the call
+	takenMinute int64  // minute since 1970 in which the call was taken
+	inStore     bool   // the store has taken the call, too
+	reserved    amount
+	buckets     []bucketChange // what Take has changed
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -119,12 +119,12 @@ type Taken struct {
 // and returns an error of call.KindLimited; with RefuseWithoutStore also while the store fails.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
-		budget:   b,
-		person:   c.Person,
-		tool:     c.Tool,
-		name:     rand.Text(),
-		minute:   b.local.minute(),
-		reserved: b.reservation(c.Tool),
+		budget:      b,
+		person:      c.Person,
+		tool:        c.Tool,
+		callName:    rand.Text(),
+		takenMinute: b.local.minute(),
+		reserved:    b.reservation(c.Tool),
 	}
 	start := callChange{
 		use:     amount{unitCalls: 1},
@@ -139,13 +139,13 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
 		start.force = true
-		b.local.apply(taken.minute, b.bucketChanges(taken.person, start))
+		b.local.apply(taken.takenMinute, b.bucketChanges(taken.person, start))
 	case decided: // the store has refused the call
 	case b.RefuseWithoutStore && len(taken.buckets) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
-		r = b.local.apply(taken.minute, taken.buckets)
+		r = b.local.apply(taken.takenMinute, taken.buckets)
 	}
 
 	if r.refusingBucket == 0 {
@@ -171,12 +171,12 @@ func (t *Taken) takeInStore(start callChange) (r reply, decided bool) {
 		return reply{}, false
 	}
 	store := t.budget.Store
-	r, result := store.apply(change{[]mark{t.budget.startMark(t.name)}, t.buckets})
+	r, result := store.apply(change{[]mark{t.budget.startMark(t.callName)}, t.buckets})
 	if result == storeUnsure {
 		start.use = start.use.times(-1)
 		start.reserve = start.reserve.times(-1)
 		start.force = true
-		store.giveBackLater(t.name, t.budget.bucketChanges(t.person, start))
+		store.giveBackLater(t.callName, t.budget.bucketChanges(t.person, start))
 	}
 	return r, result == storeRan
 }

@@ -84,7 +84,7 @@ func TestRights(t *testing.T) {
 func (r *replica) warned(t *testing.T, warning string, times int) {
 	t.Helper()
 	eventually(t, warning, func() bool {
-		return !r.Store.unprobed.Load() && r.log.count(warning) >= times
+		return !r.Store.needsProbe.Load() && r.log.count(warning) >= times
 	})
 	compare.Equal(t, "warnings", r.log.count(warning), times)
 }

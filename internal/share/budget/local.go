@@ -52,14 +52,14 @@ func roundUpToMinute(micros int64) int64 {
 func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock().UnixMicro() // under the lock: no bucket may have been changed after now
-	isUnused := func(_ string, s bucketState) bool { return s.unusedAtMicros <= now }
+	nowMicros := l.clock().UnixMicro() // under the lock: no bucket may have been changed after it
+	isUnused := func(_ string, s bucketState) bool { return s.unusedAtMicros <= nowMicros }
 	maps.DeleteFunc(l.buckets, isUnused)
 
 	states := make([]bucketState, len(changes))
 	r := reply{waitMicros: -1}
 	for i, bc := range changes {
-		s, running := l.buckets[bc.key].advance(now, bc)
+		s, running := l.buckets[bc.key].advance(nowMicros, bc)
 		missing := s.used + float64(bc.need) - float64(bc.limitUnits)
 		wait := max(int64(math.Ceil(missing*float64(bc.periodMicros)/float64(bc.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.waitMicros {
@@ -77,7 +77,7 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 
 	r = reply{}
 	for i, bc := range changes {
-		s := states[i].applyChange(now, bc, takenMinute+bc.minutes)
+		s := states[i].applyChange(nowMicros, bc, takenMinute+bc.minutes)
 		l.buckets[bc.key] = s
 
 		used := mostUsed{int64(math.Floor(s.used / float64(bc.limitUnits) * 1000)), int64(i + 1)}
@@ -90,17 +90,17 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 	return r
 }
 
-// advance returns the state whose units have refilled until now, with a map of its own, and how
-// many units are reserved for calls that run.
-func (s bucketState) advance(now int64, bc bucketChange) (next bucketState, running int64) {
+// advance returns the state whose units have refilled until nowMicros, with a map of its own, and
+// how many units are reserved for calls that run.
+func (s bucketState) advance(nowMicros int64, bc bucketChange) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.changedAtMicros >= now+bc.periodMicros { // the clock was wrong
+	if s.changedAtMicros >= nowMicros+bc.periodMicros { // the clock was wrong
 		return next, 0
 	}
 
 	overdue := int64(0)
 	for untilMinute, units := range s.reserved {
-		if untilMinute*minuteMicros <= now { // the process has ended before the end of its call
+		if untilMinute*minuteMicros <= nowMicros { // the process has ended before its call
 			overdue += units
 			continue
 		}
@@ -108,20 +108,20 @@ func (s bucketState) advance(now int64, bc bucketChange) (next bucketState, runn
 		running += units
 	}
 
-	since := max(now-s.changedAtMicros, 0)
-	refilled := float64(since) * float64(bc.limitUnits) / float64(bc.periodMicros)
-	next.changedAtMicros = now
+	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
+	refilled := float64(sinceMicros) * float64(bc.limitUnits) / float64(bc.periodMicros)
+	next.changedAtMicros = nowMicros
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
 	next.used = clampUsed(used-refilled, least, bc)
 	return next, running
 }
 
-// applyChange returns the state after a change at the time now, which reserves units until
+// applyChange returns the state after a change at nowMicros, which reserves units until
 // untilMinute. It changes the map of s.
-func (s bucketState) applyChange(now int64, bc bucketChange, untilMinute int64) bucketState {
+func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute int64) bucketState {
 	use := bc.use
-	if bc.reserve < 0 && untilMinute*minuteMicros <= now { // these units count as used already
+	if bc.reserve < 0 && untilMinute*minuteMicros <= nowMicros { // these units count as used
 		use += bc.reserve
 	}
 
@@ -139,15 +139,15 @@ func (s bucketState) applyChange(now int64, bc bucketChange, untilMinute int64) 
 	s.reserved[untilMinute] = max(s.reserved[untilMinute]+bc.reserve, 0)
 
 	units := s.used
-	unreservedAt := now // when nothing is reserved any more
+	unreservedAtMicros := nowMicros // when nothing is reserved any more
 	for until, reserved := range s.reserved {
 		if reserved > 0 {
 			units += float64(reserved)
-			unreservedAt = max(unreservedAt, until*minuteMicros)
+			unreservedAtMicros = max(unreservedAtMicros, until*minuteMicros)
 		}
 	}
-	refill := clampUsed(units, 0, bc) * float64(bc.periodMicros) / float64(bc.limitUnits)
-	s.unusedAtMicros = unreservedAt + int64(math.Ceil(refill))
+	refillMicros := clampUsed(units, 0, bc) * float64(bc.periodMicros) / float64(bc.limitUnits)
+	s.unusedAtMicros = unreservedAtMicros + int64(math.Ceil(refillMicros))
 	return s
 }
 

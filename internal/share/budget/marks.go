@@ -18,7 +18,7 @@ func (ch change) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
 //	startMark    call:NAME      none   taken     once: the store takes the call
 //	claimMark    call:NAME      none   unwanted  if the store has not taken the call; from then on
 //	                                             it refuses to
-//	settledMark  call:NAME      taken  none      once: the end of the call, or giving it back
+//	releaseMark  call:NAME      taken  none      once: the end of the call, or giving it back
 //	forgetMark   call:NAME      any    none      always, beside endMark
 //	endMark      end:RESPONSE   none   settled   once: the end of the response in any process
 //	othersMark   others:NAME    none   settled   once: see settleOtherResponses
@@ -46,34 +46,34 @@ const (
 // of the call once.
 const maxOutage = 7 * time.Hour
 
-// startMark returns the mark of a call at its start. name is the random name of the call.
-func (b *Budget) startMark(name string) mark {
+// startMark returns the mark of a call at its start. callName is the random name of the call.
+func (b *Budget) startMark(callName string) mark {
 	reserved := time.Duration(b.reservedMinutes()) * time.Minute
-	return mark{callKey(name), noState, stateTaken, reserved + maxOutage}
+	return mark{callKey(callName), noState, stateTaken, reserved + maxOutage}
 }
 
 // claimMark returns the mark of a call to whose start the store has not replied. The start may
 // still be on its way, in a connection that was closed.
-func claimMark(name string) mark {
-	return mark{callKey(name), noState, stateUnwanted, time.Hour}
+func claimMark(callName string) mark {
+	return mark{callKey(callName), noState, stateUnwanted, time.Hour}
 }
 
-// settledMark returns the mark of the end of a call, or of giving it back.
-func settledMark(name string) mark { return mark{key: callKey(name), needs: stateTaken} }
+// releaseMark returns the mark of the end of a call, or of giving it back.
+func releaseMark(callName string) mark { return mark{key: callKey(callName), needs: stateTaken} }
 
 // forgetMark returns the mark of the end of a call with an endMark.
-func forgetMark(name string) mark { return mark{key: callKey(name), needs: anyState} }
+func forgetMark(callName string) mark { return mark{key: callKey(callName), needs: anyState} }
 
 // endMark returns the mark of the end of a response. A sealed id lasts for at most an hour beyond
 // the time limit of calls, which is far less than two days.
-func endMark(response string) mark {
-	return mark{"end:" + pseudonym(response), noState, stateSettled, 48 * time.Hour}
+func endMark(responseID string) mark {
+	return mark{"end:" + pseudonym(responseID), noState, stateSettled, 48 * time.Hour}
 }
 
 // othersMark returns the mark of what the other responses of a call have used, beside the one that
 // has ended.
-func othersMark(name string) mark {
-	return mark{"others:" + pseudonym(name), noState, stateSettled, maxOutage}
+func othersMark(callName string) mark {
+	return mark{"others:" + pseudonym(callName), noState, stateSettled, maxOutage}
 }
 
-func callKey(name string) string { return "call:" + pseudonym(name) }
+func callKey(callName string) string { return "call:" + pseudonym(callName) }

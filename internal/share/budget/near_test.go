@@ -59,7 +59,10 @@ func TestNearSettledElsewhere(t *testing.T) {
 
 	c, _ = takeCall(own.Budget, &call.Call{Person: alice})
 	compare.Equal(t, "the other process observes", other.SettleResponse(reading(10), "resp_1"), true)
-	observes := c.Settle(reading(10), End{Response: "resp_1", ReportedOfResponse: reading(10).Reported})
+	observes := c.Settle(reading(10), End{
+		ResponseID:         "resp_1",
+		ReportedOfResponse: reading(10).Reported,
+	})
 	compare.Equal(t, "its own process observes", observes, false)
 	compare.Equal(t, "near", own.NearLimitCounts(), map[string]int{"day": 1})
 }

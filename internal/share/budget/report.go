@@ -89,10 +89,10 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 // adminConn is a connection for Report and Reset. After the first error, do runs no more commands.
 type adminConn struct {
 	*Store
-	conn redis.Conn
-	ctx  context.Context
-	now  int64 // time of the store, in microseconds since 1970
-	err  error // the first error
+	conn      redis.Conn
+	ctx       context.Context
+	nowMicros int64 // time of the store, since 1970
+	err       error // the first error
 }
 
 // withAdminConn connects to the store, and calls run.
@@ -112,7 +112,7 @@ func (s *Store) withAdminConn(ctx context.Context, run func(*adminConn)) error {
 	}
 	now, err := redis.Int64s(ac.do("TIME"))
 	if err == nil && len(now) == 2 {
-		ac.now = now[0]*1e6 + now[1]
+		ac.nowMicros = now[0]*1e6 + now[1]
 		run(ac)
 	}
 	return cmp.Or(ac.err, err)
@@ -228,13 +228,13 @@ func (ac *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bo
 		return e, false
 	}
 
-	s, running := s.advance(ac.now, bc)
+	s, running := s.advance(ac.nowMicros, bc)
 	if s.used < 0 { // see bucketState.used
 		running += int64(s.used)
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAt := ac.now + int64(taken*float64(bc.periodMicros)/float64(bc.limitUnits))
+	unusedAtMicros := ac.nowMicros + int64(taken*float64(bc.periodMicros)/float64(bc.limitUnits))
 	return QuotaUsage{
 		Name:      text.Label(cmp.Or(m[5], id)),
 		Pseudonym: id,
@@ -242,7 +242,7 @@ func (ac *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bo
 		Used:      q.unit.format(int64(math.Ceil(s.used))),
 		Reserved:  q.unit.format(running),
 		Left:      q.unit.format(max(int64(float64(bc.limitUnits)-taken), 0)),
-		UnusedAt:  time.UnixMicro(unusedAt),
+		UnusedAt:  time.UnixMicro(unusedAtMicros),
 		share:     taken / float64(bc.limitUnits),
 	}, taken > 0
 }

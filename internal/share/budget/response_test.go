@@ -129,11 +129,11 @@ func TestSettleResponse(t *testing.T) {
 						end.UnreportedRequests = 1
 						end.UnreportedBegun = 1
 					}
-					count(taken.Settle(end, End{Response: response, ReportedOfResponse: of}))
+					count(taken.Settle(end, End{ResponseID: response, ReportedOfResponse: of}))
 				case "settles": // other processes do not know its response
 					taken.Settle(reading(n), End{})
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{Response: response, GoesOn: true})
+					taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{ResponseID: response, GoesOn: true})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {
@@ -194,7 +194,7 @@ func TestSettleResponseAlone(t *testing.T) {
 			before, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "another process", b.SettleResponse(reading(1000), "resp_1"), false)
 			taken, _ := takeCall(b, &call.Call{Person: alice})
-			own := taken.Settle(&call.Call{}, End{Response: "resp_1"})
+			own := taken.Settle(&call.Call{}, End{ResponseID: "resp_1"})
 			compare.Equal(t, "its own", own, true)
 			after, _ := redis.Int(server.Do("DBSIZE"))
 			compare.Equal(t, "keys", after-before, 0)

@@ -89,7 +89,7 @@ func TestSame(t *testing.T) {
 		frees := slices.ContainsFunc(ch.buckets, func(bc bucketChange) bool { return bc.reserve < 0 })
 		if frees || r.IntN(2) == 0 { // the end of a call
 			takenMinute -= r.Int64N(10)
-			end := settledMark("call")
+			end := releaseMark("call")
 			ch.marks = []mark{end}
 			server.Do("SET", new(Store).fullKey(end.key), fmt.Sprint("taken ", takenMinute))
 		}

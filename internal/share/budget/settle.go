@@ -27,22 +27,23 @@ import (
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
-	// Response is the id of the response whose end other processes may read, too; else "". It need
+	// ResponseID is that of the response whose end other processes may read, too; else "". It need
 	// not be the last response of the call.
-	Response string
-	GoesOn   bool // the call ends with its process: Response, if any, goes on at the API
+	ResponseID string
+	GoesOn     bool // the call ends with its process: the response, if any, goes on at the API
 
-	// ReportedOfResponse is what the API has reported of Response. What it has reported of other
-	// responses of the call, of a retry or a requery, only this process knows.
+	// ReportedOfResponse is what the API has reported of that response. What it has reported of
+	// other responses of the call, of a retry or a requery, only this process knows.
 	ReportedOfResponse call.Reported
 }
 
-// endedResponse returns the response that has ended and whose end other processes may read, or "".
-func (e End) endedResponse() string {
+// endedResponseID returns the id of the response that has ended and whose end other processes may
+// read, or "".
+func (e End) endedResponseID() string {
 	if e.GoesOn {
 		return ""
 	}
-	return e.Response
+	return e.ResponseID
 }
 
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
@@ -62,11 +63,11 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		correction.use[unitCalls] = -1
 	}
 	changes := t.corrections(correction)
-	r := b.local.apply(t.minute, changes)
+	r := b.local.apply(t.takenMinute, changes)
 
-	response := end.endedResponse()
-	var others amount // used beside response, by a retry or a requery
-	if response != "" {
+	responseID := end.endedResponseID()
+	var others amount // used beside that response, by a retry or a requery
+	if responseID != "" {
 		others = t.usedByOtherResponses(c, end)
 		correction.use = correction.use.plus(others.times(-1))
 	}
@@ -78,7 +79,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	// or if another process may read the end, too: it must count once. For other calls the local
 	// buckets are enough.
 	send := store.apply
-	if t.inStore || response != "" {
+	if t.inStore || responseID != "" {
 		send = store.applyOrKeep
 	}
 
@@ -114,7 +115,7 @@ func (t *Taken) settleOtherResponses(use amount) {
 		force: true,
 	})
 	if len(buckets) > 0 {
-		toStore := change{[]mark{othersMark(t.name)}, buckets}
+		toStore := change{[]mark{othersMark(t.callName)}, buckets}
 		t.budget.storeOf(t.person).applyOrKeep(toStore)
 	}
 }
@@ -155,21 +156,21 @@ func (t *Taken) corrections(cc callChange) []bucketChange {
 // changeInStore returns what a correction changes in the store:
 //
 //	the store has taken the call       its buckets are corrected
-//	it has not, and Response goes on   nothing: SettleResponse takes the call
+//	it has not, the response goes on   nothing: SettleResponse takes the call
 //	it has not                         the call is taken now, with what it has used
 func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
-	response := end.endedResponse()
-	if response != "" {
-		ch.marks = append(ch.marks, endMark(response))
+	responseID := end.endedResponseID()
+	if responseID != "" {
+		ch.marks = append(ch.marks, endMark(responseID))
 	}
 	switch {
-	case t.inStore && response != "":
-		ch.marks = append(ch.marks, forgetMark(t.name))
+	case t.inStore && responseID != "":
+		ch.marks = append(ch.marks, forgetMark(t.callName))
 		ch.buckets = t.corrections(correction)
 	case t.inStore:
-		ch.marks = append(ch.marks, settledMark(t.name))
+		ch.marks = append(ch.marks, releaseMark(t.callName))
 		ch.buckets = t.corrections(correction)
-	case end.GoesOn && end.Response != "":
+	case end.GoesOn && end.ResponseID != "":
 		return change{}
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
@@ -193,7 +194,7 @@ func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 //	the store fails                 false: the process that began the call may observe the end, and
 //	                                it is noted when the store works again
 //	no store, or no limit           false: that process may observe the end; nothing is noted
-func (b *Budget) SettleResponse(c *call.Call, response string) (observes bool) {
+func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {
 		return false
@@ -207,7 +208,7 @@ func (b *Budget) SettleResponse(c *call.Call, response string) (observes bool) {
 		correction.use = use
 		correction.use[unitCalls] = 1
 	}
-	end := change{[]mark{endMark(response)}, b.bucketChanges(c.Person, correction)}
+	end := change{[]mark{endMark(responseID)}, b.bucketChanges(c.Person, correction)}
 	r, result := store.applyOrKeep(end)
 	if result == storeNotRun || r.refusedByMark {
 		return false

@@ -50,12 +50,12 @@ type Store struct {
 	// the first use.
 	ObserveUse func(took time.Duration, beginsToFail bool)
 
-	roots    func(context.Context) (*x509.CertPool, error)
-	log      *slog.Logger
-	url      atomic.Pointer[url.URL]
-	pool     atomic.Pointer[redis.Pool]
-	failing  atomic.Bool
-	unprobed atomic.Bool // no probe has succeeded since SetURL
+	roots      func(context.Context) (*x509.CertPool, error)
+	log        *slog.Logger
+	url        atomic.Pointer[url.URL]
+	pool       atomic.Pointer[redis.Pool]
+	failing    atomic.Bool
+	needsProbe atomic.Bool // no probe has succeeded since SetURL
 
 	// inFlight holds an element for each change that runs; probes are not bounded. MaxActive and Wait
 	// of a redis.Pool would panic if the pool is closed during a wait.
@@ -113,7 +113,7 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	s.logged = nil
 	s.mu.Unlock()
 	_ = old.Close()
-	s.unprobed.Store(true)
+	s.needsProbe.Store(true)
 	return u, nil
 }
 
@@ -216,7 +216,7 @@ var probe = change{marks: []mark{
 // read-only still answers reads.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
-		if s.unprobed.Load() || s.IsFailing() {
+		if s.needsProbe.Load() || s.IsFailing() {
 			_, result := s.runScript(probe)
 			if result == storeRan {
 				s.noteWorking(ctx)
@@ -237,7 +237,7 @@ func (s *Store) noteWorking(ctx context.Context) {
 		s.log.Info("the store of the limits works again")
 		s.applyPending()
 	}
-	if !s.unprobed.CompareAndSwap(true, false) {
+	if !s.needsProbe.CompareAndSwap(true, false) {
 		return
 	}
 	policy, drops := s.evictionPolicy(ctx)
@@ -262,7 +262,7 @@ func (s *Store) apply(ch change) (r reply, result storeResult) {
 
 // applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
 // now, when the store works again. An end that the store may have got (storeUnsure) is kept, too:
-// its mark refuses it if the store has it already. A refused settledMark refuses nothing here, see
+// its mark refuses it if the store has it already. A refused releaseMark refuses nothing here, see
 // applyEnd.
 func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
 	r, result = s.applyEnd(end)
@@ -272,7 +272,7 @@ func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
 	return r, result
 }
 
-// applyEnd applies the end of a call that the store cannot have yet. If settledMark refuses it, the
+// applyEnd applies the end of a call that the store cannot have yet. If releaseMark refuses it, the
 // store has lost the key of the call, as by FLUSHALL: then the end adds what the call has used.
 func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	r, result = s.apply(end)
@@ -284,14 +284,14 @@ func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	return r, result
 }
 
-// giveBackLater gives back what a call may have taken, once, when the store works again. name is
+// giveBackLater gives back what a call may have taken, once, when the store works again. callName is
 // the random name of the call. First its claimMark makes the store refuse the call, whose start may
 // still be on its way in an old connection. If that is refused, the store has taken the call, or it
-// has this claim already: then settledMark refuses the change.
-func (s *Store) giveBackLater(name string, buckets []bucketChange) {
+// has this claim already: then releaseMark refuses the change.
+func (s *Store) giveBackLater(callName string, buckets []bucketChange) {
 	s.keep(pendingChange{
-		claim:        &change{marks: []mark{claimMark(name)}},
-		change:       change{[]mark{settledMark(name)}, buckets},
+		claim:        &change{marks: []mark{claimMark(callName)}},
+		change:       change{[]mark{releaseMark(callName)}, buckets},
 		maybeApplied: true,
 	})
 }

@@ -363,7 +363,7 @@ func TestStored(t *testing.T) {
 	settle(c, 900_000)
 	r.NoNames = true
 	c, _ = takeCall(r.Budget, &call.Call{Person: call.Person{ID: "token:bob", Name: "bob"}})
-	c.Settle(reading(10), End{Response: "resp_1"})
+	c.Settle(reading(10), End{ResponseID: "resp_1"})
 
 	conn, err := redis.Dial("tcp", server.Address, redis.DialPassword("secret"))
 	if err != nil {
