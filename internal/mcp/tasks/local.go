@@ -183,24 +183,25 @@ func (t *Task) Result() (*answer.Answer, error) {
 }
 
 // NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id. If
-// it already has one, NoteCallEnded returns the response in it, whose end other processes may read,
-// and what the API has reported of this response; else "". all is what it has reported of the call.
-// Server.settleCall calls NoteCallEnded before it settles what the call has used.
+// it already has one, NoteCallEnded returns the id of the response in it, whose end other processes
+// may read, and what the API has reported of this response; else "". all is what it has reported of
+// the call. Server.settleCall calls NoteCallEnded before it settles what the call has used.
 func (ts *Tasks) NoteCallEnded(
 	t *Task, all call.Reported,
-) (response string, ofResponse call.Reported) {
+) (responseID string, ofResponse call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.local.callEnded = true
-	response = t.local.sealedResponseID
-	return response, t.local.reportedOf(response, all)
+	responseID = t.local.sealedResponseID
+	return responseID, t.local.reportedOf(responseID, all)
 }
 
 // reportedOf returns what the API has reported of a response; nothing for "". all is what it has
 // reported of the call.
-func (l *localCall) reportedOf(response string, all call.Reported) call.Reported {
-	i := slices.IndexFunc(l.responses, func(r namedResponse) bool { return r.id == response })
-	if i < 0 || response == "" {
+func (l *localCall) reportedOf(responseID string, all call.Reported) call.Reported {
+	hasID := func(r namedResponse) bool { return r.id == responseID }
+	i := slices.IndexFunc(l.responses, hasID)
+	if i < 0 || responseID == "" {
 		return call.Reported{}
 	}
 	until := all

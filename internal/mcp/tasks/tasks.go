@@ -70,7 +70,7 @@ type BackgroundAPI struct {
 	// there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel) cancels a response.
 	// Neither waits for a slot or for the rate limit.
 	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
-	Cancel func(ctx context.Context, c *call.Call, response string) error
+	Cancel func(ctx context.Context, c *call.Call, responseID string) error
 
 	Secrets  func() []string // at least one: ids are sealed with the first, and opened with any
 	BaseURL  string          // of the API, without which a sealed id cannot be opened
