@@ -66,7 +66,7 @@
 //	which date a citation has              cite     Document.Citations, Document.datesOf, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether another attempt follows, when  llm      exchange.decideRetry, retryable
-//	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
+//	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.NoteRefused
 //	which parameter a 400 drops            llm      params.refusedName
 //	what ends a stream of the API          llm      accumulator.readStream, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow

@@ -108,7 +108,7 @@ func (x *exchange) try(
 		return nil, x.client.attemptError(waitCtx, err, x.attempt-1), 0
 	}
 	if ctx.Err() != nil { // ctx ended as the turn came
-		x.ticket.NoVerdict()
+		x.ticket.NoteNoVerdict()
 		return nil, x.client.attemptError(ctx, ctx.Err(), x.attempt-1), 0
 	}
 
@@ -123,9 +123,9 @@ func (x *exchange) try(
 		if retryAfter == 0 && isInTime(ctx, failure.ResetAfter) {
 			retryAfter = failure.ResetAfter
 		}
-		return nil, failure, x.ticket.Refused(retryAfter)
+		return nil, failure, x.ticket.NoteRefused(retryAfter)
 	}
-	x.ticket.NoVerdict()
+	x.ticket.NoteNoVerdict()
 	return nil, failure, 0
 }
 
@@ -225,7 +225,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	}
 
 	if err == nil {
-		x.ticket.Accepted()
+		x.ticket.NoteAccepted()
 		x.client.memory.noteAccepted(x.call.Person.ID, x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
@@ -270,7 +270,7 @@ func (x *exchange) decideRetry(
 	}
 
 	if failure.Kind == call.KindRateLimit {
-		wait = 0 // waitForTurn of the next attempt waits: the pacer knows the time (Ticket.Refused)
+		wait = 0 // waitForTurn of the next attempt waits: the pacer knows the time (NoteRefused)
 	}
 	return wait, nil
 }

@@ -81,9 +81,9 @@ type person struct {
 }
 
 // Ticket is a call with all its requests, one after another. For each request Wait is called, and
-// then the verdict of the API on the request: Accepted (a 2xx), Refused (a 429), or NoVerdict. If a
-// response fails after its 2xx, Refused or NoVerdict follows Accepted. A request whose verdict is
-// known, or is not awaited any more, is decided.
+// then the verdict of the API on the request is noted: NoteAccepted (a 2xx), NoteRefused (a 429),
+// or NoteNoVerdict. If a response fails after its 2xx, NoteRefused or NoteNoVerdict follows
+// NoteAccepted. A request whose verdict is known, or is not awaited any more, is decided.
 type Ticket struct {
 	pacer       *Pacer
 	entry       queue.Entry
@@ -137,7 +137,7 @@ func (p *Pacer) NumWaiting() int {
 //
 // If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. If the turn
 // comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
-// request calls NoVerdict.
+// request calls NoteNoVerdict.
 func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead int)) error {
 	turn := t.enter(isLastRetry)
 	if turn == nil {
@@ -255,8 +255,8 @@ func (t *Ticket) ahead() int {
 	return t.pacer.queue.Ahead(&t.entry)
 }
 
-// NoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
-func (t *Ticket) NoVerdict() {
+// NoteNoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
+func (t *Ticket) NoteNoVerdict() {
 	t.pacer.lockAndForget()
 	defer t.pacer.giveTurnsAndUnlock()
 	t.noteDecidedLocked()
@@ -283,8 +283,8 @@ func (t *Ticket) acceptIfSentAt(sentAt time.Duration) {
 	}
 }
 
-// Accepted notes that the API answered the request with a 2xx.
-func (t *Ticket) Accepted() {
+// NoteAccepted notes that the API answered the request with a 2xx.
+func (t *Ticket) NoteAccepted() {
 	t.pacer.lockAndForget()
 	defer t.pacer.giveTurnsAndUnlock()
 	t.acceptLocked()
@@ -326,10 +326,10 @@ func (t *Ticket) noteDecidedLocked() {
 	}
 }
 
-// Refused notes that the API refused the request with a 429. retryAfter is the wait that the API
-// asks for, or 0. Refused returns how long this call has to wait before its next attempt. Other
-// calls of the queue may go out earlier.
-func (t *Ticket) Refused(retryAfter time.Duration) time.Duration {
+// NoteRefused notes that the API refused the request with a 429. retryAfter is the wait that the
+// API asks for, or 0. NoteRefused returns how long this call has to wait before its next attempt.
+// Other calls of the queue may go out earlier.
+func (t *Ticket) NoteRefused(retryAfter time.Duration) time.Duration {
 	p := t.pacer
 	p.lockAndForget()
 	defer p.giveTurnsAndUnlock()

@@ -60,14 +60,14 @@ func (p *player) call(ctx context.Context, ticket *Ticket, person string) {
 
 		switch p.request(person) {
 		case 'R', 'M', 'S':
-			if ticket.Refused(p.asked) >= hour {
+			if ticket.NoteRefused(p.asked) >= hour {
 				return
 			}
 		case 'Q':
-			ticket.NoVerdict()
+			ticket.NoteNoVerdict()
 			return
 		default:
-			ticket.Accepted()
+			ticket.NoteAccepted()
 			return
 		}
 	}
@@ -136,13 +136,13 @@ func TestRace(t *testing.T) {
 				err := ticket.Wait(ctx, attempt == 3, func(int) { p.NumWaiting() })
 				switch {
 				case err != nil, chance.IntN(10) == 0:
-					ticket.NoVerdict()
+					ticket.NoteNoVerdict()
 					return
 				case chance.IntN(3) > 0:
-					ticket.Accepted()
+					ticket.NoteAccepted()
 					return
 				}
-				ticket.Refused(odd[chance.IntN(len(odd))])
+				ticket.NoteRefused(odd[chance.IntN(len(odd))])
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestRace(t *testing.T) {
 func limited(t *testing.T, p *Pacer, person string, asked time.Duration) *Ticket {
 	ticket := p.Ticket(person)
 	_ = ticket.Wait(t.Context(), false, nil)
-	ticket.Refused(asked)
+	ticket.NoteRefused(asked)
 	return ticket
 }
 
@@ -178,7 +178,7 @@ func TestTurnAsWaitEnds(t *testing.T) {
 				compare.Equal(t, "waiting calls", p.NumWaiting(), 0)
 				return
 			}
-			ticket.NoVerdict()
+			ticket.NoteNoVerdict()
 
 			time.Sleep(time.Second)
 			go func() { _ = ticket.Wait(t.Context(), false, nil) }()
@@ -337,10 +337,10 @@ func (c *crowd) call(person string, within time.Duration) bool {
 
 		time.Sleep(c.upTo(100 * time.Millisecond))
 		if c.accepts() {
-			ticket.Accepted()
+			ticket.NoteAccepted()
 			return true
 		}
-		ticket.Refused(max(0, c.upTo(4*time.Second)-2*time.Second)) // half of them name no time
+		ticket.NoteRefused(max(0, c.upTo(4*time.Second)-2*time.Second)) // half of them name no time
 	}
 }
 
