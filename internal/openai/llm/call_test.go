@@ -44,7 +44,7 @@ func TestCall(t *testing.T) {
 			RateLimitWait: 10 * time.Second,
 			APIRequestID:  strings.Repeat("r", 95) + "[red…",
 		}
-		compare.Equal(t, "used", got.Used, want, cmpopts.IgnoreFields(call.Used{}, "Input"))
+		compare.Equal(t, "used", got.Used, want, cmpopts.IgnoreFields(call.Used{}, "RequestInput"))
 	})
 }
 

@@ -346,7 +346,7 @@ func retryAfterHeaders(h http.Header) time.Duration {
 // not count: a server may repeat them.
 func messageWait(e *call.APIError, c *call.Call) time.Duration {
 	words := waitWords().FindString(e.Message[:min(len(e.Message), maxErrorText)])
-	if strings.Contains(fmt.Sprintf("%s", c.Input), words) {
+	if strings.Contains(fmt.Sprintf("%s", c.RequestInput), words) {
 		return 0
 	}
 	return waitIn(words)

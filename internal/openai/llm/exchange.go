@@ -39,7 +39,7 @@ func (cl *Client) Create(
 	if remembered != nil {
 		return nil, remembered
 	}
-	c.Input = request.Input
+	c.RequestInput = request.Input
 	x := &exchange{
 		client:  cl,
 		call:    c,

@@ -350,7 +350,7 @@ func isKnownCode(text string) bool {
 // limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
 func namedKind(e *call.APIError, c *call.Call) call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
-	question := strings.ToLower(fmt.Sprintf("%s", c.Input))
+	question := strings.ToLower(fmt.Sprintf("%s", c.RequestInput))
 
 	for _, r := range rules() {
 		if !r.matchesStatus(e.Status) || !r.parameter.MatchString(e.Param) {

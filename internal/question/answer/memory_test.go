@@ -31,7 +31,7 @@ func callOf(person string) *call.Call {
 // sent returns the messages of a request, without hints.
 func sent(c *call.Call) string {
 	var all []string
-	for _, item := range c.Input {
+	for _, item := range c.RequestInput {
 		message := gjson.ParseBytes(item)
 		content := message.Get("content")
 		text := cmp.Or(content.Get("0.text").Str, content.Str)
