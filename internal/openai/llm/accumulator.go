@@ -168,7 +168,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	switch ev.Type {
 	case "response.created":
 		a.created = ev.Response
-		a.confirmBackground(&ev.Response)
+		a.noteBackground(&ev.Response)
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
@@ -235,9 +235,9 @@ func (a *accumulator) isRefusal(err error) bool {
 	return refuses && !hasItems && !a.runsAtAPI()
 }
 
-// confirmBackground records the id of the response and emits call.ResponseNamed, once, if the
+// noteBackground records the id of the response and emits call.ResponseNamed, once, if the
 // response runs in the background: the request asked for it, and the API confirms it.
-func (a *accumulator) confirmBackground(r *call.Response) {
+func (a *accumulator) noteBackground(r *call.Response) {
 	if a.background.requested && a.background.id == "" && r.Background {
 		a.background.id = r.ID
 		a.call.Emit(call.ResponseNamed{ID: r.ID})
@@ -271,7 +271,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 		// Without background it would have ended. LiteLLM does not say that it is in the background
 		// (https://github.com/BerriAI/litellm/pull/16862).
 		r.Background = true
-		a.confirmBackground(r)
+		a.noteBackground(r)
 		if a.runsAtAPI() {
 			return r, nil
 		}

@@ -47,12 +47,12 @@ func mentions(e *call.APIError, name string) bool {
 }
 
 // classify returns the kind that e names, else that of its status. The API sends an exhausted quota
-// as 429, other servers as 400, 402 or 403. It sets e.MaybeThisCall (namedKind).
+// as 429, other servers as 400, 402 or 403. It sets e.MaybeThisCall (applyRules).
 func classify(e *call.APIError, c *call.Call) call.Kind {
 	if e.Status > 0 && e.Status < 400 {
 		return call.KindBadResponse
 	}
-	return cmp.Or(namedKind(e, c), call.StatusKind(e.Status))
+	return cmp.Or(applyRules(e, c), call.StatusKind(e.Status))
 }
 
 // responseError reads the error of a response or stream that began with a 2xx and then failed. Such
@@ -67,9 +67,9 @@ func responseError(data []byte, message string, c *call.Call) *call.APIError {
 	return e
 }
 
-// isBusy reports whether the status of an error, 408 or 409, may mean that the API works on the
-// request already.
-func isBusy(e *call.APIError) bool {
+// mayBeInProgress reports whether the status of an error, 408 or 409, may mean that the API works
+// on the request already.
+func mayBeInProgress(e *call.APIError) bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 }
 
@@ -95,7 +95,7 @@ func statusError(resp *http.Response, c *call.Call) *call.APIError {
 	e.Kind = classify(e, c)
 	addWaits(e, resp.Header, c)
 
-	e.NoRetry = isBusy(e) && resp.Header.Get("X-Should-Retry") == "false"
+	e.NoRetry = mayBeInProgress(e) && resp.Header.Get("X-Should-Retry") == "false"
 
 	location, err := resp.Location()
 	switch {

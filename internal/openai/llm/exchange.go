@@ -35,7 +35,7 @@ func (cl *Client) Create(
 	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
-	remembered := cl.memory.checkRefusals(c.Person.ID)
+	remembered := cl.memory.admit(c.Person.ID)
 	if remembered != nil {
 		return nil, remembered
 	}
@@ -216,7 +216,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
 	// ErrWaiting promises that nothing was begun. That is so after a 4xx, except 408 and 409: the
 	// API may work on the request already.
-	mayHaveBegun := !hasStatus || failure.Status >= http.StatusInternalServerError || isBusy(failure)
+	mayHaveBegun := !hasStatus || failure.Status >= http.StatusInternalServerError ||
+		mayBeInProgress(failure)
 	if mayHaveBegun {
 		x.call.WaitUntil = time.Time{}
 	}

@@ -345,10 +345,10 @@ func isKnownCode(text string) bool {
 		slices.ContainsFunc(rules(), func(r *rule) bool { return r.matchesCode(text) })
 }
 
-// namedKind returns the kind that the code, the type or the words of e name, or the zero value. If
-// only words name a quota, with status 0 or 429, and the error names a wait, the kind is a rate
-// limit. namedKind sets e.MaybeThisCall if later calls may not fail with the same error.
-func namedKind(e *call.APIError, c *call.Call) call.Kind {
+// applyRules returns the kind that the code, the type or the words of e name, or the zero value,
+// and sets e.MaybeThisCall if later calls may not fail with the same error. If only words name a
+// quota, with status 0 or 429, and the error names a wait, the kind is a rate limit.
+func applyRules(e *call.APIError, c *call.Call) call.Kind {
 	message := e.Message[:min(len(e.Message), maxErrorText)]
 	question := strings.ToLower(fmt.Sprintf("%s", c.RequestInput))
 

@@ -71,7 +71,7 @@ func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	r.sincePersonAccepted++
 	r.sinceAnyAccepted++
 
-	for _, each := range append(m.countingLocked(personID), r) {
+	for _, each := range append(m.effectiveRefusalsLocked(personID), r) {
 		each.nextProbe = time.Now().Add(m.refusalPause)
 		each.probing = false
 	}
@@ -84,41 +84,41 @@ func (m *memory) forgetRefusals() {
 	m.refusals.Clear()
 }
 
-// countingLocked returns the refusals that count for a person (see refusal): those of all people,
-// if at least two have minRefusals each, and those of the person.
-func (m *memory) countingLocked(personID string) []*refusal {
-	var counting []*refusal
+// effectiveRefusalsLocked returns the refusals that count for a person (see refusal): those of all
+// people, if at least two have minRefusals each, and those of the person.
+func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
+	var effective []*refusal
 	for _, r := range m.refusals.Live() {
 		if r.sinceAnyAccepted >= minRefusals {
-			counting = append(counting, r)
+			effective = append(effective, r)
 		}
 	}
-	if len(counting) == 1 { // of one person: they count for that person only
-		counting = nil
+	if len(effective) == 1 { // of one person: they count for that person only
+		effective = nil
 	}
 
 	ofPerson := m.refusals.Get(personID)
 	if ofPerson != nil && ofPerson.sincePersonAccepted >= minRefusals {
-		counting = append(counting, ofPerson)
+		effective = append(effective, ofPerson)
 	}
-	return counting
+	return effective
 }
 
-// checkRefusals returns nil if a person's call may ask the API, else the remembered error with which
-// the call fails. A call that asks the API while refusals count is a probe: other calls fail for
-// probeGrace, unless the API accepts the probe before.
-func (m *memory) checkRefusals(personID string) *call.APIError {
+// admit returns nil if a person's call may ask the API, else the remembered error with which the
+// call fails. A call that it lets through while refusals count becomes a probe: other calls fail
+// for probeGrace, unless the API accepts the probe before.
+func (m *memory) admit(personID string) *call.APIError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	counting := m.countingLocked(personID)
-	for _, r := range counting {
+	effective := m.effectiveRefusalsLocked(personID)
+	for _, r := range effective {
 		if m.refusalPause > 0 && time.Now().Before(r.nextProbe) {
 			failure := *r.failure
 			failure.Attempts = 0
 			return &failure
 		}
 	}
-	for _, r := range counting {
+	for _, r := range effective {
 		if !r.probing {
 			r.probing = true
 			r.nextProbe = time.Now().Add(probeGrace)

@@ -44,7 +44,7 @@ func examples(t *testing.T) map[string]string {
 		e.Status = status
 		kinds[name] = classify(e, &call.Call{}).Label()
 		e.Status = 0
-		kind := namedKind(e, &call.Call{})
+		kind := applyRules(e, &call.Call{})
 		if kind != (call.Kind{}) {
 			kinds[name+", without its status"] = kind.Label()
 		}
