@@ -85,7 +85,9 @@ var serverFile []byte
 
 // servers are the cases of the tests.
 var servers = func() (all map[string]Server) {
-	err := yaml.Unmarshal(serverFile, &all)
+	decoder := yaml.NewDecoder(bytes.NewReader(serverFile))
+	decoder.KnownFields(true)
+	err := decoder.Decode(&all)
 	if err != nil {
 		panic(err)
 	}
