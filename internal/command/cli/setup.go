@@ -259,7 +259,7 @@ func (f *setupFlags) loadConfigs() (cfg, shell *config.Config, isWrong bool) {
 
 	wrong := cfg.OpenAI
 	noFile := config.Flags{Config: new("")}
-	cfg, _, _ = config.Load(noFile, f.variablesNamed(keyVariables))
+	cfg, _, _ = config.Load(noFile, f.variablesNamed(storedKeyVariables))
 	if wrong.APIKeyEnv != cfg.OpenAI.APIKeyEnv || wrong.Server() != cfg.OpenAI.Server() {
 		cfg.StoredKeyFile = "" // the server reads another one, once the configuration is right
 	}
@@ -271,7 +271,7 @@ func (f *setupFlags) loadConfigs() (cfg, shell *config.Config, isWrong bool) {
 // serverFor returns the server that the entry of a client starts or reaches.
 func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, err error) {
 	cfg, shell, isWrong := f.loadConfigs()
-	keys := append([]string{cfg.CredentialVariable}, cfg.OtherHeaderVariables...)
+	keyVariables := append([]string{cfg.CredentialVariable}, cfg.OtherHeaderVariables...)
 	stored, err := cfg.ReadKey(cfg.StoredKeyFile)
 	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	switch {
@@ -281,7 +281,7 @@ func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, 
 		f.warn(err.Error())
 	case len(stored) > 0:
 		f.note("the entry names no key: the server reads %s", cfg.StoredKeyFile)
-		keys = cfg.OtherHeaderVariables
+		keyVariables = cfg.OtherHeaderVariables
 	}
 
 	u, err := url.Parse(f.url)
@@ -319,9 +319,9 @@ func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, 
 		Binary:         binary,
 		URL:            f.url,
 		OAuth:          f.oauth || c.IsWebsite(),
-		Keys:           keys,
+		KeyVariables:   keyVariables,
 		Config:         file,
-		Limit:          cfg.Timeout(),
+		CallTimeout:    cfg.Timeout(),
 	}, nil
 }
 
@@ -336,8 +336,9 @@ func (a *app) shellConfig() *config.Config {
 	return cfg
 }
 
-// keyVariables are the variables that say where a stored key is, and for which server the entry is.
-var keyVariables = []string{"HOME", "USERPROFILE", "APPDATA", "OPENAI_BASE_URL"}
+// storedKeyVariables are the variables that say where a stored key is, and for which server the
+// entry is.
+var storedKeyVariables = []string{"HOME", "USERPROFILE", "APPDATA", "OPENAI_BASE_URL"}
 
 // variablesNamed returns the variables of the environment that have one of these names.
 func (a *app) variablesNamed(names []string) (variables []string) {

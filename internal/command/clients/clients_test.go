@@ -136,7 +136,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 		compare.Contains(t, "file", snippet, v)
 		compare.Contains(t, "file", snippet, value)
 	}
-	for _, v := range s.secrets() {
+	for _, v := range s.secretVariables() {
 		compare.Contains(t, "file and notes", text, v)
 	}
 	if unknown := regexp.MustCompile(`\$[A-Z]+`).FindString(text); unknown != "" {

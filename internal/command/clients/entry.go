@@ -93,7 +93,7 @@ func (c Client) variables(s Server) map[string]string {
 // values returns the values of the words that stand for no template.
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
-	secrets := s.secrets()
+	secretVariables := s.secretVariables()
 	sets := c.variables(s)
 	references := maps.Clone(sets)
 	var lines []string // lines of TOML
@@ -101,7 +101,7 @@ func (c Client) values(s Server) map[string]string {
 		lines = append(lines, "env."+v+" = "+encode(sets[v]))
 	}
 	var inputs []string // secrets that VS Code asks for
-	for _, v := range secrets {
+	for _, v := range secretVariables {
 		references[v] = c.refer(v)
 		inputs = append(inputs, fmt.Sprintf(input, v))
 	}
@@ -113,7 +113,7 @@ func (c Client) values(s Server) map[string]string {
 		"COMMAND":      encode(line),
 		"VALUES":       encode(references),
 		"INPUTS":       "[" + strings.Join(inputs, ", ") + "]",
-		"NAMES":        encode(secrets),
+		"NAMES":        encode(secretVariables),
 		"NAME":         entryName,
 		"URL":          encode(s.URL),
 		"ADDRESS":      s.URL,
@@ -123,8 +123,8 @@ func (c Client) values(s Server) map[string]string {
 		"IMAGE":        image,
 		"TOKEN":        c.refer(tokenEnv),
 		"CLIENT":       c.Name,
-		"VARS":         strings.Join(secrets, ", "),
-		"KEYFILE":      s.keyFile(),
+		"VARS":         strings.Join(secretVariables, ", "),
+		"KEYFILE":      s.keyFileVariable(),
 		"MILLISECONDS": fmt.Sprint(s.waitSeconds() * 1000),
 		"SECONDS":      fmt.Sprint(s.waitSeconds()),
 	}
@@ -162,7 +162,7 @@ var escapeSpecial = strings.NewReplacer(
 func (c Client) Command(s Server) (command, omits string) {
 	line := s.command(c)
 	var passed []string
-	for _, v := range s.secrets() {
+	for _, v := range s.secretVariables() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
 	var header, bearer, shell []string

@@ -45,33 +45,33 @@ const (
 
 // Server is how a client starts or reaches the server.
 type Server struct {
-	Via    string   // one of Vias
-	OS     string   // a GOOS
-	Binary string   // full path of the program, for ViaBinary
-	URL    string   // URL of the MCP endpoint, for ViaHTTP
-	OAuth  bool     // the client signs in to the server at URL
-	Keys   []string // variables of the API key, unless it is stored, and of openai.headers
-	Config string   // full path of a YAML file for the server, or ""
+	Via          string   // one of Vias
+	OS           string   // a GOOS
+	Binary       string   // full path of the program, for ViaBinary
+	URL          string   // URL of the MCP endpoint, for ViaHTTP
+	OAuth        bool     // the client signs in to the server at URL
+	KeyVariables []string // variables of the API key, unless it is stored, and of openai.headers
+	Config       string   // full path of a YAML file for the server, or ""
 
 	ShellVariables map[string]string // with values that are no secrets, such as OPENAI_BASE_URL
 
-	Limit time.Duration // time limit of a call in the server
+	CallTimeout time.Duration // time limit of a call in the server
 }
 
 // waitSeconds returns how long a client should wait for an answer, in whole seconds.
 func (s Server) waitSeconds() int64 {
-	return int64((s.Limit + waitMargin).Seconds())
+	return int64((s.CallTimeout + waitMargin).Seconds())
 }
 
-// secrets returns the variables with secrets that the client passes on.
-func (s Server) secrets() []string {
+// secretVariables returns the variables with secrets that the client passes on.
+func (s Server) secretVariables() []string {
 	switch {
 	case s.sendsToken():
 		return []string{tokenEnv}
 	case s.Via == ViaHTTP:
 		return nil
 	}
-	return s.Keys
+	return s.KeyVariables
 }
 
 // sendsToken reports whether the entry contains a token. A server on this machine needs none.
@@ -116,7 +116,7 @@ func (s Server) command(c Client) []string {
 // is mounted as /config, because it may also contain a policy.
 func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
-	variables := append(slices.Collect(maps.Keys(c.variables(s))), s.secrets()...)
+	variables := append(slices.Collect(maps.Keys(c.variables(s))), s.secretVariables()...)
 	slices.Sort(variables)
 	for _, v := range slices.Compact(variables) {
 		line = append(line, "-e", v) // without a value docker copies the variable
@@ -141,13 +141,14 @@ type note struct {
 	Text string // template
 }
 
-// keyFile returns the variable of a key that names a file, or "".
-func (s Server) keyFile() string {
-	i := slices.IndexFunc(s.Keys, func(name string) bool { return strings.HasSuffix(name, "_FILE") })
+// keyFileVariable returns the variable of a key that names a file, or "".
+func (s Server) keyFileVariable() string {
+	namesFile := func(variable string) bool { return strings.HasSuffix(variable, "_FILE") }
+	i := slices.IndexFunc(s.KeyVariables, namesFile)
 	if i < 0 {
 		return ""
 	}
-	return s.Keys[i]
+	return s.KeyVariables[i]
 }
 
 // has reports whether a condition holds for s. Each value of --via is a condition, too.
@@ -158,9 +159,9 @@ func (s Server) has(condition string) bool {
 	case "stdio": // the client starts the server
 		return s.Via != ViaHTTP
 	case "secret": // the client passes a secret on
-		return len(s.secrets()) > 0
+		return len(s.secretVariables()) > 0
 	case "key": // the client passes a key on to a server that it starts
-		return s.Via != ViaHTTP && len(s.Keys) > 0
+		return s.Via != ViaHTTP && len(s.KeyVariables) > 0
 	case "sets": // the client passes values on to a server that it starts
 		return s.Via != ViaHTTP && len(s.ShellVariables) > 0
 	case "download": // the first start may be slow
@@ -170,7 +171,7 @@ func (s Server) has(condition string) bool {
 	case "config": // a container sees the configuration
 		return s.Via == ViaDocker && s.Config != ""
 	case "keyfile": // a container does not see the file that the variable of the key names
-		return s.Via == ViaDocker && s.keyFile() != ""
+		return s.Via == ViaDocker && s.keyFileVariable() != ""
 	case "token": // the entry has a bearer token
 		return s.sendsToken()
 	case "oauth": // the user signs in
