@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
-	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Each kind of error has advice of its own, and only a broken connection is called one. A canceled
@@ -49,21 +47,6 @@ func TestEveryKind(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestEveryKind tries all kinds only if call.Kinds lists all that are declared.
-func TestKinds(t *testing.T) {
-	source, err := os.ReadFile("../../base/call/kind.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	listed := map[call.Kind]bool{}
-	for _, kind := range call.Kinds() {
-		listed[kind] = true
-	}
-	declared := strings.Count(string(source), " = Kind{")
-	compare.Equal(t, "kinds of call.Kinds, and those that kind.go declares", len(listed), declared)
 }
 
 // The file has only keys that are read, and only words with $ that are filled in.
