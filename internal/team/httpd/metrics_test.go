@@ -64,14 +64,18 @@ func TestFirstPage(t *testing.T) {
 		})
 	}
 
-	// Each metric is explained to operators.
-	runbooks, err := os.ReadFile("../../../docs/reference/runbooks.md")
+	// Operators read about each metric, each kind of error and each quota.
+	const runbooks = "docs/reference/runbooks.md"
+	text, err := os.ReadFile("../../../" + runbooks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	types := regexp.MustCompile(`# TYPE ` + metricPrefix + `(\w+)`)
-	for _, m := range types.FindAllStringSubmatch(got, -1) {
-		compare.Contains(t, "runbooks.md", string(runbooks), "`"+m[1]+"`")
+	names := regexp.MustCompile(`# TYPE ` + metricPrefix + `(\w+)|(?:kind|limit)="(\w+)"`)
+	for _, m := range names.FindAllStringSubmatch(got, -1) {
+		name := "`" + m[1] + m[2] + "`"
+		if !strings.Contains(string(text), name) {
+			t.Errorf("%s does not have %s", runbooks, name)
+		}
 	}
 }
 
