@@ -66,10 +66,13 @@ func apiBody(typ, code, param, message string) string {
 	return fmt.Sprintf(body, typ, code, param, message)
 }
 
-// table returns the columns of a table in testdata, by the first one.
+// table returns the columns of a table in testdata, by the first one, which is the name of a row.
 func table(t *testing.T, name string) map[string][]string {
 	rows := map[string][]string{}
 	for _, row := range compare.Table(t, name, 6) {
+		if rows[row[0]] != nil {
+			t.Errorf("%s.table has two rows with the name %q", name, row[0])
+		}
 		rows[row[0]] = row[1:]
 	}
 

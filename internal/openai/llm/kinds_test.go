@@ -2,6 +2,8 @@ package llm
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,8 +37,11 @@ func formsOf(status int, body string) map[string][]step {
 	return forms
 }
 
-// A code, a type or words name the kind of an error in all forms of an answer. Only a kind that may
-// be temporary is asked again.
+// askedAgain are the kinds in named.table whose errors are temporary.
+var askedAgain = []string{"rate_limit", "server"}
+
+// A code, a type or words name the kind of an error in all forms of an answer. Only those of
+// askedAgain are asked again.
 func TestNamed(t *testing.T) {
 	for name, row := range table(t, "named") {
 		status, _ := strconv.Atoi(row[0])
@@ -56,10 +61,11 @@ func TestNamed(t *testing.T) {
 
 				wantEqual(t, "kind of "+e.Message, e.Kind.Label(), kind)
 				requests := len(steps)
-				if kind == "server" || kind == "rate_limit" {
+				if slices.Contains(askedAgain, kind) {
 					requests *= 2
 				}
-				api.wantRequests(t, requests)
+				what := fmt.Sprintf("requests for the kind %s, twice as many if askedAgain has it", kind)
+				wantEqual(t, what, len(api.sent), requests)
 			})
 		}
 	}
