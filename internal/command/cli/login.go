@@ -119,7 +119,7 @@ func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error)
 	in := a.stdin
 	file, ok := in.(*os.File)
 	if ok {
-		line, restore, err := terminal.HiddenInput(file, a.stderr, prompt)
+		line, restore, err := terminal.PromptHidden(file, a.stderr, prompt)
 		if err != nil {
 			return "", err
 		}
@@ -128,7 +128,7 @@ func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error)
 	}
 
 	key, err := readAll(ctx, in)
-	if errors.Is(err, terminal.ErrNoPassword) {
+	if errors.Is(err, terminal.ErrNothingEntered) {
 		return "", &failure{exitInterrupted, "no key was entered", ""}
 	}
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package terminal
 
-// understandsSequences reports whether the terminal obeys control sequences.
-func understandsSequences() bool { return true }
+// enableSequences returns true: terminals obey control sequences.
+func enableSequences() bool { return true }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// understandsSequences makes the console interpret control sequences, and reports whether it does.
-func understandsSequences() bool {
+// enableSequences makes the console interpret control sequences, and reports whether it does.
+func enableSequences() bool {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		var mode uint32
 		console := windows.Handle(f.Fd())

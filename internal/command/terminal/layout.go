@@ -47,20 +47,20 @@ func (r *renderer) render(block string, width int) string {
 		return block + "\n"
 	}
 	r.lines = strings.Split(block, "\n")
-	r.within(block, func() {
+	r.showOrPlain(block, func() {
 		r.blocks(doc.Blocks)
 	})
 	return r.out.String()
 }
 
-// within calls show to write rows. If the rows take too many bytes, within writes plain in their
+// showOrPlain calls show to write rows. If the rows take too many bytes, it writes plain in their
 // place. A long plain is written without calling show: styled text takes 40 bytes of memory for
 // each byte.
-func (r *renderer) within(plain string, show func()) {
+func (r *renderer) showOrPlain(plain string, show func()) {
 	begin := r.out.Len()
 	first := r.nextPrefix
 	r.bytesLeft += styledBytes * len(plain)
-	budget := r.bytesLeft
+	bytesLeft := r.bytesLeft
 
 	isLong := len(plain) > maxBlock
 	if !isLong {
@@ -68,7 +68,7 @@ func (r *renderer) within(plain string, show func()) {
 	}
 	if isLong || r.isFull() {
 		r.out.Truncate(begin)
-		r.bytesLeft = budget
+		r.bytesLeft = bytesLeft
 		r.nextPrefix = first
 		r.line(text.Printable(plain))
 	}

@@ -9,14 +9,16 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNoPassword is the error if nothing was entered, such as after Ctrl-C, which is no signal in
-// raw mode.
-var ErrNoPassword = errors.New("nothing was entered")
+// ErrNothingEntered is the error if nothing was entered, such as after Ctrl-C, which is no signal
+// in raw mode.
+var ErrNothingEntered = errors.New("nothing was entered")
 
-// HiddenInput asks for a line in a terminal, which echoes nothing from now until restore is called.
-// r returns the line and what follows it, as after a paste of several lines. If in is no terminal,
-// r is in itself.
-func HiddenInput(in *os.File, out io.Writer, prompt string) (r io.Reader, restore func(), err error) {
+// PromptHidden asks for a line in a terminal, which echoes nothing from now until restore is
+// called. r returns the line and what follows it, as after a paste of several lines. If in is no
+// terminal, r is in itself.
+func PromptHidden(
+	in *os.File, out io.Writer, prompt string,
+) (r io.Reader, restore func(), err error) {
 	terminal := int(in.Fd())
 	if !term.IsTerminal(terminal) {
 		return in, func() {}, nil
@@ -36,7 +38,7 @@ func HiddenInput(in *os.File, out io.Writer, prompt string) (r io.Reader, restor
 		s, err := term.NewTerminal(screen, "").ReadPassword(prompt)
 		if err != nil {
 			_, _ = io.WriteString(out, "\r\n") // ends the line of the prompt
-			err = ErrNoPassword
+			err = ErrNothingEntered
 		}
 		_, more, _ := strings.Cut(typed.String(), "\r")
 		_, _ = io.WriteString(w, s+"\n"+strings.TrimSpace(more))

@@ -42,7 +42,7 @@ func (s *Screen) Report(lines string) string {
 	rows := verdict().ReplaceAllStringFunc(r.out.String(), func(word string) string {
 		return styledText(colors[word], word).paint()
 	})
-	return s.inColor(rows)
+	return s.stripIfMono(rows)
 }
 
 // Wrap returns lines as rows that fit w, if w is a terminal. Indented lines stay as they are: they

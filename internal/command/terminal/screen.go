@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) *Screen {
 		},
 	}
 
-	hasSequences := o.Term != "dumb" && understandsSequences()
+	hasSequences := o.Term != "dumb" && enableSequences()
 	switch {
 	case Columns(o.Stderr) == 0:
 	case hasSequences:
@@ -275,7 +275,7 @@ func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		r.hang(number, func() {
-			r.within(c.URL, func() {
+			r.showOrPlain(c.URL, func() {
 				r.paragraph(sourceEntry(c))
 			})
 		})
@@ -344,11 +344,11 @@ func (s *Screen) write(rows string) {
 
 	s.hasText = true
 	s.replaceStatus("")
-	_, _ = io.WriteString(s.stdout, s.inColor(rows))
+	_, _ = io.WriteString(s.stdout, s.stripIfMono(rows))
 }
 
-// inColor returns rows, without their control sequences if the Screen is mono.
-func (s *Screen) inColor(rows string) string {
+// stripIfMono returns rows without their control sequences if the Screen is mono, else unchanged.
+func (s *Screen) stripIfMono(rows string) string {
 	if s.mono {
 		return sequences().ReplaceAllString(rows, "")
 	}
@@ -371,14 +371,14 @@ func (s *Screen) replaceStatus(line string) {
 	}
 	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
 	shown := "\r" + spaces + "\r" + styledText(dim, line).paint()
-	_, _ = io.WriteString(s.status, s.inColor(shown))
+	_, _ = io.WriteString(s.status, s.stripIfMono(shown))
 	s.drawn = line
 }
 
 // Note writes a line to stderr, below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
-		line = s.inColor(styledText(dim, line).paint())
+		line = s.stripIfMono(styledText(dim, line).paint())
 	}
 	fmt.Fprintln(s.stderr, line)
 }
