@@ -264,7 +264,7 @@ func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 	}
 
 	line, _, _ := strings.Cut(ownList, "\n")
-	heading := cmp.Or(strings.Trim(line, cite.Marks), "Sources")
+	heading := cmp.Or(strings.Trim(line, cite.HeadingMarks), "Sources")
 	r.width = s.width()
 	r.out.Reset()
 	r.paragraph(styledText(bold, heading+":"))

@@ -380,7 +380,7 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 			if link.key != key {
 				continue
 			}
-			if i >= doc.listBegin && i < doc.listEnd && listed.pageDate() == "" {
+			if i >= doc.listFirstLine && i < doc.listEndLine && listed.pageDate() == "" {
 				found := doc.listDates(i, k, today)
 				found.accessed = cmp.Or(listed.accessed, found.accessed)
 				listed = found
@@ -428,7 +428,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 	}
 
 	below := i + 1
-	blank := below+1 < doc.listEnd && strings.TrimSpace(doc.lines[below].text) == ""
+	blank := below+1 < doc.listEndLine && strings.TrimSpace(doc.lines[below].text) == ""
 	if blank && doc.lines[below+1].entry().isDate {
 		below++
 	}
@@ -444,7 +444,7 @@ func (doc *Document) listDates(i, k int, today string) (found pageDates) {
 // belong to another page: line i has a link itself, or the lower one of the two lines starts
 // another entry.
 func (doc *Document) datesBeside(i, lower int) []date {
-	inside := lower > doc.listBegin && lower < doc.listEnd
+	inside := lower > doc.listFirstLine && lower < doc.listEndLine
 	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return nil

@@ -17,8 +17,9 @@ const (
 	maxEntry = 4000    // bytes of a line that are read to decide whether it is an entry of a list
 )
 
-// Marks are the characters around the words of a heading: those of Markdown, colons and spaces.
-const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
+// HeadingMarks are the characters around the words of a heading: those of Markdown, colons and
+// spaces.
+const HeadingMarks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
 // heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
 // or a Markdown heading.
@@ -94,11 +95,11 @@ type Document struct {
 
 	lines []line
 
-	// The list is lines[listBegin:listEnd], below its heading lines[listBegin-1]. Without a list
-	// both are 0.
-	listBegin  int
-	listEnd    int
-	listIndent int // bytes of the blanks at the start of the first line of the list
+	// The list is lines[listFirstLine:listEndLine], below its heading lines[listFirstLine-1].
+	// Without a list both are 0.
+	listFirstLine int
+	listEndLine   int
+	listIndent    int // bytes of the blanks at the start of the first line of the list
 }
 
 // line is a line of a text with its links. Only the first maxLinks links of a text are known.
@@ -130,13 +131,13 @@ func NewDocument(body string, names ...string) *Document {
 		}
 		doc.lines = append(doc.lines, l)
 
-		if heading().MatchString(strings.Trim(s, Marks)) {
-			doc.listBegin = len(doc.lines)
+		if heading().MatchString(strings.Trim(s, HeadingMarks)) {
+			doc.listFirstLine = len(doc.lines)
 			doc.ListStart = offset
 		}
 		offset += len(s) + len("\n")
 	}
-	if doc.listBegin > 0 {
+	if doc.listFirstLine > 0 {
 		doc.readList()
 	}
 	return doc
@@ -153,7 +154,7 @@ func (doc *Document) readList() {
 	lacksSource := false  // the current entry has no source yet
 
 	doc.listIndent = -1 // until its first line is read
-	for i := doc.listBegin; i < len(doc.lines); i++ {
+	for i := doc.listFirstLine; i < len(doc.lines); i++ {
 		l := doc.lines[i]
 		if strings.TrimSpace(l.text) == "" {
 			belowEntries = hasLink
@@ -167,7 +168,7 @@ func (doc *Document) readList() {
 		starts := doc.startsEntry(i)
 		prose := !e.hasSource && !e.isDate && !bulletStart().MatchString(l.text)
 		if belowEntries && prose {
-			doc.listEnd = i
+			doc.listEndLine = i
 			return
 		}
 		belowEntries = false
@@ -186,7 +187,7 @@ func (doc *Document) readList() {
 		hasDate = hasDate || e.hasDate
 	}
 
-	doc.listEnd = len(doc.lines)
+	doc.listEndLine = len(doc.lines)
 	doc.EndsWithList = hasDate && onlyEntries && !lacksSource
 }
 
@@ -210,7 +211,7 @@ func indentation(s string) int {
 // (DatedListPages).
 func (doc *Document) ListPages() []Citation {
 	var list []Citation
-	for _, l := range doc.lines[doc.listBegin:doc.listEnd] {
+	for _, l := range doc.lines[doc.listFirstLine:doc.listEndLine] {
 		for _, link := range l.links {
 			if link.URL != "" {
 				list = append(list, Citation{URL: link.URL})
@@ -223,7 +224,7 @@ func (doc *Document) ListPages() []Citation {
 // DatedListPages returns the pages of the list, with the titles and dates that it gives.
 func (doc *Document) DatedListPages() []Citation {
 	var list []Citation
-	for i := doc.listBegin; i < doc.listEnd; i++ {
+	for i := doc.listFirstLine; i < doc.listEndLine; i++ {
 		for k, link := range doc.lines[i].links {
 			if link.URL != "" {
 				found := doc.listDates(i, k, farFuture)
@@ -323,7 +324,7 @@ func (l line) titleOf(k int) string {
 		return Page("", titleUnescaper.Replace(strings.Trim(m[1], "*_ "))).Title
 	case k == 0:
 		words := entryStart().ReplaceAllString(before, "")
-		words = strings.Trim(words, Marks+",;—–-(（<、，|")
+		words = strings.Trim(words, HeadingMarks+",;—–-(（<、，|")
 		words = strings.TrimRight(words, "[ ") // of the URL
 		if len(datesIn(window(words))) == 0 {  // else the date would be shown twice
 			return Page("", titleUnescaper.Replace(words)).Title
