@@ -185,7 +185,7 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 			Search:        answer.WebSearch(profile.Search.WebSearch),
 			Defaults:      answer.Defaults(profile.Search.Defaults),
 			Price:         cfg.PriceOf(profile.Model),
-			UserLocation:  (*answer.Location)(cfg.UserLocation(tool)),
+			UserLocation:  (*answer.UserLocation)(cfg.UserLocation(tool)),
 		}
 	}
 	return byTool

@@ -28,9 +28,9 @@ type Profile struct {
 	call.ModelSettings
 	MaxCitations int // most citations of an answer; 0: 3
 	Search       WebSearch
-	Defaults     Defaults    // defaults of the arguments
-	UserLocation *Location   // where the user is; nil: not sent
-	Price        *call.Price // what the model costs; nil: unknown
+	Defaults     Defaults      // defaults of the arguments
+	UserLocation *UserLocation // where the user is; nil: not sent
+	Price        *call.Price   // what the model costs; nil: unknown
 }
 
 // Cost returns what a call of the tool cost, in USD, or nil if the price of the model is unknown.

@@ -28,8 +28,8 @@ type WebSearch struct {
 	Extra          map[string]any // other members of the tool
 }
 
-// Location is where the user is, approximately. The zero value is no place.
-type Location struct {
+// UserLocation is where the user is, approximately. The zero value is no place.
+type UserLocation struct {
 	Country  string `json:"country,omitempty"`
 	City     string `json:"city,omitempty"`
 	Region   string `json:"region,omitempty"`
@@ -148,11 +148,11 @@ func (p Profile) webSearchTool(q Question) map[string]any {
 	}
 	location := p.UserLocation
 	if q.Country != "" {
-		location = &Location{Country: q.Country} // the configured city may be in another country
+		location = &UserLocation{Country: q.Country} // the configured city may be in another country
 	}
 	if location != nil {
 		t["user_location"] = struct {
-			*Location
+			*UserLocation
 			Type string `json:"type"`
 		}{location, "approximate"}
 	}
