@@ -43,9 +43,9 @@ func CountElements(data []byte) int {
 	return elements
 }
 
-// InText returns the value that the text of a string is the JSON of, within the bounds of
-// CountElements. Otherwise the value does not exist.
-func InText(v gjson.Result) gjson.Result {
+// ParseText parses the text of a string as JSON within the bounds of CountElements. If it is none,
+// the value that ParseText returns does not exist.
+func ParseText(v gjson.Result) gjson.Result {
 	data := []byte(v.Str)
 	if !json.Valid(data) || CountElements(data) > MaxElements {
 		return gjson.Result{}

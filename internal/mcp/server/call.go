@@ -96,7 +96,7 @@ func (s *Server) callTool(
 
 	c := newCall(req, person, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	if object := jsonx.InText(args); object.IsObject() { // some clients and models encode them twice
+	if object := jsonx.ParseText(args); object.IsObject() { // some clients and models encode them twice
 		args = object
 	}
 	if name == answerResultTool {

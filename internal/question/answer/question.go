@@ -156,7 +156,7 @@ func hostNames(v gjson.Result, fromFlag bool) (names []string, err error) {
 	if fromFlag {
 		example = "example.com"
 	}
-	if array := jsonx.InText(v); array.IsArray() {
+	if array := jsonx.ParseText(v); array.IsArray() {
 		v = array
 	}
 
