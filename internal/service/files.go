@@ -21,7 +21,7 @@ const (
 // the content of the file that this names. path is the path of the file, or "" for the value of the
 // variable. It is an error if both are set.
 func (s *Service) Secret(variable string) (data []byte, path string, err error) {
-	value, path, err := config.Secret(s.Getenv, variable)
+	value, path, err := config.LookUpSecret(s.Getenv, variable)
 	if path == "" || err != nil {
 		return []byte(value), "", err
 	}

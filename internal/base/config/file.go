@@ -40,7 +40,7 @@ func (l *loader) applyFile(given *string) error {
 		l.usedFlags = append(l.usedFlags, "--config")
 	}
 	for _, path := range paths {
-		data, err := ReadFile(l.Expand(path))
+		data, err := ReadFile(l.ExpandHome(path))
 		switch {
 		case err == nil:
 			l.File = path
@@ -95,10 +95,10 @@ func (l *loader) applyYAML(data []byte) {
 	if err != nil {
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
 		m := yamlError().FindStringSubmatch(err.Error())
-		at := noBlank().FindIndex(data)
+		at := missingBlank().FindIndex(data)
 		if at != nil { // the likely cause; the error names one of the next lines
 			m[1] = strconv.Itoa(1 + bytes.Count(data[:at[0]], []byte("\n")))
-			m[2] = needsBlank
+			m[2] = missingBlankProblem
 		}
 		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
 		return
@@ -128,11 +128,11 @@ var secretName = text.LazyRegexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$
 // are the line, if there is one, and the message.
 var yamlError = text.LazyRegexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
-// noBlank matches the line of a key without a blank after its colon.
-var noBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:[^\s:/]`)
+// missingBlank matches the line of a key without a blank after its colon.
+var missingBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:[^\s:/]`)
 
-// needsBlank is the message about such a line.
-const needsBlank = "a blank follows the colon of a key"
+// missingBlankProblem is the problem of such a line.
+const missingBlankProblem = "a blank follows the colon of a key"
 
 // yamlMessage removes prefixes from an error of package yaml, but not the line.
 var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
@@ -140,11 +140,11 @@ var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
 // besideFile returns a path that the YAML file names. A relative path is relative to the folder of
 // the file.
 func (l *loader) besideFile(path string) string {
-	path = l.Expand(path)
+	path = l.ExpandHome(path)
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(filepath.Dir(l.Expand(l.File)), path)
+	return filepath.Join(filepath.Dir(l.ExpandHome(l.File)), path)
 }
 
 // applySection sets the keys of a section, which is "" for the whole file.
@@ -221,7 +221,7 @@ func decode(f field, value *yaml.Node) string {
 	case ok && value.Style != 0 && decode(f, scalar(word)) == "":
 		return describeNotAllowed(f, decoded) + "; write it without quotes"
 	case f.isSection() && strings.Contains(word, ":"):
-		return describeNotAllowed(f, decoded) + "; " + needsBlank
+		return describeNotAllowed(f, decoded) + "; " + missingBlankProblem
 	}
 	return describeNotAllowed(f, decoded)
 }

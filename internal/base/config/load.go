@@ -196,7 +196,7 @@ func (l *loader) applyEnv() {
 		case f.key == baseURL && value == before: // nothing changes: no warning
 		case f.key == "server.debug":
 			l.setDebug(f.variable, value)
-		case failed[f.Name] && !l.setWhole(f, value):
+		case failed[f.Name] && !l.setWholeNumber(f, value):
 			l.report(f.variable, f.key, describeNotAllowed(f, value))
 		default:
 			if f.Tag.Get("env") == "" {
@@ -212,9 +212,9 @@ func (l *loader) applyEnv() {
 	l.LineMode = l.useVariable("MCP_LINE_MODE") == "1"
 }
 
-// setWhole sets an integer key to a whole number that is written like 3.0, and reports whether
-// value is such a number.
-func (l *loader) setWhole(f field, value string) bool {
+// setWholeNumber sets an integer key to a whole number that is written like 3.0, and reports
+// whether value is such a number.
+func (l *loader) setWholeNumber(f field, value string) bool {
 	return f.value.CanInt() && decode(f, scalar(value)) == ""
 }
 
@@ -259,7 +259,7 @@ func (l *loader) setDebug(source, value string) {
 				" ignored: neither a word for on or off nor a path, such as ./debug.log")
 			return
 		}
-		l.Server.DebugFile = l.Expand(value)
+		l.Server.DebugFile = l.ExpandHome(value)
 		l.accept("server.debug_file", source)
 	}
 
@@ -461,9 +461,9 @@ func location(name string) *time.Location {
 	return cmp.Or(zone, time.Local)
 }
 
-// Expand replaces a leading ~/ by the home directory, as a shell would: clients start the server
-// without a shell.
-func (c *Config) Expand(path string) string {
+// ExpandHome replaces a leading ~/ by the home directory, as a shell would: clients start the
+// server without a shell.
+func (c *Config) ExpandHome(path string) string {
 	rest, inHome := strings.CutPrefix(filepath.ToSlash(path), "~/")
 	if !inHome || c.Home == "" {
 		return path

@@ -120,14 +120,14 @@ func (l *loader) resolveKey() {
 		l.StoredKeyFile = l.DefaultKeyFile()
 	}
 
-	value, path, err := Secret(l.useVariable, l.CredentialVariable)
+	value, path, err := LookUpSecret(l.useVariable, l.CredentialVariable)
 	l.APIKey = value
 	switch {
 	case err != nil:
 		l.report(err.Error())
 	case path != "":
 		l.CredentialVariable += "_FILE"
-		l.APIKeyFile = l.Expand(path)
+		l.APIKeyFile = l.ExpandHome(path)
 	case value == "":
 		l.APIKeyFile = l.StoredKeyFile
 	}
@@ -155,9 +155,9 @@ func (l *loader) resolveKey() {
 	}
 }
 
-// Secret looks up a secret. It returns the value of the variable name, or the path that the
+// LookUpSecret looks up a secret. It returns the value of the variable name, or the path that the
 // variable name with _FILE contains. It is an error if both are set.
-func Secret(lookup func(string) string, name string) (value, path string, err error) {
+func LookUpSecret(lookup func(string) string, name string) (value, path string, err error) {
 	value = lookup(name)
 	path = lookup(name + "_FILE")
 	if value != "" && path != "" {
@@ -241,11 +241,11 @@ func (a API) Server() string {
 // variable nor its file is set. The headers Authorization and api-key replace the API key, even
 // without a value.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
-	value, path, err := Secret(l.useVariable, variable)
+	value, path, err := LookUpSecret(l.useVariable, variable)
 	if path != "" && err == nil {
 		variable += "_FILE"
 		var key []byte
-		key, err = l.ReadKey(l.Expand(path))
+		key, err = l.ReadKey(l.ExpandHome(path))
 		value = string(key)
 	}
 	if err != nil {

@@ -295,7 +295,7 @@ func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, 
 		file = cmp.Or(file, cfg.File)
 	}
 	if file != "" {
-		file, err = filepath.Abs(cfg.Expand(file))
+		file, err = filepath.Abs(cfg.ExpandHome(file))
 		if err != nil {
 			return s, err
 		}
