@@ -365,10 +365,10 @@ func (s *Store) runScript(ch change) (reply, storeResult) {
 	}
 
 	_, refuses := errors.AsType[redis.Error](err)
-	isPresent := s.renewPool(pool)
-	fails = isPresent && s.failing.CompareAndSwap(false, true)
+	wasCurrent := s.renewPool(pool)
+	fails = wasCurrent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
-	if isPresent {
+	if wasCurrent {
 		s.logFailure(ctx, err, fails)
 	}
 	if connected && !refuses {
