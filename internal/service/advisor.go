@@ -18,7 +18,7 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 	keyFlaw := func() string {
 		key := getenv(cfg.CredentialVariable)
 		if cfg.APIKeyFile != "" { // which may change
-			key = *keys.present.Load()
+			key = *keys.current.Load()
 		}
 		return KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")) // a missing key has no flaw
 	}

@@ -85,34 +85,34 @@ func (s *Service) backgroundAPI(secrets func() []string) *tasks.BackgroundAPI {
 	}
 }
 
-// keyring holds the present API key, and the keys that seal the ids of tasks if MCP_TASK_SECRETS is
-// not set: the present key and, after a change of its file, the previous key.
+// keyring holds the current API key, and the keys that seal the ids of tasks if MCP_TASK_SECRETS is
+// not set: the current key and, after a change of its file, the previous key.
 type keyring struct {
-	present atomic.Pointer[string]
+	current atomic.Pointer[string]
 	sealing atomic.Pointer[[]string] // none is shorter than minSealingKey
 }
 
 func newKeyring(key string) *keyring {
 	k := &keyring{}
 	k.sealing.Store(&[]string{})
-	k.setPresent(key)
+	k.setCurrent(key)
 	return k
 }
 
-// setPresent makes a key the present key.
-func (k *keyring) setPresent(key string) {
+// setCurrent makes a key the current key.
+func (k *keyring) setCurrent(key string) {
 	key = strings.TrimSpace(key)
-	k.present.Store(&key)
+	k.current.Store(&key)
 	old := k.sealingKeys()
-	isPresent := len(old) > 0 && old[0] == key // its file was broken, and has it again
-	if len(key) < minSealingKey || isPresent {
+	isCurrent := len(old) > 0 && old[0] == key // its file was broken, and has it again
+	if len(key) < minSealingKey || isCurrent {
 		return
 	}
 	keys := append([]string{key}, old[:min(1, len(old))]...)
 	k.sealing.Store(&keys)
 }
 
-// sealingKeys returns the keys that seal ids, the present key first. It is empty if there was no
+// sealingKeys returns the keys that seal ids, the current key first. It is empty if there was no
 // key that is long enough.
 func (k *keyring) sealingKeys() []string {
 	return *k.sealing.Load()
@@ -121,7 +121,7 @@ func (k *keyring) sealingKeys() []string {
 // taskSecrets returns the secrets in MCP_TASK_SECRETS or its file. The redactor learns them.
 func (s *Service) taskSecrets() ([]string, error) {
 	const variable = "MCP_TASK_SECRETS"
-	list, path, err := s.Secret(variable)
+	list, path, err := s.ReadSecret(variable)
 	if err != nil {
 		return nil, err
 	}

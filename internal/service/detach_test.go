@@ -23,7 +23,7 @@ func TestKeyring(t *testing.T) {
 		{"changed again", first, []string{first, second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			k.setPresent(tt.key)
+			k.setCurrent(tt.key)
 			compare.Equal(t, "keys", k.sealingKeys(), tt.want)
 		})
 	}
@@ -40,6 +40,6 @@ func TestKeyFlaw(t *testing.T) {
 	advisor := Options{Getenv: func(string) string { return "" }}.advisor(cfg, keys)
 
 	compare.Equal(t, "flaw", advisor.KeyFlaw(), "it is the placeholder of the README")
-	keys.setPresent("sk-the-second-key-of-a-file\n")
+	keys.setCurrent("sk-the-second-key-of-a-file\n")
 	compare.Equal(t, "flaw of another key", advisor.KeyFlaw(), "")
 }

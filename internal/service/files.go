@@ -17,10 +17,10 @@ const (
 	confirmTime    = time.Second     // until the second read of a change
 )
 
-// Secret returns the value of an environment variable or, if NAME_FILE is set for a variable NAME,
-// the content of the file that this names. path is the path of the file, or "" for the value of the
-// variable. It is an error if both are set.
-func (s *Service) Secret(variable string) (data []byte, path string, err error) {
+// ReadSecret returns the value of an environment variable or, if NAME_FILE is set for a variable
+// NAME, the content of the file that this names. path is the path of the file, or "" for the value
+// of the variable. It is an error if both are set.
+func (s *Service) ReadSecret(variable string) (data []byte, path string, err error) {
 	value, path, err := config.LookUpSecret(s.Getenv, variable)
 	if path == "" || err != nil {
 		return []byte(value), "", err
@@ -57,7 +57,7 @@ func (s *Service) NewFiles() *Files {
 		accept: func(key []byte) error {
 			s.Redactor.Add(string(key))
 			s.APIClient.SetKey(string(key))
-			s.keys.setPresent(string(key))
+			s.keys.setCurrent(string(key))
 			s.Log.Info("read the key again", "variable", cfg.CredentialVariable)
 			return nil
 		},

@@ -17,7 +17,7 @@ import (
 func (s *Service) openStore(
 	log *slog.Logger, files *Files,
 ) (store *budget.Store, u *url.URL, err error) {
-	raw, path, err := s.Secret("MCP_STORE_URL")
+	raw, path, err := s.ReadSecret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
 		return nil, nil, err
 	}

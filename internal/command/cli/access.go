@@ -88,7 +88,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 // newTokens returns the bearer tokens of MCP_HTTP_TOKENS or its file, which files follows, or nil
 // if neither is set. The redactor learns all of them.
 func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) {
-	list, path, err := s.Secret(tokensVariable)
+	list, path, err := s.ReadSecret(tokensVariable)
 	if err != nil || path == "" && len(list) == 0 {
 		return nil, err
 	}
