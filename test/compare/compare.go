@@ -22,7 +22,7 @@ func Equal[T any](t testing.TB, what string, got, want T, options ...cmp.Option)
 func Contains(t testing.TB, what, got, part string) {
 	t.Helper()
 	if !strings.Contains(got, part) {
-		t.Errorf("%s = %.2000q, want %q in it", what, got, part)
+		t.Errorf("%s: want %q in %.2000q", what, part, got)
 	}
 }
 
