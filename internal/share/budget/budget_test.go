@@ -65,6 +65,29 @@ var prices = map[string]*call.Price{
 	"answer":       {}, // free
 }
 
+// A call that has used much of everything refuses the next one, by each quota of a person.
+func TestEachQuota(t *testing.T) {
+	for _, q := range quotas(false) {
+		inBubble(t, q.Setting, func(t *testing.T) {
+			b := New(Options{Prices: prices})
+			b.SetPersonLimits(PersonLimits{alice.ID: {q.Setting: 1}})
+			c := &call.Call{Tool: "answer_quick", Person: alice}
+			taken, err := takeCall(b, c)
+			compare.Equal(t, "error of the first call", err, "")
+			c.Usage.Input = 1_000_000
+			c.Searches = 100
+			taken.Settle(c, End{})
+
+			_, err = takeCall(b, c)
+			words := unitTable[q.unit].words
+			if c.RefusedBy != q.Name || words == "" || !strings.Contains(err, words+"; the next call at ") {
+				t.Errorf("the next call gets %q: unitTable has words and a period for the unit, "+
+					"and countUsed counts what calls use of it", err)
+			}
+		})
+	}
+}
+
 // The calls of a person after each other, with a limit of tokens or of USD. Each ends as its row
 // says.
 func TestSettle(t *testing.T) {

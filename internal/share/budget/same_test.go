@@ -66,7 +66,7 @@ func TestSame(t *testing.T) {
 	const steps = 20_000
 	for _, q := range someLimits.Quotas() {
 		if q.Limit == 0 || typical[q.unit] == 0 {
-			t.Errorf("%s is not compared", q.Setting)
+			t.Errorf("%s has no limit in someLimits, or its unit no amount in typical", q.Setting)
 		}
 	}
 	server := redistest.New(t)
