@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -23,6 +24,13 @@ type mutant struct {
 
 // edit is a text of the file and what takes its place.
 type edit struct{ from, to string }
+
+// pattern matches e.from with any number of blanks between its words: gofmt changes these when it
+// aligns other lines.
+func (e edit) pattern() *regexp.Regexp {
+	words := regexp.MustCompile(` +`).ReplaceAllString(regexp.QuoteMeta(e.from), " +")
+	return regexp.MustCompile(`(?m)^` + words)
+}
 
 func readTable(table string) (all []mutant) {
 	for block := range strings.SplitSeq(strings.TrimRight(table, "\n"), "\n\n") {
@@ -54,11 +62,12 @@ func (m mutant) apply(root string) (string, error) {
 	}
 	text := string(data)
 	for _, e := range m.edits {
-		n := strings.Count("\n"+text, "\n"+e.from)
-		if n != 1 {
-			return "", fmt.Errorf("%s has this %d times:\n%s", m.file, n, e.from)
+		found := e.pattern().FindAllStringIndex(text, -1)
+		if len(found) != 1 {
+			return "", fmt.Errorf("%s has this %d times, and mutants.txt wants it once:\n%s",
+				m.file, len(found), e.from)
 		}
-		text = strings.Replace("\n"+text, "\n"+e.from, "\n"+e.to, 1)[1:]
+		text = text[:found[0][0]] + e.to + text[found[0][1]:]
 	}
 	return text, nil
 }
