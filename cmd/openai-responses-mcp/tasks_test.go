@@ -358,7 +358,7 @@ func TestSafetyIdentifier(t *testing.T) {
 var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-01 tool=answer ` +
 	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok cost_usd=0\.0042 request_id=req_\w+ attempts=1 ` +
 	`seconds=\d+(\.\d{1,3})? api_seconds=\d+(\.\d{1,3})? ` +
-	`input_tokens=1200 cached_tokens=0 output_tokens=300 reasoning_tokens=64 searches=0\n` +
+	`input_tokens=1200 cached_tokens=0 output_tokens=300 reasoning_tokens=64 searches=0` +
 	`.* outcome=error kind=quota status=429 code=insufficient_quota hint="check plan, credit`)
 
 // A call over HTTP is logged with its trace and with why it failed, but without tokens. Content and

@@ -3,6 +3,8 @@ package service
 import (
 	"bytes"
 	"log/slog"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,7 +13,31 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
+
+// The line of a call has the fields of the example that operators read.
+func TestCallLogFields(t *testing.T) {
+	const runbooks = "docs/reference/runbooks.md"
+	page, err := os.ReadFile("../../" + runbooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s := &Service{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	s.CallLogger(&logging.Limiter{})(server.CallEnd{Call: &call.Call{}})
+
+	fields := func(text, before string) (names []string) {
+		_, line, _ := strings.Cut(text, before)
+		line, _, _ = strings.Cut(line, "\n")
+		for _, m := range regexp.MustCompile(`(\w+)=`).FindAllStringSubmatch(line, -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	want := fields(string(page), " INF call ")
+	compare.Equal(t, "fields of a call, and of the example in "+runbooks, fields(log.String(), " msg=call "), want)
+}
 
 // No part of a key is left where a text of the API is cut for the log.
 func TestKeyInCallLog(t *testing.T) {
