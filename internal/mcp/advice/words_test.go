@@ -39,7 +39,7 @@ func TestEveryKind(t *testing.T) {
 			problem, hint := v.Advise("answer", err)
 
 			if hint == "" && !slices.Contains(withoutHint, kind) {
-				t.Errorf("no hint for %q", problem)
+				t.Errorf("words.yaml has no hint for %s, whose problem is %q", kind.Label(), problem)
 			}
 			broken := strings.HasPrefix(problem, "connection failed")
 			if broken != (kind == call.KindConnection) {
