@@ -199,7 +199,7 @@ func (f *serveFlags) serve(
 	}
 	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
-	serverOptions := observedBy(s, metrics, limiter)
+	serverOptions := observedOptions(s, metrics, limiter)
 	serverOptions.Detach = detach
 	serverOptions.People = people.New(people.Bounds{
 		MaxCalls:          f.maxCalls,
@@ -230,9 +230,9 @@ func (f *serveFlags) serve(
 	return httpd.Serve(ctx, ln, o)
 }
 
-// observedBy returns the options of the MCP server, with callbacks that count its calls in metrics
-// and log their ends, as far as limiter lets them.
-func observedBy(
+// observedOptions returns the options of the MCP server, with callbacks that count its calls in
+// metrics and log their ends, as far as limiter lets them.
+func observedOptions(
 	s *service.Service, metrics *httpd.Metrics, limiter *logging.Limiter,
 ) server.Options {
 	logCallEnd := s.CallLogger(limiter)
