@@ -119,7 +119,7 @@ func (s *Server) callTool(
 	}
 
 	if s.options.Detach.OtherProcesses { // over HTTP, where the session ends with the request
-		context.AfterFunc(sessionCtx, func() { s.cancelWithClient(sessionCtx, task) })
+		context.AfterFunc(sessionCtx, func() { s.cancelIfClientCancelled(sessionCtx, task) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
@@ -153,10 +153,10 @@ func (s *Server) hasTool(name string) bool {
 	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
 }
 
-// cancelWithClient cancels a detached task of this process when its session has ended because the
-// client has cancelled the call before it got the id of the task. Any other end of a session leaves
-// the task alone.
-func (s *Server) cancelWithClient(sessionCtx context.Context, task *tasks.Task) {
+// cancelIfClientCancelled cancels a detached task of this process when its session has ended because
+// the client has cancelled the call before it got the id of the task. Any other end of a session
+// leaves the task alone.
+func (s *Server) cancelIfClientCancelled(sessionCtx context.Context, task *tasks.Task) {
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
