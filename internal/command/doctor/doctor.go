@@ -108,7 +108,7 @@ func Run(ctx context.Context, o Options) []Check {
 		cause = keyCheck
 	}
 
-	if len(p.models) > 0 || p.answered != "" {
+	if len(p.models) > 0 || p.answeredModel != "" {
 		for _, tool := range slices.Sorted(maps.Keys(o.Service.Profiles)) {
 			checks.add("model "+tool, p.modelCheck(tool))
 		}

@@ -25,13 +25,14 @@ import (
 const lookupTimeout = 15 * time.Second
 
 // modelLookup holds what is known about the API. The API works if all models were looked up, and if
-// answered is set, even if lookups have failed.
+// answeredModel is set, even if lookups have failed.
 type modelLookup struct {
 	*service.Service
-	client   *llm.Client
-	models   map[string]json.RawMessage // descriptions by id; nil if the API lacks the model
-	fault    *call.APIError             // error that ended the lookups; nil if none, or if answered
-	answered string                     // model that answered the question of askLive, or ""
+	client *llm.Client
+	models map[string]json.RawMessage // descriptions by id; nil if the API lacks the model
+
+	fault         *call.APIError // error that ended the lookups; nil if none, or with answeredModel
+	answeredModel string         // model that answered the question of askLive, or ""
 }
 
 // lookUpModels asks the API for each model once, until a request fails for another reason than a
@@ -115,7 +116,7 @@ func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
 		return fail(p.Advisor.Advise(call.DefaultTool, err))
 	}
 
-	p.answered = p.Profiles[call.DefaultTool].Model
+	p.answeredModel = p.Profiles[call.DefaultTool].Model
 	p.fault = nil
 	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model),
@@ -211,7 +212,7 @@ func (p *modelLookup) modelCheck(tool string) Check {
 	switch {
 	case body != nil:
 		c = shutdownCheck(profile.Model, body, time.Now(), hint)
-	case p.answered == profile.Model:
+	case p.answeredModel == profile.Model:
 		c = pass(profile.Model + " answers questions, but cannot be looked up")
 	case found:
 		return fail(profile.Model+": "+missing, hint)
