@@ -85,7 +85,7 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
 	isResponse := object.Get("result").Exists() || object.Get("error").Exists()
 	switch {
-	case !isUnambiguous(object) || object.Get("jsonrpc").Str != "2.0",
+	case isAmbiguous(object) || object.Get("jsonrpc").Str != "2.0",
 		m.ID.Exists() && !validID,
 		m.Method == "" && !(validID && isResponse):
 		return nil, InvalidRequest("not a JSON-RPC 2.0 request")
@@ -108,22 +108,22 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 // messageMembers are the members of a JSON-RPC message.
 var messageMembers = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// isUnambiguous reports whether every decoder reads an object as the same message. Decoders differ
-// if a name has another case, which some ignore, or if a member is there twice: some take the
-// first, some the last.
-func isUnambiguous(object gjson.Result) bool {
+// isAmbiguous reports whether decoders may read an object as different messages. They differ if a
+// name has another case, which some ignore, or if a member is there twice: some take the first,
+// some the last.
+func isAmbiguous(object gjson.Result) bool {
 	seen := map[int]bool{}
-	ok := true
+	ambiguous := false
 	object.ForEach(func(key, _ gjson.Result) bool {
 		i := slices.IndexFunc(messageMembers, func(name string) bool {
 			return strings.EqualFold(name, key.Str)
 		})
 		known := i >= 0
-		ok = !known || (messageMembers[i] == key.Str && !seen[i])
+		ambiguous = known && (messageMembers[i] != key.Str || seen[i])
 		seen[i] = true
-		return ok
+		return !ambiguous
 	})
-	return ok
+	return ambiguous
 }
 
 // repeatsMember reports whether params have a member twice that this program reads as well as the
