@@ -143,11 +143,11 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 }
 
 // personLabel returns the name of a person, or "other" for people who have not called, or who
-// called after maxPeople others. If isCalling is set, the person calls now.
-func (m *Metrics) personLabel(name string, isCalling bool) string {
+// called after maxPeople others. If register is set, the person calls now.
+func (m *Metrics) personLabel(name string, register bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if isCalling && len(m.personNames) < maxPeople {
+	if register && len(m.personNames) < maxPeople {
 		m.personNames[name] = true
 	}
 	if m.personNames[name] {
@@ -287,7 +287,7 @@ func (s *instance) checkDescriptors() {
 
 // gauges returns the present values of all gauges.
 func (s *instance) gauges() []gauge {
-	isTrue := func(b bool) float64 {
+	oneIf := func(b bool) float64 {
 		if b {
 			return 1
 		}
@@ -298,7 +298,7 @@ func (s *instance) gauges() []gauge {
 	build := fmt.Sprintf("build_info{version=%q}", version.String())
 	gauges := []gauge{
 		{build, "Version of the program.", 1},
-		{"ready", "1 while /readyz answers 200.", isTrue(s.checkReady() == nil)},
+		{"ready", "1 while /readyz answers 200.", oneIf(s.checkReady() == nil)},
 		{
 			"stale_files",
 			"Files that cannot be used: their last content stays in use.",
@@ -308,7 +308,7 @@ func (s *instance) gauges() []gauge {
 		{
 			"store_failing",
 			"1 while the store of the quotas fails.",
-			isTrue(s.Server.Budget.Store.IsFailing()),
+			oneIf(s.Server.Budget.Store.IsFailing()),
 		},
 		{"requests_in_flight", "Requests that run or wait.", float64(requests)},
 		{
