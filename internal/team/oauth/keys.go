@@ -126,7 +126,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 	var waiter chan struct{} // channel of the request that caused the read, or nil
 	for {
 		arrived := len(i.waiting)
-		ignored, err := i.read(ctx, full)
+		keyProblem, err := i.read(ctx, full)
 		if err != nil {
 			last := i.published.Load()
 			i.published.Store(&keySet{last.keys, last.readAt, errUnavailable})
@@ -141,7 +141,7 @@ func (i *issuer) readLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		i.logRead(ignored, err)
+		i.logRead(keyProblem, err)
 
 		select {
 		case <-ctx.Done():
@@ -167,8 +167,8 @@ func (i *issuer) readLoop(ctx context.Context) {
 
 // read reads the keys, and replaces i.published. A full read begins with the metadata, which has
 // the URL of the keys. Another read uses the URL from before, so that an unknown key causes one
-// request, not two. ignored is why a key was left out, or nil.
-func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
+// request, not two. keyProblem is why a key was left out, or nil.
+func (i *issuer) read(ctx context.Context, full bool) (keyProblem, err error) {
 	if full {
 		err = i.discover(ctx)
 		if err != nil {
@@ -198,17 +198,17 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 		switch {
 		case errors.Is(err, jose.ErrUnsupportedKeyType): // no key for an accepted algorithm
 		case err != nil:
-			ignored = fmt.Errorf("key %d is malformed", n+1)
+			keyProblem = fmt.Errorf("key %d is malformed", n+1)
 		case !key.IsPublic():
-			ignored = fmt.Errorf("key %d is private", n+1)
+			keyProblem = fmt.Errorf("key %d is private", n+1)
 		case public != nil && public.N.BitLen() < minRSABits:
-			ignored = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
+			keyProblem = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
 		case isForSignatures(key):
 			keys = append(keys, key)
 		}
 	}
 	i.published.Store(&keySet{keys, time.Now(), errUnknownKey})
-	return ignored, nil
+	return keyProblem, nil
 }
 
 // isForSignatures reports whether key is for signatures with an accepted algorithm.
@@ -220,14 +220,14 @@ func isForSignatures(key jose.JSONWebKey) bool {
 }
 
 // logRead logs the result of a read, unless the message is the same as after the last read.
-func (i *issuer) logRead(ignored, err error) {
+func (i *issuer) logRead(keyProblem, err error) {
 	msg := "the keys were read"
 	switch {
 	case err != nil:
 		msg = "the keys cannot be read"
-	case ignored != nil:
+	case keyProblem != nil:
 		msg = "a key is ignored"
-		err = ignored
+		err = keyProblem
 	}
 
 	if msg == i.lastMessage {

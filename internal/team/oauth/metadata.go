@@ -102,7 +102,7 @@ func (i *issuer) discover(ctx context.Context) error {
 	var err error
 	for _, documentURL := range documentURLs {
 		problem := i.get(ctx, documentURL, &metadata)
-		if !isElsewhere(problem) { // nil, or a problem that no other URL solves
+		if !mayBeElsewhere(problem) { // nil, or a problem that no other URL solves
 			err = problem
 			break
 		}
@@ -120,7 +120,7 @@ func (i *issuer) discover(ctx context.Context) error {
 		return fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
 	}
 	parsedKeysURL, err := url.Parse(metadata.KeysURL)
-	onThisMachine := err == nil && onLoopback(parsedKeysURL) && onLoopback(parsed)
+	onThisMachine := err == nil && isLoopbackHTTP(parsedKeysURL) && isLoopbackHTTP(parsed)
 	if !strings.HasPrefix(metadata.KeysURL, "https://") && !onThisMachine {
 		return fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
 	}
@@ -128,9 +128,9 @@ func (i *issuer) discover(ctx context.Context) error {
 	return nil
 }
 
-// isElsewhere reports whether the document may be at another URL after an error of get: the path
+// mayBeElsewhere reports whether the document may be at another URL after an error of get: the path
 // does not exist, needs authentication or another method, or has a web page in place of JSON.
-func isElsewhere(err error) bool {
+func mayBeElsewhere(err error) bool {
 	status, _ := errors.AsType[statusError](err)
 	switch status {
 	case 401, 403, 404, 405:

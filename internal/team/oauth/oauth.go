@@ -165,7 +165,7 @@ func checkURL(flag, s string) error {
 	isPlain := quotable().MatchString(s) && !strings.ContainsAny(s, "?#'")
 	u, err := url.Parse(s)
 	if err == nil && isPlain && u.Hostname() != "" && u.User == nil {
-		if u.Scheme == "https" || onLoopback(u) {
+		if u.Scheme == "https" || isLoopbackHTTP(u) {
 			return nil
 		}
 	}
@@ -176,8 +176,8 @@ func checkURL(flag, s string) error {
 // quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
 var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
 
-// onLoopback reports whether u is http on this machine, which needs no TLS.
-func onLoopback(u *url.URL) bool {
+// isLoopbackHTTP reports whether u is http on this machine, which needs no TLS.
+func isLoopbackHTTP(u *url.URL) bool {
 	return u.Scheme == "http" && text.IsLoopback(u.Hostname())
 }
 
