@@ -223,7 +223,11 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			x.call.Emit(call.Reconnecting{})
 		}
 
-		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
+		err := sleep(ctx, wait)
+		if err != nil { // at the end of the process there is little time for the cancellation
+			x.client.cancelEarly(ctx, acc)
+			return nil, x.client.attemptError(ctx, err, 1)
+		}
 		var r *call.Response
 		r, failure = x.client.getConfirmed(ctx, acc, resume)
 		streamBroke = resume && failure != nil

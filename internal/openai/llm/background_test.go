@@ -274,6 +274,7 @@ func TestCancelledUsage(t *testing.T) {
 		wantCause(t, err, context.Canceled)
 		got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)
 		wantEqual(t, "requests, tokens, searches", got, want)
+		wantEqual(t, "requests after the end", api.late, 0)
 	})
 
 	bubble(t, "the API says not to ask again", func(t *testing.T) {

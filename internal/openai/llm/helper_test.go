@@ -108,6 +108,7 @@ type scripted struct {
 	mu     sync.Mutex       // guards the fields below
 	people map[string]step  // by identifier
 	sent   []map[string]any // the parameters of the requests
+	late   int              // requests that were tried after their contexts had ended
 	header http.Header
 	url    string
 	at     []time.Time
@@ -118,6 +119,9 @@ type scripted struct {
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	err := req.Context().Err()
 	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.late++
 		return nil, err
 	}
 	return s.note(req)(req)
