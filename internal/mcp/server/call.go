@@ -157,6 +157,8 @@ func (s *Server) hasTool(name string) bool {
 // the client has cancelled the call before it got the id of the task. Any other end of a session
 // leaves the task alone.
 func (s *Server) cancelIfClientCancelled(sessionCtx context.Context, task *tasks.Task) {
+	var err error // for recoverCall: no request waits for this
+	defer s.recoverCall(task.Tool, &err)
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
@@ -228,9 +230,13 @@ func (s *Server) recoverCall(tool string, err *error) {
 
 // internalError logs a panic, and returns the error for the client.
 func (s *Server) internalError(tool string, panicked any) error {
-	stack := string(debug.Stack())
-	s.options.Log.Error("panic in a call", "tool", tool, "panic", panicked, "stack", stack)
+	s.logPanic("panic in a call", "tool", tool, panicked)
 	return call.KindInternal.Errorf("internal error")
+}
+
+// logPanic logs a panic. key and name say where it was, such as "tool" and answer.
+func (s *Server) logPanic(message, key, name string, panicked any) {
+	s.options.Log.Error(message, key, name, "panic", panicked, "stack", string(debug.Stack()))
 }
 
 // wantsProgress reports whether the client of a request asks for progress notifications.
@@ -243,8 +249,8 @@ func wantsProgress(req *mcp.CallToolRequest) bool {
 }
 
 // sendProgress sends progress notifications about a call to the client of a request after delay, if
-// the client asks for them. None is sent after stop returns.
-func sendProgress(
+// the client asks for them. None is sent after stop returns, or after a panic.
+func (s *Server) sendProgress(
 	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress, delay time.Duration,
 ) (stop func()) {
 	if !wantsProgress(req) {
@@ -255,6 +261,8 @@ func sendProgress(
 	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
 	var sender sync.WaitGroup
 	sender.Go(func() {
+		var err error // for recoverCall: the call goes on
+		defer s.recoverCall(req.Params.Name, &err)
 		delayed, end := context.WithTimeout(ctx, delay)
 		defer end()
 		<-delayed.Done()

@@ -79,7 +79,7 @@ func (s *Server) runOrDetach(
 	if t.Polled { // once the client has its id, tasks/get shows the progress
 		delay = polledProgressDelay
 	}
-	defer sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent
+	defer s.sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent
 
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)

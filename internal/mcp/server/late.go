@@ -87,7 +87,7 @@ func (s *Server) callAnswerResult(
 	// c takes no quota, and its end is not observed. If this process reads the end of a call of
 	// another process, settleRemoteCall observes that end with a copy of c.
 	c.Tool = task.Tool
-	defer sendProgress(ctx, req, task.Progress, 0)()
+	defer s.sendProgress(ctx, req, task.Progress, 0)()
 	limit := cmp.Or(s.clientSettings.Load().detachAfter, answerResultTimeout)
 	state := s.tasks.Wait(ctx, task, c, limit)
 	if state.IsWorking() {

@@ -264,11 +264,20 @@ var Methods = rpc.Methods{
 }
 
 // handler returns the handler of all requests and notifications of a person. It passes to next, the
-// SDK's own handler, what it does not answer itself.
+// SDK's own handler, what it does not answer itself. The SDK runs it in a goroutine of its own, where
+// a panic would end the process: a panic fails this request only.
 func (s *Server) handler(
 	sessionCtx context.Context, person call.Person, next mcp.MethodHandler,
 ) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			p := recover()
+			if p != nil {
+				s.logPanic("panic in a request", "method", method, p)
+				res = nil
+				err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+			}
+		}()
 		s.adaptTo(req)
 		switch {
 		case method == "tools/call":
@@ -277,7 +286,7 @@ func (s *Server) handler(
 			return s.handleTask(ctx, method, req, person)
 		}
 
-		res, err := next(ctx, method, req)
+		res, err = next(ctx, method, req)
 		if err != nil && method == "initialize" {
 			return s.initializeResult(), nil
 		}

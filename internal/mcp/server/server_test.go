@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -154,6 +155,31 @@ func TestObservePanic(t *testing.T) {
 			wantError(t, err, "answer failed: internal error")
 		}
 		compare.Equal(t, "calls that run", s.running(), 0)
+	})
+}
+
+// A panic in a method of tasks, or in a goroutine beside a call, ends neither the process nor the
+// calls of others.
+func TestRequestPanic(t *testing.T) {
+	t.Run("tasks/get", func(t *testing.T) {
+		inSession(t, func(p *peer) {
+			id := p.start("fail")
+			synctest.Wait()
+			p.want(p.task("get", id), `"error":{"code":-32603,"message":"internal error"}`)
+			p.want(p.call(withTasks, "why"), `"resultType":"task"`)
+		}, func(o *Options) { o.Explain = func(string, error) string { panic("bug") } })
+	})
+
+	t.Run("progress", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := newServer()
+			req := request("brief")
+			req.Params.SetProgressToken("1")
+			req.Session = nil // the SDK panics when it sends to it
+			stop := s.sendProgress(t.Context(), req, tasks.NewProgress(), 0)
+			synctest.Wait()
+			stop()
+		})
 	})
 }
 

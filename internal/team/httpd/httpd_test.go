@@ -281,6 +281,19 @@ func (s *service) metrics(lines ...string) {
 	s.request(by(token, scrape), 200, lines...)
 }
 
+// A panic closes its connection, and is logged as an error. Others are served.
+func TestPanic(t *testing.T) {
+	inBubble(t, "in a handler", func(t *testing.T) {
+		s := serve(t, slow, func(o *Options) { o.Ready = func() error { panic("a fault") } })
+		_, err := http.ReadResponse(bufio.NewReader(s.send(get("/readyz"))), nil)
+		compare.Equal(t, "error", fmt.Sprint(err), "unexpected EOF")
+		s.request(get("/healthz"), 200)
+
+		s.end()
+		s.logged(`level=ERROR msg="panic in a request" panic="a fault"`, 1)
+	})
+}
+
 // calls are calls of a tool with progress, by protocol version.
 var calls = map[string]string{
 	"2025-06-18": post(

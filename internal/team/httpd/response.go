@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,8 @@ const (
 	lingerTime = time.Second
 )
 
-// track makes the response of each request, and passes both to next.
+// track makes the response of each request, and passes both to next. A panic, which net/http would
+// log at debug level only, is logged as an error, and closes the connection.
 func (s *instance) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{
@@ -43,7 +45,16 @@ func (s *instance) track(next http.Handler) http.Handler {
 			_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 		}
 
-		defer res.end()
+		defer func() {
+			p := recover()
+			if p != nil && p != http.ErrAbortHandler {
+				s.Log.Error("panic in a request", "panic", p, "stack", string(debug.Stack()))
+			}
+			res.end()
+			if p != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}()
 		next.ServeHTTP(res, r)
 	})
 }
