@@ -121,7 +121,7 @@ type (
 	OpenAI struct {
 		APIKeyEnv string `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key; NAME_FILE, in its place, names a file that holds it. The key itself is never read from the configuration."`
 		API
-		Headers map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Cookie, and names with the word auth, authorization, token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		Headers map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. The section Headers of the reference has the rules."`
 	}
 
 	API struct {
