@@ -8,6 +8,8 @@ import (
 )
 
 // End says how a call has ended. The zero value is a call whose end only its process knows.
+// docs/reference/limits.md has what counts, and which process observes the call ("Responses in the
+// background").
 //
 // If other processes may read the end of its response, too, the first one settles the call. A call
 // that has reserved 60,000 tokens and uses 20,000 then changes the store so:
