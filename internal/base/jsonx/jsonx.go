@@ -8,6 +8,8 @@ package jsonx
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"strings"
 )
 
 // Marshal is json.Marshal without the escapes of <, > and &, which RFC 8259 section 7 does not
@@ -20,12 +22,25 @@ func Marshal(v any) ([]byte, error) {
 // the JSON is one line. It has no line feed at its end. The error is that of json.Marshal.
 func MarshalIndent(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-
-	if err := e.Encode(v); err != nil {
+	err := encode(&b, v, indent)
+	if err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MarshalText is Marshal for a value that is certain to be valid. Its JSON is text, which may be
+// large, without another copy.
+func MarshalText(v any) string {
+	var b strings.Builder
+	_ = encode(&b, v, "")
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// encode writes the JSON of MarshalIndent with a line feed at its end.
+func encode(w io.Writer, v any, indent string) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	return e.Encode(v)
 }

@@ -21,6 +21,9 @@ func TestMarshalIndent(t *testing.T) {
 			got, err := MarshalIndent(tt.v, tt.indent)
 			compare.Equal(t, "JSON", string(got), tt.want)
 			compare.Equal(t, "success", err == nil, tt.want != "")
+			if tt.indent == "" {
+				compare.Equal(t, "text", MarshalText(tt.v), tt.want)
+			}
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -259,10 +260,12 @@ func (r *Reader) resync() {
 // Write writes a message with one call of w.Write: framed by a Content-Length header, or followed
 // by a line feed.
 func Write(w io.Writer, body []byte, withHeader bool) error {
-	message := fmt.Appendf(nil, "%s\n", body)
+	header := ""
+	end := "\n"
 	if withHeader {
-		message = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body)
+		header = fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
+		end = ""
 	}
-	_, err := w.Write(message)
+	_, err := w.Write(slices.Concat([]byte(header), body, []byte(end)))
 	return err
 }

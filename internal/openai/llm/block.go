@@ -249,7 +249,12 @@ func (a *accumulator) addDelta(b *block, text string) {
 	}
 
 	b.sent.WriteString(text)
-	if a.call.Sink == nil {
+	a.sendDelta(b, text)
+}
+
+// sendDelta sends text of a block to the sink.
+func (a *accumulator) sendDelta(b *block, text string) {
+	if text == "" || a.call.Sink == nil {
 		return // a delta would only take memory
 	}
 
@@ -278,7 +283,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 	}
 	missing, ok := strings.CutPrefix(update.text, b.sent.String())
 	if ok {
-		a.addDelta(b, missing)
+		a.sendDelta(b, missing) // whole replaces sent
 		b.whole = update.text
 		b.sent = strings.Builder{}
 	} else if b.half != "" {

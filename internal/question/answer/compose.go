@@ -23,19 +23,19 @@ func (a *Answerer) compose(
 	sources := f.sources(text, doc)
 	citations := doc.Citations(sources, limit, a.date(began))
 
+	end := "" // the text may be large: it is copied once
 	if f.incompleteNote != "" {
-		text += cite.FenceEnd(text)
-		text += "\n\n[" + f.incompleteNote + "]"
+		end = cite.FenceEnd(text) + "\n\n[" + f.incompleteNote + "]"
 	}
 	if len(citations) > 0 && !doc.EndsWithList {
-		text += "\n\nSources:"
+		end += "\n\nSources:"
 		for _, cited := range citations {
-			text += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.Date() + ")"
+			end += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.Date() + ")"
 		}
 	}
 
 	return &Answer{
-		Text:       text,
+		Text:       text + end,
 		UsedSearch: f.searched,
 		Citations:  citations,
 		Model:      p.Model,

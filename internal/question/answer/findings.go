@@ -14,8 +14,8 @@ import (
 // The answer has the content of the last response with text, but an incomplete text does not
 // replace a complete one.
 type findings struct {
-	blockedDomains []string // domains that are not cited
-	lastResponse   *call.Response
+	blockedDomains []string        // domains that are not cited
+	lastResponse   *call.Response  // without its output
 	content        content         // for the answer; of the first response if none has text
 	incompleteNote string          // "incomplete: " and why, or "" if content is complete
 	searched       bool            // spec §3.3
@@ -38,13 +38,13 @@ type content struct {
 // contentOf returns the content of a message. Its parts of output text are joined, as in OpenAI's
 // SDKs; a refusal is a paragraph of its own.
 func contentOf(message call.Item) (c content) {
-	var b strings.Builder
+	var texts []string
 	for _, part := range message.Content {
 		switch {
 		case part.IsText():
-			b.WriteString(part.Text)
+			texts = append(texts, part.Text)
 		case part.Type == "refusal":
-			b.WriteString("\n\n" + part.Refusal + "\n\n")
+			texts = append(texts, "\n\n"+part.Refusal+"\n\n")
 		}
 		for _, annotation := range part.Annotations {
 			if annotation.Type == "url_citation" {
@@ -56,7 +56,7 @@ func contentOf(message call.Item) (c content) {
 		}
 	}
 
-	words := strings.TrimSpace(cite.Clean(b.String()))
+	words := strings.TrimSpace(cite.Clean(strings.Join(texts, ""))) // a single text is not copied
 	if words != "" {
 		c.texts = []string{words}
 	}
@@ -136,7 +136,9 @@ func (f *findings) addResponse(response *call.Response) {
 			f.incompleteNote = "incomplete: " + cmp.Or(reason, "unknown reason")
 		}
 	}
-	f.lastResponse = response
+	last := *response
+	last.Output = nil // its items are read, and may be large
+	f.lastResponse = &last
 	f.retries += response.Retries
 }
 
