@@ -52,7 +52,7 @@ type localCall struct {
 
 	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
 	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
-	// answer. DetachWhenDue takes it, once at most.
+	// answer. Only awaitNamed takes it, once at most.
 	named chan struct{}
 
 	// responses has an entry for each response that the API names and, with the id "", one for each

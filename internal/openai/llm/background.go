@@ -218,8 +218,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		if streamBroke {
 			// A connection that the API accepted must have brought new events: another one would
 			// hardly bring any.
-			mayBring := progress || failure.Status != http.StatusOK
-			resume = mayBring && retryable(failure)
+			wasAccepted := failure.Status == http.StatusOK // bodyError sets it for a broken stream
+			resume = (progress || !wasAccepted) && retryable(failure)
 			x.call.Emit(call.Reconnecting{})
 		}
 

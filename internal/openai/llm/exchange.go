@@ -194,9 +194,16 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	return r, err
 }
 
-// post sends the request. mayCost reports whether the API may have used tokens: the request got a
-// connection, and was not refused. All statuses below 504 count as refusals; 500 to 503 are of the
-// API itself. From 504 on a gateway gave up, and does not know what the API does.
+// post sends the request. Afterwards the API
+//
+//	status      may have begun   may have used tokens (mayCost)
+//	2xx, none   yes              yes, if the request got a connection
+//	4xx         no               no
+//	408, 409    yes              no
+//	500 to 503  yes              no: these are of the API itself
+//	504 and on  yes              yes: a gateway gave up, and does not know what the API does
+//
+// ErrWaiting promises that nothing was begun: a call that may have begun waits without WaitUntil.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})
@@ -214,8 +221,6 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	_, err = x.client.service.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
-	// ErrWaiting promises that nothing was begun. That is so after a 4xx, except 408 and 409: the
-	// API may work on the request already.
 	mayHaveBegun := !hasStatus || failure.Status >= http.StatusInternalServerError ||
 		mayBeInProgress(failure)
 	if mayHaveBegun {

@@ -95,7 +95,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	wasFirst := !storeReply.refusedByMark // by endMark, see applyEnd
+	wasFirst := !storeReply.refusedByMark // by endMark: see applyEnd for releaseMark
 	return wasFirst && !end.GoesOn
 }
 
@@ -158,7 +158,7 @@ func (t *Taken) corrections(cc callChange) []bucketChange {
 // changeInStore returns what a correction changes in the store:
 //
 //	the store has taken the call       its buckets are corrected
-//	it has not, the response goes on   nothing: SettleResponse takes the call
+//	it has not, and ResponseID goes on nothing: SettleResponse takes the call
 //	it has not                         the call is taken now, with what it has used
 func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 	responseID := end.endedResponseID()

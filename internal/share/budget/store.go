@@ -276,7 +276,7 @@ func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
 // store has lost the key of the call, as by FLUSHALL: then the end adds what the call has used.
 func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	r, result = s.apply(end)
-	if r.refusedByMark && end.marks[0].needs == stateTaken {
+	if r.refusedByMark && end.marks[0].needs == stateTaken { // a releaseMark has no mark beside it
 		forget := end.marks[0]
 		forget.needs = anyState
 		return s.apply(change{[]mark{forget}, end.buckets})
