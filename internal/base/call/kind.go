@@ -24,8 +24,8 @@ const (
 	reportOnly handling = 0 // nothing else
 )
 
-// The kinds of errors. KindMissingKey, KindCanceled, KindTimeout, KindShutdown, KindArguments,
-// KindLimited, KindNoText and KindInternal come from this program.
+// The kinds of errors. KindMissingKey, KindTimeout, KindShutdown, KindArguments, KindLimited,
+// KindNoText and KindInternal come from this program.
 var (
 	// KindMissingKey: there is no API key, so nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key", forOperator}
@@ -57,7 +57,7 @@ var (
 	// KindTimeout: the deadline of the context passed.
 	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout", reportOnly}
 
-	// KindCanceled: the context was canceled.
+	// KindCanceled: the context was canceled, or the API says that the response was.
 	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled", reportOnly}
 
 	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.

@@ -87,18 +87,21 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	e = cmp.Or(e, &call.APIError{})
 
 	suffix := ""
-	name := wordsName(err)
-	if name == "" {
-		name = e.Kind.Label() + " " + a.detail(e)
+	if wordsName(err) == "" {
 		suffix = attemptsSuffix(e)
 	}
-
-	w := wordsFor(name)
+	w := wordsFor(a.fullName(err, e))
 	if w.AddMessage {
 		message = e.Message
 	}
 	values := a.values(tool, err, e)
 	return text.Expand(w.Problem, values) + suffix, text.Expand(w.Hint, values), message
+}
+
+// fullName returns the name of an error, by which wordsFor finds its words. e is the *call.APIError in
+// err, or an empty one.
+func (a Advisor) fullName(err error, e *call.APIError) string {
+	return cmp.Or(wordsName(err), e.Kind.Label()+" "+a.detail(e))
 }
 
 // wordsName returns the name in words.yaml for an error whose words do not depend on its kind, or

@@ -22,6 +22,7 @@ var causes = map[string]error{
 	"gone":       answer.ErrGone,
 	"restart":    call.ErrShutdown,
 	"deadline":   context.DeadlineExceeded,
+	"canceled":   context.Canceled,
 	"time limit": call.TimeoutError(1500 * time.Millisecond),
 	"queued":     call.QueuedError(12),
 	"roots":      call.RootsError("ca.pem"),

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,15 +54,17 @@ func wordsFor(name string) words {
 // detail returns what is known about an error besides its kind: the second part of its name in
 // words.yaml, or "".
 func (a Advisor) detail(e *call.APIError) string {
+	ofCode := "code " + e.Code
+	_, hasWords := wordsByName()[e.Kind.Label()+" "+ofCode]
 	switch {
+	case hasWords:
+		return ofCode
 	case e.Kind == call.KindConnection:
 		return a.connectionDetail(e)
 	case e.Kind == call.KindBadRequest:
 		return parameterDetail(e)
 	case e.Kind == call.KindAPIQuota && e.MaybeThisCall:
 		return "maybe_this_call"
-	case e.Kind == call.KindAuth && slices.Contains(mismatchCodes, e.Code):
-		return e.Code
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
 	case errors.Is(e, call.ErrEncoding):
@@ -79,10 +80,6 @@ func (a Advisor) detail(e *call.APIError) string {
 	}
 	return ""
 }
-
-// mismatchCodes are the codes for a key of another organization or project.
-// https://github.com/openai/codex/issues/1000
-var mismatchCodes = []string{"mismatched_organization", "mismatched_project"}
 
 // parameterDetail returns the parameter that an error names. The search tool is the only tool of a
 // request: for one of its parameters parameterDetail returns "tools", "tools effort",

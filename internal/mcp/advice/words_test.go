@@ -12,6 +12,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Each kind of error has advice of its own, and only a broken connection is called one. A canceled
@@ -66,6 +67,29 @@ func TestWords(t *testing.T) {
 			got := text.Expand(strings.Join([]string{w.Problem, w.Hint, w.CallerHint}, " "), values)
 			if w.Problem == "" || strings.Contains(got, "$") {
 				t.Errorf("got %q, want a problem without $", got)
+			}
+		})
+	}
+}
+
+// A row of advice.table has each entry of the file, except those of other tests: TestNoModels, and
+// TestSettings for certificates that are not trusted.
+func TestEveryWord(t *testing.T) {
+	reached := map[string]bool{"no_models": true}
+	v := advisorFor("https://api.openai.com/v1")
+	for _, row := range compare.Table(t, "advice", 3) {
+		err := listed(t, row[0])
+		e, _ := errors.AsType[*call.APIError](err)
+		name := v.fullName(err, cmp.Or(e, &call.APIError{}))
+		if wordsByName()[name].Problem == "" {
+			name, _, _ = strings.Cut(name, " ")
+		}
+		reached[name] = true
+	}
+	for name := range wordsByName() {
+		t.Run(name, func(t *testing.T) {
+			if !reached[name] && !strings.HasPrefix(name, "connection untrusted") {
+				t.Error("no row of testdata/advice.table has these words")
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,10 +24,14 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 	"says accessed, published_at is that date), used_search whether the web was searched. Name the " +
 	"sources."
 
-// uses returns for each tool what it is for. The slowest tool is the last.
-func uses() []string {
-	all := call.MapTools(func(t call.Tool) string { return t.Name + " for " + t.Purpose })
-	slices.Reverse(all[1:])
+// uses returns for each tool what it is for: first the default tool, and last the tool that uses the
+// most tokens, which is the slowest.
+func uses() (all []string) {
+	tools := slices.Clone(call.Tools)
+	slices.SortFunc(tools[1:], func(a, b call.Tool) int { return cmp.Compare(a.UsualTokens, b.UsualTokens) })
+	for _, t := range tools {
+		all = append(all, t.Name+" for "+t.Purpose)
+	}
 	return all
 }
 

@@ -24,10 +24,10 @@ func (a *Answerer) converse(
 	for requeries := 0; ; requeries++ {
 		response, err := a.options.Create(ctx, c, request)
 		if err != nil {
-			// With an earlier response the call has an answer, also after ErrLeaveAtAPI. A call that is
-			// cancelled needs none.
+			// With an earlier response the call has an answer, also after ErrLeaveAtAPI, or if the API
+			// has cancelled the response. A call that is cancelled needs none.
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
-			isCancelled := call.KindOf(err) == call.KindCanceled && !leftToAPI
+			isCancelled := call.KindOf(context.Cause(ctx)) == call.KindCanceled && !leftToAPI
 			if f.lastResponse == nil || isCancelled {
 				return err
 			}

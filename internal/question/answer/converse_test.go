@@ -31,7 +31,9 @@ func TestRequery(t *testing.T) {
 		"cut":      incomplete("max_output_tokens", message("", "Ci", "https://a.example/")),
 		"textless": incomplete("max_output_tokens", `{"type":"reasoning","id":"rs_1"}`),
 		"503":      "503 ",
-		"400":      `400 {"error":{"message":"no","type":"invalid_request_error","code":"x"}}`,
+
+		"cancelled": `{"status":"cancelled","output":[]}`,
+		"400":       `400 {"error":{"message":"no","type":"invalid_request_error","code":"x"}}`,
 	}
 	for _, tt := range compare.Rows[struct {
 		Name      string
