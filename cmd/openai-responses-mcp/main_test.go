@@ -10,7 +10,7 @@
 //	session_test.go   many calls in a session: the limit, and everything at once
 //	tasks_test.go     tasks, also of several processes, and calls over HTTP
 //	late_test.go      late answers, and calls that wait
-//	layers_test.go    the same answers and errors over stdio, HTTP, ask and in the background
+//	ways_test.go      the same answers and errors over stdio, HTTP, ask and in the background
 //	secrets_test.go   where the key must not be
 //
 // Tests, here and in other packages, are written in three small languages:

@@ -188,7 +188,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	quotas, err := f.budget(s, access, files)
+	b, err := f.budget(s, access, files)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (f *serveFlags) serve(
 		MaxCalls:          f.maxCalls,
 		MaxCallsPerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
 	})
-	serverOptions.Budget = quotas
+	serverOptions.Budget = b
 
 	o := httpd.Options{
 		Server:                 serverOptions,
@@ -220,7 +220,7 @@ func (f *serveFlags) serve(
 		MetricsListener:        metricsListener,
 		// Probe returns at once without a store, and FollowKeys if people do not sign in.
 		Loops: []func(context.Context){
-			files.Follow, quotas.Store.Probe, access.Resource.FollowKeys,
+			files.Follow, b.Store.Probe, access.Resource.FollowKeys,
 		},
 		NumStaleFiles: files.NumStale,
 		Log:           s.Log,
@@ -271,17 +271,17 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 func (f *serveFlags) budget(
 	s *service.Service, access httpd.Access, files *service.Files,
 ) (*budget.Budget, error) {
-	quotas, err := s.NewBudget(budget.Options{
+	b, err := s.NewBudget(budget.Options{
 		DefaultID:          call.Anonymous,
 		RefuseWithoutStore: f.withoutStore == refuseWithoutStore,
 	}, files)
 	if err != nil {
 		return nil, usageError("", "%v", err)
 	}
-	if quotas.RefuseWithoutStore && quotas.Store == nil {
+	if b.RefuseWithoutStore && b.Store == nil {
 		return nil, usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
 	}
-	return quotas, f.personLimits(s, access, quotas, files)
+	return b, f.personLimits(s, access, b, files)
 }
 
 // personLimits reads the limits of single people, if there is a file with them.

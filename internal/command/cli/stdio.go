@@ -132,14 +132,14 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	files := s.NewFiles()
-	quotas, err := s.NewBudget(budget.Options{DefaultID: a.quotaID()}, files)
+	b, err := s.NewBudget(budget.Options{DefaultID: a.quotaID()}, files)
 	if err != nil {
 		return usageError("", "%v", err)
 	}
 	o := s.ServerOptions()
 	o.Detach = detach
 	o.Needs = a.needs(s)
-	o.Budget = quotas
+	o.Budget = b
 	srv := server.New(o)
 	defer srv.Close()
 	t := &stdio.Transport{
@@ -153,7 +153,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Undelivered: srv.CancelUndelivered,
 	}
 
-	err = runSession(ctx, srv, t, files.Follow, quotas.Store.Probe) // Probe may have a nil store
+	err = runSession(ctx, srv, t, files.Follow, b.Store.Probe) // Probe may have a nil store
 	switch {
 	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
 		return nil

@@ -38,7 +38,7 @@ type Transport struct {
 	// until the client sends a message on a line.
 	LineMode bool
 	Methods  rpc.Methods   // the requests that the server answers
-	EOF      chan struct{} // closed when In or the session has ended; may be nil
+	EOF      chan struct{} // closed when no more is read from In; may be nil
 
 	// Undelivered gets each result that is not written, because its client has cancelled the
 	// request; nil in place of an error. Write waits for it. It may be nil.

@@ -24,7 +24,7 @@ const nameTimeout = 2 * time.Second
 type CallOptions struct {
 	Polled        bool          // the client polls the task
 	WantsProgress bool          // the client asks for progress notifications
-	Background    bool          // the API soon names the response, for which awaitDetachLocal waits
+	Background    bool          // the API soon names the response; only awaitDetachLocal asks that
 	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OtherProcesses says that later requests may reach other processes. So only a call whose

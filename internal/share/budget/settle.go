@@ -20,8 +20,8 @@ import (
 //	                           reserved and count from the time limit on, that is 20,000. The store
 //	                           refuses the change of Settle, which then adds only what a retry or a
 //	                           requery has used.
-//	its process stops before   Settle frees 60,000 and uses as many, as a guess. SettleResponse gives
-//	the response has ended     40,000 back.
+//	its process stops before   If there is time, Settle frees 60,000 and uses as many, as a guess; else
+//	the response has ended     it is as if killed. SettleResponse gives 40,000 back.
 //	its process is killed      The 60,000 count from the time limit on. SettleResponse gives 40,000
 //	                           back.
 //	the store has not taken    The first of Settle and SettleResponse takes it with the 20,000; if
@@ -64,39 +64,44 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.NotCounted {
 		correction.use[unitCalls] = -1
 	}
-	changes := t.corrections(correction)
-	r := b.local.apply(t.takenMinute, changes)
+	buckets := t.corrections(correction)
+	r := b.local.apply(t.takenMinute, buckets)
 
-	responseID := end.endedResponseID()
-	var others amount // used beside that response, by a retry or a requery
-	if responseID != "" {
+	var others amount // used beside the response that has ended, by a retry or a requery
+	if end.endedResponseID() != "" {
 		others = t.usedByOtherResponses(c, end)
 		correction.use = correction.use.plus(others.times(-1))
 	}
-	store := b.storeOf(t.person)
-	if t.inStore { // also if the person has no limit any more
-		store = b.Store
-	}
-	// While the store fails, the change is kept if the store has a reservation of the call to free,
-	// or if another process may read the end, too: it must count once. For other calls the local
-	// buckets are enough.
-	send := store.apply
-	if t.inStore || responseID != "" {
-		send = store.applyOrKeep
-	}
-
-	toStore := t.changeInStore(correction, end)
-	storeReply, result := send(toStore)
+	toStore, storeReply, result := t.settleInStore(correction, end)
 	if result == storeRan { // its buckets have the calls of all processes
-		changes, r = toStore.buckets, storeReply
+		buckets, r = toStore.buckets, storeReply
 	}
-	c.NearLimit = cmp.Or(b.noteNear(t.person, changes, r), c.NearLimit)
+	c.NearLimit = cmp.Or(b.noteNear(t.person, buckets, r), c.NearLimit)
 
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
 	wasFirst := !storeReply.refusedByMark // by endMark: see applyEnd for releaseMark
 	return wasFirst && !end.GoesOn
+}
+
+// settleInStore sends a correction to the store. While the store fails, the change is kept if the
+// store has a reservation of the call to free, or if another process may read the end, too: it must
+// count once. For other calls the local buckets are enough.
+func (t *Taken) settleInStore(
+	correction callChange, end End,
+) (toStore change, r reply, result storeResult) {
+	toStore = t.changeInStore(correction, end)
+	store := t.budget.storeOf(t.person)
+	if t.inStore { // also if the person has no limit any more
+		store = t.budget.Store
+	}
+	if t.inStore || end.endedResponseID() != "" {
+		r, result = store.applyOrKeep(toStore)
+	} else {
+		r, result = store.apply(toStore)
+	}
+	return toStore, r, result
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.

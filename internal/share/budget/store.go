@@ -296,7 +296,8 @@ func (s *Store) giveBackLater(callName string, buckets []bucketChange) {
 	})
 }
 
-// keep keeps a change for applyPending, unless there are too many.
+// keep keeps a change for applyPending, unless there are too many. If the store works again by now,
+// keep sends all of them.
 func (s *Store) keep(p pendingChange) {
 	s.mu.Lock()
 	if len(s.pending) < maxPending {

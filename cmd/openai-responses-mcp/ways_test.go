@@ -25,15 +25,15 @@ import (
 // words of an error. Questions may be asked at once.
 type asker func(id, query string) string
 
-// layer is a way from a question to its answer.
-type layer struct {
+// way is a way from a question to its answer.
+type way struct {
 	name  string
 	delay string // of the API
 	begin func(t *testing.T, env []string) asker
 }
 
-// layers are the ways that an answer and an error take to a person.
-var layers = []layer{
+// ways are the ways that an answer and an error take to a person.
+var ways = []way{
 	{"HTTP", "", func(t *testing.T, env []string) asker {
 		r := newReplica(t, env, overHTTP+"OPENAI_MAX_RETRIES=1 --config "+home(t, "")+"/config.yaml")
 		return func(id, query string) string {
@@ -123,26 +123,26 @@ func today() string {
 	return time.Now().In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly)
 }
 
-// One case of each kind of answer and error is the same through all layers. Only over HTTP an error
+// One case of each kind of answer and error is the same through all ways. Only over HTTP an error
 // has words for people who cannot change the settings.
-func TestLayers(t *testing.T) {
+func TestWays(t *testing.T) {
 	compare.SkipShort(t, "waits 7 s")
 	t.Parallel()
-	rows := append(compare.Rows[layersRow](t, "layers"), longAnswer(t))
-	for _, l := range layers {
-		t.Run(l.name, func(t *testing.T) {
+	rows := append(compare.Rows[waysRow](t, "ways"), longAnswer(t))
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, "always", "asked")
-			asks := l.begin(t, env)
+			asks := w.begin(t, env)
 			for i, row := range rows {
 				t.Run(row.Name, func(t *testing.T) {
 					t.Parallel()
 					query := row.step(t)
-					if l.delay != "" {
-						query += "+delay=" + l.delay
+					if w.delay != "" {
+						query += "+delay=" + w.delay
 					}
 					got := asks(fmt.Sprint(i), query+" what is it?")
-					row.check(t, l, strings.ReplaceAll(got, today(), "TODAY"))
+					row.check(t, w, strings.ReplaceAll(got, today(), "TODAY"))
 					compare.Equal(t, "requests", row.requests(api), row.Requests)
 				})
 			}
@@ -151,13 +151,13 @@ func TestLayers(t *testing.T) {
 }
 
 // longAnswer is a row with an answer that has everything that Markdown has. It stays as it is.
-func longAnswer(t *testing.T) layersRow {
+func longAnswer(t *testing.T) waysRow {
 	text, err := os.ReadFile("../../internal/question/cite/testdata/long.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	quoted, _ := json.Marshal(string(text))
-	return layersRow{
+	return waysRow{
 		Name:     "a long answer",
 		Requests: 1,
 		Want:     strings.TrimSpace(string(text)) + "; no search",
@@ -165,8 +165,8 @@ func longAnswer(t *testing.T) layersRow {
 	}
 }
 
-// layersRow is a row of layers.table.
-type layersRow struct {
+// waysRow is a row of ways.table.
+type waysRow struct {
 	Name     string
 	Status   string // line and headers of the HTTP response, or "" for a response of the model
 	Requests int
@@ -176,7 +176,7 @@ type layersRow struct {
 }
 
 // step returns the step of the API, with a file that has the name of the row.
-func (r layersRow) step(t *testing.T) string {
+func (r waysRow) step(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), r.file())
 	word := "file"
 	data := fmt.Sprintf(`{"id":"resp_%s","status":"completed","output":%s}`, r.file(), r.Body)
@@ -190,17 +190,17 @@ func (r layersRow) step(t *testing.T) string {
 	return word + "=" + file
 }
 
-func (r layersRow) file() string { return url.PathEscape(r.Name) }
+func (r waysRow) file() string { return url.PathEscape(r.Name) }
 
-// check checks what a layer has returned.
-func (r layersRow) check(t *testing.T, l layer, got string) {
+// check checks what a way has returned.
+func (r waysRow) check(t *testing.T, w way, got string) {
 	t.Helper()
 	if r.Status == "" {
 		compare.Equal(t, "answer", got, r.Want)
 		return
 	}
 	words := r.Want
-	if l.name == "HTTP" && r.Caller != "" {
+	if w.name == "HTTP" && r.Caller != "" {
 		words = r.Caller
 	}
 	for part := range strings.SplitSeq(words, "; ") {
@@ -209,7 +209,7 @@ func (r layersRow) check(t *testing.T, l layer, got string) {
 }
 
 // requests returns how often the API was asked about the row.
-func (r layersRow) requests(api *apitest.Server) (n int) {
+func (r waysRow) requests(api *apitest.Server) (n int) {
 	for _, request := range api.Requests() {
 		if bytes.Contains(request.Body, []byte("/"+r.file())) {
 			n++
