@@ -96,7 +96,8 @@ func (s *Server) callTool(
 
 	c := newCall(req, person, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	if object := jsonx.ParseText(args); object.IsObject() { // some clients and models encode them twice
+	// Some clients and models encode them twice.
+	if object := jsonx.ParseText(args); object.IsObject() {
 		args = object
 	}
 	if name == answerResultTool {

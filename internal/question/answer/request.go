@@ -148,7 +148,8 @@ func (p Profile) webSearchTool(q Question) map[string]any {
 	}
 	location := p.UserLocation
 	if q.Country != "" {
-		location = &UserLocation{Country: q.Country} // the configured city may be in another country
+		// The configured city may be in another country.
+		location = &UserLocation{Country: q.Country}
 	}
 	if location != nil {
 		t["user_location"] = struct {

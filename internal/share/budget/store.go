@@ -284,10 +284,10 @@ func (s *Store) applyEnd(end change) (r reply, result storeResult) {
 	return r, result
 }
 
-// giveBackLater gives back what a call may have taken, once, when the store works again. callName is
-// the random name of the call. First its claimMark makes the store refuse the call, whose start may
-// still be on its way in an old connection. If that is refused, the store has taken the call, or it
-// has this claim already: then releaseMark refuses the change.
+// giveBackLater gives back what a call may have taken, once, when the store works again. callName
+// is the random name of the call. First its claimMark makes the store refuse the call, whose start
+// may still be on its way in an old connection. If that is refused, the store has taken the call,
+// or it has this claim already: then releaseMark refuses the change.
 func (s *Store) giveBackLater(callName string, buckets []bucketChange) {
 	s.keep(pendingChange{
 		claim:        &change{marks: []mark{claimMark(callName)}},
