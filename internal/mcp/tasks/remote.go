@@ -40,7 +40,7 @@ func (ts *Tasks) refreshRemote(
 		return ""
 	}
 
-	callCopy := *c // the goroutine may outlive the request of c
+	callCopy := *c // the goroutine may outlive the request of c; and each GET counts from nothing
 	replies := make(chan string, 1)
 	go func() {
 		message := ""

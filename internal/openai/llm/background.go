@@ -208,6 +208,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		if failure != nil && canWait(ctx, failure.RetryAfter) {
 			wait = failure.RetryAfter
 		}
+
 		if failure != nil && !isInTime(ctx, wait) { // as in decideRetry
 			x.client.cancelEarly(ctx, acc)
 			final := *failure
@@ -216,10 +217,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 		resume := false // ask for the rest of the stream; else for the state of the response
 		if streamBroke {
-			// A connection that the API accepted must have brought new events: another one would
-			// hardly bring any.
-			wasAccepted := failure.Status == http.StatusOK // bodyError sets it for a broken stream
-			resume = (progress || !wasAccepted) && retryable(failure)
+			resume = mayResume(failure, progress)
 			x.call.Emit(call.Reconnecting{})
 		}
 
@@ -244,6 +242,13 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return nil, failure
 		}
 	}
+}
+
+// mayResume reports whether a stream is resumed that has broken with failure. If the API accepted its
+// connection, it must have made progress: another one would hardly bring events either.
+func mayResume(failure *call.APIError, progress bool) bool {
+	wasAccepted := failure.Status == http.StatusOK // bodyError sets it for a broken stream
+	return retryable(failure) && (progress || !wasAccepted)
 }
 
 // canWait reports whether the next GET waits for retryAfter, as the API asks. A longer wait than

@@ -235,7 +235,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		x.client.memory.noteAccepted(x.call.Person.ID, x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
-	return resp, mayCost, errors.Join(err, x.call.RootsErr) // openai-go dropped RootsErr from err
+	// openai-go has dropped RootsErr from err. It is nil after a 2xx: each request resets it.
+	return resp, mayCost, errors.Join(err, x.call.RootsErr)
 }
 
 // prepareRepeat removes the parameter that the API refuses, and reports whether to make the request

@@ -359,6 +359,14 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) time.Duration {
 		}
 	}
 	t.slowDownLocked(owner, retryAfter)
+	t.pausePersonLocked(owner, retryAfter)
+	owner.refusedAt = now
+	p.refusedAt = now
+	return wait
+}
+
+// pausePersonLocked makes the pause of a person longer after a refusal.
+func (t *Ticket) pausePersonLocked(owner *person, retryAfter time.Duration) {
 	// A request that was sent before the last refusal does not lengthen the pause.
 	isLater := owner.personPause == 0 || t.sentAt > owner.refusedAt
 	if owner.refusals > 1 && isLater {
@@ -367,9 +375,6 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) time.Duration {
 	if owner.mayHaveOwnLimit() {
 		owner.personPause = max(owner.personPause, min(retryAfter, maxPause))
 	}
-	owner.refusedAt = now
-	p.refusedAt = now
-	return wait
 }
 
 // slowDownLocked makes the queue slower after a refusal:
@@ -465,7 +470,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	for id, calls := range p.queue.Waiting {
 		owner := p.people[id]
 		if owner.personPause > 0 && owner.latestTicket.verdictTimer != nil {
-			continue // the last request is undecided: one at a time
+			continue // the last request is undecided: one at a time. Its verdict looks again
 		}
 
 		for _, entry := range calls {

@@ -101,7 +101,8 @@ func (r *Registry) BeginDrain() <-chan struct{} {
 	return r.drained
 }
 
-// closeIfEmptyLocked closes the channel of BeginDrain if no requests are left.
+// closeIfEmptyLocked closes the channel of BeginDrain if no requests are left. That is so once, as no
+// request is taken any more.
 func (r *Registry) closeIfEmptyLocked() {
 	if r.drained != nil && r.all.requests == 0 {
 		close(r.drained)

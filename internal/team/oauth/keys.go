@@ -142,27 +142,36 @@ func (i *issuer) readLoop(ctx context.Context) {
 			return
 		}
 		i.logRead(keyProblem, err)
-
-		select {
-		case <-ctx.Done():
-		case <-time.After(MinReadInterval):
-		}
-		full = err != nil
-		select {
-		case <-refresh: // before any request that waits
-			full = true
-		default:
-		}
-		if full {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-refresh:
-			full = true
-		case waiter = <-i.waiting:
-		}
+		full, waiter = i.awaitNextRead(ctx, refresh, err != nil)
 	}
+}
+
+// awaitNextRead waits until the next read is due, and reports whether it is a full one. If a request
+// causes it, waiter is the channel of the request. hasFailed is whether the read before has failed.
+func (i *issuer) awaitNextRead(
+	ctx context.Context, refresh <-chan time.Time, hasFailed bool,
+) (full bool, waiter chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(MinReadInterval):
+	}
+
+	select {
+	case <-refresh: // before any request that waits
+		return true, nil
+	default:
+	}
+	if hasFailed {
+		return true, nil
+	}
+
+	select {
+	case <-ctx.Done():
+	case <-refresh:
+		return true, nil
+	case waiter = <-i.waiting:
+	}
+	return false, waiter
 }
 
 // read reads the keys, and replaces i.published. A full read begins with the metadata, which has
