@@ -49,8 +49,8 @@ error. Quote a question that has words with -, or put -- before it, which ends t
 
 A terminal shows the answer as formatted text while it is written: links have the number
 of their page in the list of sources at the end. NO_COLOR keeps the layout. A pipe and
-TERM=dumb get the text as it is, once it is complete. With TERM=dumb a line says so if
-that takes more than 2 s.`,
+TERM=dumb get the text as it is, once it is complete. If that takes more than 2 s,
+TERM=dumb gets the line "asking" before it.`,
 		Example: `  openai-responses-mcp ask "What changed in the latest Go release?"
   openai-responses-mcp ask --quick --json "Which HTTP status means too many requests?"
   git diff | openai-responses-mcp ask "Does this use deprecated Go APIs?" -`,
