@@ -26,13 +26,14 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 
 // uses returns for each tool what it is for: first the default tool, and last the tool that uses the
 // most tokens, which is the slowest.
-func uses() (all []string) {
-	tools := slices.Clone(call.Tools)
-	slices.SortFunc(tools[1:], func(a, b call.Tool) int { return cmp.Compare(a.UsualTokens, b.UsualTokens) })
-	for _, t := range tools {
-		all = append(all, t.Name+" for "+t.Purpose)
-	}
-	return all
+func uses() []string {
+	use := func(t call.Tool) string { return t.Name + " for " + t.Purpose }
+	all := call.MapTools(use)
+	slowest := slices.MaxFunc(call.Tools, func(a, b call.Tool) int {
+		return cmp.Compare(a.UsualTokens, b.UsualTokens)
+	})
+	all = slices.DeleteFunc(all, func(s string) bool { return s == use(slowest) })
+	return append(all, use(slowest))
 }
 
 // instructionsFor returns the instructions of a server; detachAfter is its DetachOptions.After.

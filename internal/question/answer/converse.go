@@ -26,8 +26,9 @@ func (a *Answerer) converse(
 		if err != nil {
 			// With an earlier response the call has an answer, also after ErrLeaveAtAPI, or if the API
 			// has cancelled the response. A call that is cancelled needs none.
+			ended := errors.Join(ctx.Err(), context.Cause(ctx)) // a cause may be of no kind
 			leftToAPI := errors.Is(err, call.ErrLeaveAtAPI)
-			isCancelled := call.KindOf(context.Cause(ctx)) == call.KindCanceled && !leftToAPI
+			isCancelled := call.KindOf(ended) == call.KindCanceled && !leftToAPI
 			if f.lastResponse == nil || isCancelled {
 				return err
 			}

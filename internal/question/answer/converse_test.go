@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -72,11 +73,16 @@ func TestRequery(t *testing.T) {
 
 // A client that leaves while the question is asked again gets no answer, which is not remembered.
 func TestCancelledRequery(t *testing.T) {
-	bubble(t, "cancelled", func(t *testing.T) {
-		a, _ := newAnswerer(1, uncited, "503 ")
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
-		_, err := a.Ask(ctx, &call.Call{Tool: "answer"}, Question{Query: "?"})
-		compare.Equal(t, "kind", call.KindOf(err).Label(), "canceled")
-	})
+	for name, cause := range map[string]error{
+		"cancelled":            context.Canceled,
+		"stdout has no reader": errors.New("stdout has no reader"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			a, _ := newAnswerer(1, uncited, "503 ")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
+			_, err := a.Ask(ctx, &call.Call{Tool: "answer"}, Question{Query: "?"})
+			compare.Equal(t, "kind", call.KindOf(err).Label(), "canceled")
+		})
+	}
 }

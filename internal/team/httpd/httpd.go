@@ -101,7 +101,8 @@ type instance struct {
 //   - when no request is left, or after o.DrainTime, it stops: calls that still run are cancelled,
 //     except detached ones, which end when Serve returns.
 //
-// Serve returns nil after a shutdown, or an error if it cannot accept connections any more.
+// Serve returns nil after a shutdown, or an error if it cannot accept connections any more: then it
+// cancels the calls without a drain.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	mcpServer := server.New(o.Server)
 	defer mcpServer.Close()
@@ -142,22 +143,22 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		wg.Go(func() { run(callsCtx) })
 	}
 
+	var err error
 	select {
-	case err := <-failed:
-		o.LogLimiter.Flush()
-		return err
+	case err = <-failed:
 	case <-ctx.Done():
+		s.drain()
 	}
-
-	s.drain()
 	cancel(call.ErrShutdown)
 
 	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(shutdown) // waits while cancelled calls send their errors
 	o.LogLimiter.Flush()
-	o.Log.Info("stopped")
-	return nil
+	if err == nil {
+		o.Log.Info("stopped")
+	}
+	return err
 }
 
 // newServer returns an HTTP server for the requests that h answers.

@@ -3,6 +3,7 @@ package httpd
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,11 +129,13 @@ func inBubble(t *testing.T, name string, test func(*testing.T)) {
 // service is a server inside a synctest bubble, with its log.
 type service struct {
 	*pipes
-	t      *testing.T
-	log    bytes.Buffer
-	access Access
-	stop   context.CancelFunc // begins the shutdown
-	wait   func()             // waits for its end
+	t       *testing.T
+	log     bytes.Buffer
+	access  Access
+	err     error // of Serve
+	wantErr string
+	stop    context.CancelFunc // begins the shutdown
+	wait    func()             // waits for its end
 }
 
 // ask answers each question with a text, after some time.
@@ -208,9 +211,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := Serve(ctx, s.pipes, o); err != nil {
-			t.Error(err)
-		}
+		s.err = Serve(ctx, s.pipes, o)
 	}()
 	s.stop = stop
 	s.wait = func() { <-ended }
@@ -222,6 +223,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 func (s *service) end() {
 	s.stop()
 	s.wait()
+	compare.Equal(s.t, "error of Serve", fmt.Sprint(s.err), cmp.Or(s.wantErr, "<nil>"))
 }
 
 // logged checks how often the log has a text, after the end.
@@ -423,6 +425,20 @@ func TestDrain(t *testing.T) {
 				s.wait()
 			})
 		}
+	}
+}
+
+// If the listener fails, the calls get the error of a shutdown, without a drain.
+func TestListenerFails(t *testing.T) {
+	for protocol, text := range calls {
+		inBubble(t, protocol, func(t *testing.T) {
+			s := serve(t, ask{"42", time.Minute})
+			s.wantErr = "serving HTTP on 127.0.0.1:8080: use of closed network connection"
+			c := s.send(text)
+			synctest.Wait()
+			_ = s.pipes.Close()
+			s.receive(c, 200, "answer failed: the server restarts")
+		})
 	}
 }
 
