@@ -54,7 +54,7 @@ func wordsFor(name string) words {
 // detail returns what is known about an error besides its kind: the second part of its name in
 // words.yaml, or "".
 func (a Advisor) detail(e *call.APIError) string {
-	ofCode := "code " + e.Code
+	ofCode := "code " + strings.ToLower(cmp.Or(e.Code, e.Type))
 	_, hasWords := wordsByName()[e.Kind.Label()+" "+ofCode]
 	switch {
 	case hasWords:

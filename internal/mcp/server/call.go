@@ -74,8 +74,8 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 	return *info
 }
 
-// callTool answers tools/call. A call that is not detached ends with ctx, the context of its
-// request, or with sessionCtx, which over HTTP ends with the request or after the drain (see MCP).
+// callTool answers tools/call. A call that is not detached ends with ctx, the context of its request
+// (see handler). sessionCtx tells why the session of a detached call has ended.
 func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
@@ -89,10 +89,6 @@ func (s *Server) callTool(
 	if !s.hasTool(name) {
 		return nil, unknownTool(name)
 	}
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(sessionCtx, func() { cancel(context.Cause(sessionCtx)) })()
 
 	c := newCall(req, person, name)
 	args := gjson.ParseBytes(req.Params.Arguments)

@@ -263,8 +263,8 @@ var Methods = rpc.Methods{
 	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
 }
 
-// handler returns the handler of all requests and notifications of a person. It passes to next, the
-// SDK's own handler, what it does not answer itself. The SDK runs it in a goroutine of its own, where
+// handler returns the handler of all requests and notifications of a person. Their contexts end with
+// sessionCtx, too. It passes to next, the SDK's own handler, what it does not answer itself. The SDK runs it in a goroutine of its own, where
 // a panic would end the process: a panic fails this request only.
 func (s *Server) handler(
 	sessionCtx context.Context, person call.Person, next mcp.MethodHandler,
@@ -279,6 +279,9 @@ func (s *Server) handler(
 			}
 		}()
 		s.adaptTo(req)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(sessionCtx, func() { cancel(context.Cause(sessionCtx)) })()
 		switch {
 		case method == "tools/call":
 			return s.callTool(ctx, sessionCtx, req.(*mcp.CallToolRequest), person)
@@ -314,8 +317,8 @@ func (s *Server) completeResult(res mcp.Result) {
 	}
 }
 
-// initializeResult returns the result of an initialize that the SDK refuses because the session has
-// begun:
+// initializeResult returns the result of an initialize that the SDK refuses. Its params are valid
+// (Methods), so that it refuses it only because the session has begun:
 //   - after server/discover, from a client that has given up waiting for the answer, and falls back
 //     (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio);
 //   - after another initialize, from a bridge that several clients share, or that connects again

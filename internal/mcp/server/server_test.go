@@ -133,7 +133,8 @@ func TestFailures(t *testing.T) {
 				causes := map[string]error{"shutdown": call.ErrShutdown}
 				time.AfterFunc(2*time.Second, func() { cancel(causes[tt.Cause]) })
 				s, calls := newServer()
-				_, err := s.callTool(t.Context(), session, request(tt.Query), call.Person{})
+				handle := s.handler(session, call.Person{}, nil)
+				_, err := handle(t.Context(), "tools/call", request(tt.Query))
 				wantError(t, err, tt.Want)
 
 				ended := (*calls)[0]

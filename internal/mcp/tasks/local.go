@@ -162,7 +162,7 @@ func (ts *Tasks) Run(
 	}
 
 	local.ctx, local.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
-	// Until detach is called, the end of the request ends the call: Server.callTool cancels
+	// Until detach is called, the end of the request ends the call: Server.handler cancels
 	// requestCtx when it returns.
 	undo := context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
 	local.detach = func() bool { return requestCtx.Err() == nil && undo() }

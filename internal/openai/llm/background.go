@@ -194,7 +194,7 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, of *background) 
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
-	streamBroke := broken != nil // the last connection was a stream, and has broken
+	streamBroke := broken != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
 		failure = x.client.attemptError(ctx, broken, 1)
 	}

@@ -397,6 +397,33 @@ func hangs(next step) step {
 	}
 }
 
+// open is a step whose body does not end, until it is closed.
+func open(s step) step {
+	return func(req *http.Request) (*http.Response, error) {
+		resp, err := s(req)
+		rest, _ := io.Pipe()
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(resp.Body, rest), rest}
+		return resp, err
+	}
+}
+
+// An error whose body does not end is the error, and a temporary one is retried.
+func TestOpenErrorBody(t *testing.T) {
+	for status, want := range map[int]int{401: 1, 429: 2, 503: 2} {
+		bubble(t, fmt.Sprint(status), func(t *testing.T) {
+			body := apiBody("", "", "", "no")
+			client, api := newClient(1, open(answer(status, body)))
+			_, err := create(t, client, question())
+			wantEqual(t, "status", asError(t, err).Status, status)
+			wantEqual(t, "message", asError(t, err).Message, "no")
+			api.wantRequests(t, want)
+		})
+	}
+}
+
 // silent is a step without an answer.
 func silent(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()

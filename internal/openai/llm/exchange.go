@@ -96,7 +96,7 @@ type exchange struct {
 }
 
 // try waits for the pacer and makes one request of the attempt. It tells the pacer how a failed
-// request ended, also if post has told the pacer of a 2xx before. pacerWait is how long the pacer
+// request ended, also if post has told the pacer of a 2xx before, which stands if the request succeeds. pacerWait is how long the pacer
 // makes the call wait after a refusal by the rate limit, else 0.
 func (x *exchange) try(
 	ctx context.Context,
@@ -173,7 +173,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 
 	usageBefore := x.call.Usage
 	mayCost := false
-	// Count a request that may have used tokens which no response reported, also after a panic.
+	// Count a request that may have used tokens which no response reported, also if reading the
+	// response panics.
 	defer func() {
 		if mayCost && x.call.Usage == usageBefore && !acc.isRefusal(err) {
 			x.call.UnreportedRequests++

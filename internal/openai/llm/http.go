@@ -27,6 +27,8 @@ const (
 
 	maxRest     = 4 << 10               // bytes that are read after the event that ends a response
 	restTimeout = 50 * time.Millisecond // how long a stream may take to end after that event
+
+	errorBodyTimeout = 5 * time.Second // to read the body of an error
 )
 
 // requestOptions returns the options with which openai-go makes a request of a call. They set resp
@@ -56,6 +58,8 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 
 		if resp.StatusCode/100 != 2 {
 			defer resp.Body.Close()
+			// Close ends the Read of a body that does not end: the status and what came say enough.
+			defer time.AfterFunc(errorBodyTimeout, func() { _ = resp.Body.Close() }).Stop()
 			return nil, statusError(resp, c)
 		}
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)

@@ -67,7 +67,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	buckets := t.corrections(correction)
 	r := b.local.apply(t.takenMinute, buckets)
 
-	var others amount // used beside the response that has ended, by a retry or a requery
+	// The store gets apart what a retry or a requery has used beside the response that has ended.
+	var others amount
 	if end.endedResponseID() != "" {
 		others = t.usedByOtherResponses(c, end)
 		correction.use = correction.use.plus(others.times(-1))

@@ -367,7 +367,7 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) time.Duration {
 
 // pausePersonLocked makes the pause of a person longer after a refusal.
 func (t *Ticket) pausePersonLocked(owner *person, retryAfter time.Duration) {
-	// A request that was sent before the last refusal does not lengthen the pause.
+	// A request that was sent before the refusal before this one does not lengthen the pause.
 	isLater := owner.personPause == 0 || t.sentAt > owner.refusedAt
 	if owner.refusals > 1 && isLater {
 		owner.personPause = nextPause(owner.personPause)
@@ -382,7 +382,7 @@ func (t *Ticket) pausePersonLocked(owner *person, retryAfter time.Duration) {
 //	refused is                       gap                   pause of the queue
 //	the first request                a third of a second   none
 //	one not of the queue, or from    the same              the same
-//	before the last refusal
+//	before the refusal before it
 //	the request after a pause        the same              1.5 times the last pause
 //	any other request                1.25 times as long,   1.5 gaps
 //	                                 if calls wait
@@ -398,7 +398,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sentAt <= p.refusedAt: // not of the queue, or sent before the last refusal
+	case !t.isQueued || t.sentAt <= p.refusedAt: // not of the queue, or sent before the refusal before this one
 		return
 
 	case p.queuePause > 0:

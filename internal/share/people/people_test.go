@@ -63,7 +63,7 @@ func TestTwoPeople(t *testing.T) {
 }
 
 // After BeginDrain no request is let in, and the end of the last one is known at once.
-func TestClose(t *testing.T) {
+func TestBeginDrain(t *testing.T) {
 	r := newRegistry()
 	_ = r.TakeRequest("alice")
 	_ = r.TakeRequest("alice")

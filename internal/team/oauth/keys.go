@@ -62,15 +62,15 @@ type keySet struct {
 	keys   []jose.JSONWebKey // nil until the first read that succeeds; later never nil
 	readAt time.Time         // when the keys were read
 
-	// unmatched is the error for a token that another key of the issuer may have signed:
+	// unmatchedErr is the error for a token that another key of the issuer may have signed:
 	// errUnknownKey, after which a request waits for another read, or errUnavailable if the last
 	// read failed.
-	unmatched error
+	unmatchedErr error
 }
 
 // verifySignature returns nil if one of the keys has made the signature of a token. Else the error
 // is errSignature if a key has the id of the token, and was read less than MinReadInterval ago, or
-// unmatched.
+// unmatchedErr.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	knowsID := false // a key has the id of the token
@@ -86,7 +86,7 @@ func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	if knowsID && time.Since(k.readAt) < MinReadInterval {
 		return errSignature
 	}
-	return k.unmatched
+	return k.unmatchedErr
 }
 
 // verify returns nil if the issuer has made the signature of a token. After errUnknownKey, verify

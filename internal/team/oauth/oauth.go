@@ -95,7 +95,7 @@ func New(o Options) (*Resource, error) {
 			log:     o.Log.With("issuer", u),
 			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop holds another request
 		}
-		i.published.Store(&keySet{unmatched: errUnavailable})
+		i.published.Store(&keySet{unmatchedErr: errUnavailable})
 		r.issuers[u] = i
 	}
 	return r, nil
