@@ -1,14 +1,17 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/sjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -157,4 +160,29 @@ func TestTaskRace(t *testing.T) {
 			p.want(p.receive(), `"resultType":"task"`)
 		}
 	}, a.overStdio)
+}
+
+// A request about a task that waits for the API ends with its session, as at the end of a drain.
+func TestTaskAtShutdown(t *testing.T) {
+	a := &api{}
+	inSession(t, func(p *peer) {
+		params := &taskParams{ID: p.start("silent")}
+		params.Meta = mcp.Meta{
+			mcp.MetaKeyProtocolVersion: StatelessVersion,
+			mcp.MetaKeyClientCapabilities: map[string]any{
+				"extensions": map[string]any{tasksExtension: map[string]any{}},
+			},
+		}
+		other, _ := newServer(a.overHTTP)
+		session, end := context.WithCancelCause(p.Context())
+		time.AfterFunc(time.Second, func() { end(call.ErrShutdown) })
+
+		began := time.Now()
+		req := &mcp.ServerRequest[*taskParams]{Session: request("").Session, Params: params}
+		res, err := other.handler(session, call.Person{}, nil)(p.Context(), "tasks/get", req)
+		compare.Equal(p, "error", err, nil)
+		compare.Equal(p, "status", res.(*taskResult).Status, statusWorking)
+		compare.Equal(p, "time", time.Since(began), time.Second)
+		time.Sleep(10 * time.Second) // the request to the API ends
+	}, a.overHTTP)
 }
