@@ -213,7 +213,7 @@ var probe = change{marks: []mark{
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
 // after SetURL, and while the store fails. A probe writes, because a store that is full or
-// read-only still answers reads.
+// read-only still answers reads. While the store works, Probe sends it what it has missed.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
 		if s.needsProbe.Load() || s.IsFailing() {
@@ -222,6 +222,7 @@ func (s *Store) Probe(ctx context.Context) {
 				s.noteWorking(ctx)
 			}
 		}
+		s.applyPending(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -235,7 +236,6 @@ func (s *Store) Probe(ctx context.Context) {
 func (s *Store) noteWorking(ctx context.Context) {
 	if s.failing.CompareAndSwap(true, false) {
 		s.log.Info("the store of the limits works again")
-		s.applyPending()
 	}
 	if !s.needsProbe.CompareAndSwap(true, false) {
 		return
@@ -296,32 +296,37 @@ func (s *Store) giveBackLater(callName string, buckets []bucketChange) {
 	})
 }
 
-// keep keeps a change for applyPending, unless there are too many. If the store works again by now,
-// keep sends all of them.
+// keep keeps a change for Probe, unless there are too many. It does not use the store: a call that
+// ends does not wait until the store has all of them.
 func (s *Store) keep(p pendingChange) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.pending) < maxPending {
 		s.pending = append(s.pending, p)
 	}
-	s.mu.Unlock()
-	if !s.IsFailing() { // it works again since p was made
-		s.applyPending()
-	}
 }
 
-// applyPending gives the store the changes that it has missed. What does not run is kept again.
-func (s *Store) applyPending() {
-	s.mu.Lock()
-	list := s.pending
-	s.pending = nil
-	s.mu.Unlock()
-	for _, p := range list {
+// applyPending gives the store the changes that it has missed, one after another, until ctx ends or
+// the store fails. What does not run is kept again.
+func (s *Store) applyPending(ctx context.Context) {
+	for n := s.countPending(); n > 0 && ctx.Err() == nil && !s.IsFailing(); n-- {
+		s.mu.Lock()
+		p := s.pending[0] // nothing else removes one
+		s.pending = s.pending[1:]
+		s.mu.Unlock()
 		result := s.retryPending(p)
 		if result != storeRan {
 			p.maybeApplied = p.maybeApplied || result == storeUnsure
 			s.keep(p)
 		}
 	}
+}
+
+// countPending counts the changes that the store has missed.
+func (s *Store) countPending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pending)
 }
 
 // retryPending sends a pending change. If its claim is refused, either the store has taken the call,

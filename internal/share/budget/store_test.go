@@ -265,6 +265,34 @@ func TestIdle(t *testing.T) {
 	})
 }
 
+// Probe sends a slow store what it has missed, until its context ends. A call that ends meanwhile
+// does not wait for that.
+func TestPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 3 * scriptTimeout / 5
+		r := idleReplica(t, "redis://store", perHour(1000))
+		r.Store.Dial = redistest.Passing(t, takes)
+		r.Store.failing.Store(true)
+		for i := range maxPending {
+			r.SettleResponse(reading(1000), fmt.Sprint("resp_", i))
+		}
+		for _, uses := range []int{20, maxPending} {
+			ctx, cancel := context.WithCancel(t.Context())
+			var probes sync.WaitGroup
+			probes.Go(func() { r.Store.Probe(ctx) })
+			time.Sleep(time.Duration(uses) * takes)
+			began := time.Now()
+			r.Store.giveBackLater("call", nil)
+			compare.Equal(t, "time of a call", time.Since(began), 0)
+			cancel()
+			probes.Wait()
+			compare.Equal(t, "Probe returns", time.Since(began) <= takes, true)
+			left := len(r.Store.pending)
+			compare.Equal(t, fmt.Sprint(left, " are left"), left > maxPending*9/10, uses == 20)
+		}
+	})
+}
+
 // With RefuseWithoutStore a call that has a limit is refused while the store fails, also the one
 // that finds the failure. It takes nothing. A call without a limit is none of the store's.
 func TestRefuse(t *testing.T) {
