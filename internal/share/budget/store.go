@@ -66,6 +66,7 @@ type Store struct {
 	mu      sync.Mutex      // guards the fields below
 	pending []pendingChange // at most maxPending
 	logged  map[string]bool // hints in the log, since the store at this URL began to fail
+	dropped bool            // keep has dropped a change since the store last began to work
 }
 
 // pendingChange is a change for the store when it works again: the end of a call, or the return of
@@ -236,6 +237,9 @@ func (s *Store) Probe(ctx context.Context) {
 func (s *Store) noteWorking(ctx context.Context) {
 	if s.failing.CompareAndSwap(true, false) {
 		s.log.Info("the store of the limits works again")
+		s.mu.Lock()
+		s.dropped = false
+		s.mu.Unlock()
 	}
 	if !s.needsProbe.CompareAndSwap(true, false) {
 		return
@@ -296,13 +300,20 @@ func (s *Store) giveBackLater(callName string, buckets []bucketChange) {
 	})
 }
 
-// keep keeps a change for Probe, unless there are too many. It does not use the store: a call that
-// ends does not wait until the store has all of them.
+// keep keeps a change for Probe, unless there are too many, which it logs once until the store works
+// again. It does not use the store: a call that ends does not wait until the store has all of them.
 func (s *Store) keep(p pendingChange) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.pending) < maxPending {
+	drops := len(s.pending) >= maxPending
+	logs := drops && !s.dropped
+	s.dropped = s.dropped || drops
+	if !drops {
 		s.pending = append(s.pending, p)
+	}
+	s.mu.Unlock()
+	if logs {
+		s.log.Warn("the store of the limits has missed too many changes: what further calls reserve "+
+			"counts as used", "kept", maxPending)
 	}
 }
 

@@ -265,6 +265,26 @@ func TestIdle(t *testing.T) {
 	})
 }
 
+// The log tells once, each time that a store fails, that it misses too many changes.
+func TestDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := idleReplica(t, "redis://store", perHour(1000))
+		r.Store.Dial = redistest.Passing(t, 0)
+		for before := range 2 {
+			r.Store.failing.Store(true)
+			for _, n := range []int{maxPending, 2} {
+				compare.Equal(t, "warnings", r.log.count("has missed too many changes"), before)
+				for range n {
+					r.Store.giveBackLater("call", nil)
+				}
+			}
+			compare.Equal(t, "warnings", r.log.count("has missed too many changes"), before+1)
+			r.Store.noteWorking(t.Context())
+			r.Store.applyPending(t.Context())
+		}
+	})
+}
+
 // Probe sends a slow store what it has missed, until its context ends. A call that ends meanwhile
 // does not wait for that.
 func TestPending(t *testing.T) {
