@@ -9,10 +9,12 @@
 //	local.go    the buckets of this process
 //	store.go    the buckets of Valkey or Redis, which replicas share
 //	marks.go    what the store remembers of calls and responses
+//	pending.go  what the store has missed while it failed
+//	connect.go  the URL of the store, and connections to it
 //	hints.go    what to do about errors of the store (hints.txt)
 //	check.go    checks of the store: whether it drops keys, and its clock
 //	report.go   who has used what of the quotas in the store
-//	replies.go  the connection to the store, which bounds replies
+//	replies.go  bounds of replies, which a connection checks
 //	take.lua    the script that changes the buckets of the store
 //
 // A quota is a bucket for each person, or for all people, that refills evenly; its limit is what

@@ -2,7 +2,6 @@ package budget
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	_ "embed"
 	"errors"
@@ -10,33 +9,23 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 const (
 	scriptTimeout = 500 * time.Millisecond // to connect to the store, and then for each reply
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
-	maxPending    = 1000                   // changes; beyond it what a call has reserved counts as used
 )
 
 //go:embed take.lua
 var takeSource string
 
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
-
-// storeURL matches the URLs of stores. A user needs a password: a user alone could be a misplaced
-// password. A prefix begins with a letter, and so differs from the version 3 (Store.fullKey).
-var storeURL = text.LazyRegexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
-	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
 // succeeds. An error does not tell whether the script ran. So only changes with a mark are sent
@@ -69,14 +58,6 @@ type Store struct {
 	dropped bool            // keep has dropped a change since the store last began to work
 }
 
-// pendingChange is a change for the store when it works again: the end of a call, or the return of
-// a call that the store may have taken (giveBackLater).
-type pendingChange struct {
-	change
-	claim        *change // see giveBackLater; nil for the end of a call
-	maybeApplied bool    // the store may have made the change, and its reply was lost
-}
-
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
 // certificates for TLS; a nil pool is that of the system.
 func NewStore(
@@ -92,105 +73,6 @@ func NewStore(
 	}
 	s.pool.Store(&redis.Pool{})
 	return s
-}
-
-// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
-func (s *Store) SetURL(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	port := 0
-	if err == nil {
-		port, _ = strconv.Atoi(u.Port())
-	}
-	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
-		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE" +
-			"?prefix=NAME, where the scheme may also be redis, or for TLS valkeys or rediss; " +
-			"a password has %2F for /, and so on; " +
-			"a prefix is a letter and up to 63 letters, digits, - or _")
-	}
-	s.url.Store(u)
-	old := s.pool.Load()
-	s.renewPool(old)
-	s.mu.Lock()
-	s.logged = nil
-	s.mu.Unlock()
-	_ = old.Close()
-	s.needsProbe.Store(true)
-	return u, nil
-}
-
-// Prefix returns the prefix in the URL of a store, which keeps the keys of deployments apart, or
-// "".
-func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
-
-// renewPool replaces a pool by a new one, and reports whether it was the current pool. The caller
-// closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
-// a new address.
-func (s *Store) renewPool(pool *redis.Pool) bool {
-	return s.pool.CompareAndSwap(pool, &redis.Pool{
-		DialContext:     s.connectForScripts,
-		MaxIdle:         maxScripts,
-		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
-		MaxConnLifetime: 5 * time.Minute,
-	})
-}
-
-// connectForScripts connects to the store until ctx ends. Replies have a deadline of the
-// connection, not a context: one that comes in time counts, however late a busy process reads it.
-func (s *Store) connectForScripts(ctx context.Context) (redis.Conn, error) {
-	return s.connect(ctx, s.url.Load(), scriptReplies,
-		redis.DialReadTimeout(scriptTimeout), redis.DialWriteTimeout(scriptTimeout))
-}
-
-// connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on
-// top of the replyConn, which has to see plain replies.
-func (s *Store) connect(
-	ctx context.Context, to *url.URL, f replyForm, options ...redis.DialOption,
-) (redis.Conn, error) {
-	u := *to
-	overTLS := u.Scheme == "rediss" || u.Scheme == "valkeys"
-	u.Scheme = "redis"
-	u.RawQuery = ""
-	open := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := s.Dial(ctx, network, address)
-		if err == nil && overTLS {
-			conn, err = s.handshake(ctx, conn, u.Hostname())
-		}
-		return &replyConn{Conn: conn, form: f}, err
-	}
-	options = append(options, redis.DialContextFunc(open))
-	conn, err := redis.DialURLContext(ctx, u.String(), options...)
-	return conn, withoutArguments(err)
-}
-
-// withoutArguments cuts the arguments of a command off an error of the store. A server that does
-// not know AUTH repeats them, up to 128 bytes. The redactor would not find half a password: it
-// knows only the whole one.
-func withoutArguments(err error) error {
-	e, ok := errors.AsType[redis.Error](err)
-	if !ok {
-		return err
-	}
-	words, _, _ := strings.Cut(string(e), ", with args beginning with")
-	return redis.Error(words)
-}
-
-// handshake does the TLS handshake on a connection. After an error the connection is closed.
-func (s *Store) handshake(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
-	roots, err := s.roots(ctx)
-	if err != nil {
-		_ = plain.Close()
-		return nil, err
-	}
-	conn := tls.Client(plain, &tls.Config{
-		RootCAs:    roots,
-		ServerName: host,
-	})
-	err = conn.HandshakeContext(ctx)
-	if err != nil {
-		_ = plain.Close()
-		return nil, fmt.Errorf("TLS handshake: %w", err)
-	}
-	return conn, nil
 }
 
 // storeResult is whether the store has run the script.
@@ -262,100 +144,6 @@ func (s *Store) apply(ch change) (r reply, result storeResult) {
 		return reply{}, storeNotRun
 	}
 	return s.runScript(ch)
-}
-
-// applyOrKeep applies the end of a call, if there is a store: now or, if the script does not run
-// now, when the store works again. An end that the store may have got (storeUnsure) is kept, too:
-// its mark refuses it if the store has it already. A refused releaseMark refuses nothing here, see
-// applyEnd.
-func (s *Store) applyOrKeep(end change) (r reply, result storeResult) {
-	r, result = s.applyEnd(end)
-	if result != storeRan && !end.isEmpty() && s != nil {
-		s.keep(pendingChange{change: end, maybeApplied: result == storeUnsure})
-	}
-	return r, result
-}
-
-// applyEnd applies the end of a call that the store cannot have yet. If releaseMark refuses it, the
-// store has lost the key of the call, as by FLUSHALL: then the end adds what the call has used.
-func (s *Store) applyEnd(end change) (r reply, result storeResult) {
-	r, result = s.apply(end)
-	if r.refusedByMark && end.marks[0].needs == stateTaken { // a releaseMark has no mark beside it
-		forget := end.marks[0]
-		forget.needs = anyState
-		return s.apply(change{[]mark{forget}, end.buckets})
-	}
-	return r, result
-}
-
-// giveBackLater gives back what a call may have taken, once, when the store works again. callName
-// is the random name of the call. First its claimMark makes the store refuse the call, whose start
-// may still be on its way in an old connection. If that is refused, the store has taken the call,
-// or it has this claim already: then releaseMark refuses the change.
-func (s *Store) giveBackLater(callName string, buckets []bucketChange) {
-	s.keep(pendingChange{
-		claim:        &change{marks: []mark{claimMark(callName)}},
-		change:       change{[]mark{releaseMark(callName)}, buckets},
-		maybeApplied: true,
-	})
-}
-
-// keep keeps a change for Probe, unless there are too many, which it logs once until the store works
-// again. It does not use the store: a call that ends does not wait until the store has all of them.
-func (s *Store) keep(p pendingChange) {
-	s.mu.Lock()
-	drops := len(s.pending) >= maxPending
-	logs := drops && !s.dropped
-	s.dropped = s.dropped || drops
-	if !drops {
-		s.pending = append(s.pending, p)
-	}
-	s.mu.Unlock()
-	if logs {
-		s.log.Warn("the store of the limits has missed too many changes: what further calls reserve "+
-			"counts as used", "kept", maxPending)
-	}
-}
-
-// applyPending gives the store the changes that it has missed, one after another, until ctx ends or
-// the store fails. What does not run is kept again.
-func (s *Store) applyPending(ctx context.Context) {
-	for n := s.countPending(); n > 0 && ctx.Err() == nil && !s.IsFailing(); n-- {
-		s.mu.Lock()
-		p := s.pending[0] // nothing else removes one
-		s.pending = s.pending[1:]
-		s.mu.Unlock()
-		result := s.retryPending(p)
-		if result != storeRan {
-			p.maybeApplied = p.maybeApplied || result == storeUnsure
-			s.keep(p)
-		}
-	}
-}
-
-// countPending counts the changes that the store has missed.
-func (s *Store) countPending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.pending)
-}
-
-// retryPending sends a pending change. If its claim is refused, either the store has taken the call,
-// and the change gives it back, or it has an earlier claim, whose reply was lost: then the mark of
-// the change refuses it.
-func (s *Store) retryPending(p pendingChange) (result storeResult) {
-	if p.claim != nil {
-		r, result := s.apply(*p.claim)
-		if result != storeRan || !r.refusedByMark { // it fails, or had not taken the call
-			return result
-		}
-	}
-	if p.maybeApplied {
-		_, result = s.apply(p.change)
-	} else {
-		_, result = s.applyEnd(p.change)
-	}
-	return result
 }
 
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the

@@ -1,0 +1,121 @@
+package budget
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// storeURL matches the URLs of stores. A user needs a password: a user alone could be a misplaced
+// password. A prefix begins with a letter, and so differs from the version 3 (Store.fullKey).
+var storeURL = text.LazyRegexp(`^(redis|valkey)s?://([^/?#@]*:[^/?#@]*@)?` +
+	`(\[.+\]|[^/?#@:,]+)(:\d{1,5})?(/\d{0,4})?(\?prefix=[A-Za-z][\w-]{0,63})?$`)
+
+// SetURL sets the URL for the uses from now on, and returns it. The error does not quote it.
+func (s *Store) SetURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	port := 0
+	if err == nil {
+		port, _ = strconv.Atoi(u.Port())
+	}
+	if err != nil || port > 65535 || !storeURL().MatchString(raw) {
+		return nil, errors.New("MCP_STORE_URL is not valkey://USER:PASSWORD@HOST:PORT/DATABASE" +
+			"?prefix=NAME, where the scheme may also be redis, or for TLS valkeys or rediss; " +
+			"a password has %2F for /, and so on; " +
+			"a prefix is a letter and up to 63 letters, digits, - or _")
+	}
+	s.url.Store(u)
+	old := s.pool.Load()
+	s.renewPool(old)
+	s.mu.Lock()
+	s.logged = nil
+	s.mu.Unlock()
+	_ = old.Close()
+	s.needsProbe.Store(true)
+	return u, nil
+}
+
+// Prefix returns the prefix in the URL of a store, which keeps the keys of deployments apart, or
+// "".
+func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
+
+// renewPool replaces a pool by a new one, and reports whether it was the current pool. The caller
+// closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
+// a new address.
+func (s *Store) renewPool(pool *redis.Pool) bool {
+	return s.pool.CompareAndSwap(pool, &redis.Pool{
+		DialContext:     s.connectForScripts,
+		MaxIdle:         maxScripts,
+		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
+		MaxConnLifetime: 5 * time.Minute,
+	})
+}
+
+// connectForScripts connects to the store until ctx ends. Replies have a deadline of the
+// connection, not a context: one that comes in time counts, however late a busy process reads it.
+func (s *Store) connectForScripts(ctx context.Context) (redis.Conn, error) {
+	return s.connect(ctx, s.url.Load(), scriptReplies,
+		redis.DialReadTimeout(scriptTimeout), redis.DialWriteTimeout(scriptTimeout))
+}
+
+// connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on
+// top of the replyConn, which has to see plain replies.
+func (s *Store) connect(
+	ctx context.Context, to *url.URL, f replyForm, options ...redis.DialOption,
+) (redis.Conn, error) {
+	u := *to
+	overTLS := u.Scheme == "rediss" || u.Scheme == "valkeys"
+	u.Scheme = "redis"
+	u.RawQuery = ""
+	open := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := s.Dial(ctx, network, address)
+		if err == nil && overTLS {
+			conn, err = s.handshake(ctx, conn, u.Hostname())
+		}
+		return &replyConn{Conn: conn, form: f}, err
+	}
+	options = append(options, redis.DialContextFunc(open))
+	conn, err := redis.DialURLContext(ctx, u.String(), options...)
+	return conn, withoutArguments(err)
+}
+
+// withoutArguments cuts the arguments of a command off an error of the store. A server that does
+// not know AUTH repeats them, up to 128 bytes. The redactor would not find half a password: it
+// knows only the whole one.
+func withoutArguments(err error) error {
+	e, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return err
+	}
+	words, _, _ := strings.Cut(string(e), ", with args beginning with")
+	return redis.Error(words)
+}
+
+// handshake does the TLS handshake on a connection. After an error the connection is closed.
+func (s *Store) handshake(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
+	roots, err := s.roots(ctx)
+	if err != nil {
+		_ = plain.Close()
+		return nil, err
+	}
+	conn := tls.Client(plain, &tls.Config{
+		RootCAs:    roots,
+		ServerName: host,
+	})
+	err = conn.HandshakeContext(ctx)
+	if err != nil {
+		_ = plain.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return conn, nil
+}
