@@ -15,12 +15,13 @@ var (
 	// detached, and whose id the client has not got yet, ends, too.
 	ErrCancelled = KindCanceled.Errorf("the client has cancelled the call")
 
-	// ErrShutdown: the process ends.
+	// ErrShutdown: the process ends. A detached call ends with it, too, if nobody could fetch the
+	// response that runs: its id is not sealed, or has the response before a retry or a requery.
 	ErrShutdown = KindShutdown.Errorf("the server restarts")
 
-	// ErrLeaveAtAPI: the process ends, and the call was detached. The call ends without cancelling
-	// its response: one in the background goes on at the API. In an error of package llm it is
-	// joined with context.Canceled. A call that still waits for a slot ends with it alone.
+	// ErrLeaveAtAPI: the process ends, the call was detached, and its id has the response that runs.
+	// The call ends without cancelling this response, which goes on at the API. In an error of
+	// package llm it is joined with context.Canceled.
 	ErrLeaveAtAPI = errors.New("the response goes on at the API")
 )
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -56,6 +57,11 @@ func (a *api) ask(
 			time.Sleep(4 * time.Second)
 			c.Emit(call.ResponseNamed{ID: "resp_1"})
 		}
+	case "retried late":
+		c.Emit(call.ResponseNamed{ID: "resp_1"})
+		time.Sleep(time.Second / 2)
+		c.Emit(call.Retrying{Err: &call.APIError{}})
+		c.Emit(call.ResponseNamed{ID: "resp_2"})
 	case "retried":
 		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		fallthrough
@@ -252,19 +258,32 @@ func TestBackgroundSlot(t *testing.T) {
 	}, (&api{}).overHTTP, oneSlot)
 }
 
-// A server that ends neither cancels a task of the API nor observes its end.
+// A server that ends neither cancels a task of the API nor observes its end. A retry after the
+// response in the id ends with the server, which observes it.
 func TestClose(t *testing.T) {
-	a := &api{}
-	inSession(t, func(p *peer) {
-		p.start("why")
-		p.server.Close()
-		time.Sleep(time.Second)
+	for query, want := range map[string]string{
+		"why":          "",
+		"retried late": "the server restarts",
+	} {
+		t.Run(query, func(t *testing.T) {
+			a := &api{}
+			inSession(t, func(p *peer) {
+				p.start(query)
+				time.Sleep(time.Second)
+				p.server.Close()
+				observed := ""
+				for _, c := range *p.calls {
+					observed += fmt.Sprint(c.Err)
+				}
+				compare.Equal(p, "observed", observed, want)
 
-		if n := len(*p.calls); n > 0 || a.cancelled > 0 {
-			p.Errorf("%d calls observed and %d cancelled, want none", n, a.cancelled)
-		}
-		compare.Equal(p, "calls", p.server.running(), 0)
-	}, a.overHTTP)
+				time.Sleep(time.Second)
+				compare.Equal(p, "observed calls", len(*p.calls), min(len(want), 1))
+				compare.Equal(p, "cancelled", a.cancelled, 0)
+				compare.Equal(p, "calls", p.server.running(), 0)
+			}, a.overHTTP)
+		})
+	}
 }
 
 // The end of a response whose process has ended is observed once, where it is read first.

@@ -172,8 +172,8 @@ func (s *Server) adaptTo(req mcp.Request) {
 	}
 }
 
-// Close ends the detached calls that run in this process. Responses in the background go on at the
-// API.
+// Close ends the detached calls that run in this process. A response that a sealed id names goes on
+// at the API.
 func (s *Server) Close() {
 	s.tasks.Close()
 }

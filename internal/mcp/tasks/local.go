@@ -55,12 +55,6 @@ type localCall struct {
 	// answer. Only awaitNamed takes it, once at most.
 	named chan struct{}
 
-	// responses has an entry for each response that the API names and, with the id "", one for each
-	// retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
-	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. Only the goroutine of the call
-	// uses the field.
-	responses []namedResponse
-
 	// These are set if the call can be detached.
 	ctx      context.Context         // of the call; done at its end, or when it is to end
 	stop     context.CancelCauseFunc // ends the call
@@ -70,12 +64,23 @@ type localCall struct {
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response in a sealed id of the task, or ""
 	callEnded        bool   // set by NoteCallEnded
+
+	// responses has an entry for each response that the API names and, with the id "", one for each
+	// retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
+	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10.
+	responses []namedResponse
 }
 
 // namedResponse is an entry of localCall.responses.
 type namedResponse struct {
 	id             string
 	reportedBefore call.Reported // what the API had reported of the call before
+}
+
+// runsSealedResponse reports whether a sealed id has the response that the call waits for.
+func (l *localCall) runsSealedResponse() bool {
+	n := len(l.responses)
+	return n > 0 && l.sealedResponseID != "" && l.responses[n-1].id == l.sealedResponseID
 }
 
 // Prepare returns the task of a call, for Run, and sets fields of the call:
@@ -108,7 +113,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	}
 
 	c.Sink = func(ev call.Event) {
-		t.local.noteResponse(ev, c.Reported, ref)
+		ts.noteResponse(t.local, ev, c.Reported, ref)
 		t.Progress.AddEvent(ev)
 	}
 	return t
@@ -122,7 +127,19 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
 // this process answers with resp_2, and any other process with the end of resp_1. The call is
 // settled once, as resp_1; what resp_2 has used is noted apart.
-func (l *localCall) noteResponse(ev call.Event, reported call.Reported, ref answer.ResponseRef) {
+//
+// A call begins its next response after noteResponse has returned. If Close has ended the call
+// before, the context of the call is done by then.
+func (ts *Tasks) noteResponse(
+	l *localCall, ev call.Event, reported call.Reported, ref answer.ResponseRef,
+) {
+	switch ev.(type) {
+	case call.Retrying, call.Requesting, call.ResponseNamed:
+	default: // such as one of many deltas
+		return
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
 	id := ""
 	switch ev := ev.(type) {
 	case call.Retrying:
@@ -131,7 +148,6 @@ func (l *localCall) noteResponse(ev call.Event, reported call.Reported, ref answ
 		default: // the attempt before has no name, or DetachWhenDue has taken the value
 		}
 
-	case call.Requesting:
 	case call.ResponseNamed:
 		id = ev.ID
 		ref.ResponseID = id
@@ -142,8 +158,6 @@ func (l *localCall) noteResponse(ev call.Event, reported call.Reported, ref answ
 			default: // it has a value already
 			}
 		}
-	default:
-		return
 	}
 	l.responses = append(l.responses, namedResponse{id, reported})
 }

@@ -42,6 +42,10 @@ import (
 const (
 	maxTasks = 1000     // known tasks; beyond it the ended ones are forgotten
 	maxBytes = 64 << 20 // of all answers; a single larger one is kept
+
+	// closeTimeout is how long Close waits. Over stdio a process ends within a second after a signal,
+	// and the end of the connection may take half of it.
+	closeTimeout = time.Second / 2
 )
 
 // Options configures Tasks.
@@ -80,7 +84,7 @@ type BackgroundAPI struct {
 // Tasks are the detached tasks that this process knows.
 type Tasks struct {
 	options Options
-	mu      sync.Mutex       // guards known
+	mu      sync.Mutex       // guards known, and fields of localCall
 	known   map[string]*Task // by ID
 }
 
@@ -92,17 +96,40 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the detached tasks that run in this process, and does not wait for them: if the
-// process ends first, what they have reserved counts as used. Responses in the background go on at
-// the API; any other response is lost.
+// Close ends the detached tasks that run in this process:
+//
+//   - The response in a sealed id goes on at the API. Close does not wait for the end of its call:
+//     if the process ends first, what the call has reserved counts as used.
+//   - Nobody could fetch any other response, such as that of a retry after the one in the id. Close
+//     waits, for closeTimeout at most, until these calls have cancelled their responses, and have
+//     settled what they have used.
 func (ts *Tasks) Close() {
+	timeout := time.After(closeTimeout)
+	for _, l := range ts.stopAll() {
+		select {
+		case <-l.returned:
+		case <-timeout:
+			return
+		}
+	}
+}
+
+// stopAll does the work of Close, but does not wait. It returns the calls that do not leave a
+// response at the API. Until stopAll returns, no call can begin another response (noteResponse).
+func (ts *Tasks) stopAll() (lost []*localCall) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
-		if t.isLocal() {
-			t.local.stop(call.ErrLeaveAtAPI) // package llm knows whether the API runs a response
+		switch {
+		case !t.isLocal():
+		case t.local.runsSealedResponse():
+			t.local.stop(call.ErrLeaveAtAPI)
+		default:
+			t.local.stop(call.ErrShutdown)
+			lost = append(lost, t.local)
 		}
 	}
+	return lost
 }
 
 // Task is a call, from its start until its answer is forgotten.

@@ -50,12 +50,11 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// A call ends with its request, unless it is detached before. A detached call ends with Tasks, and
-// its response at the API goes on.
+// A call ends with its request, unless it is detached before. A detached call ends with Tasks.
 func TestDetach(t *testing.T) {
 	for name, want := range map[string]error{
 		"with its request": context.Canceled,
-		"detached":         call.ErrLeaveAtAPI,
+		"detached":         call.ErrShutdown,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,6 +79,77 @@ func TestDetach(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Close leaves the response in a sealed id at the API, and waits until any other has been cancelled.
+func TestClose(t *testing.T) {
+	named := func(id string) call.Event { return call.ResponseNamed{ID: id} }
+	retrying := call.Retrying{Err: &call.APIError{}}
+	for name, tt := range map[string]struct {
+		sealed string
+		later  []call.Event // than the id
+		want   error
+	}{
+		"its response":          {"resp_1", nil, call.ErrLeaveAtAPI},
+		"no name":               {"", nil, call.ErrShutdown},
+		"named late":            {"", []call.Event{named("resp_1")}, call.ErrShutdown},
+		"a retry without name":  {"resp_1", []call.Event{retrying}, call.ErrShutdown},
+		"a retry":               {"resp_1", []call.Event{retrying, named("resp_2")}, call.ErrShutdown},
+		"a requery":             {"resp_1", []call.Event{call.Requesting{}, named("resp_2")}, call.ErrShutdown},
+		"progress of the first": {"resp_1", []call.Event{call.Reconnecting{}}, call.ErrLeaveAtAPI},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{Timeout: time.Hour, BackgroundAPI: &BackgroundAPI{
+					Secrets: func() []string { return []string{newSecret} },
+				}})
+				const cancels = 400 * time.Millisecond
+				c := &call.Call{}
+				task := s.Prepare(c, CallOptions{Polled: true, Background: true})
+				s.Run(t.Context(), task, func(ctx context.Context) (*answer.Answer, error) {
+					if tt.sealed != "" {
+						c.Sink(named(tt.sealed))
+					}
+					time.Sleep(nameTimeout + time.Second)
+					for _, ev := range tt.later {
+						c.Sink(ev)
+					}
+					<-ctx.Done()
+					time.Sleep(cancels)
+					return nil, context.Cause(ctx)
+				})
+				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
+				time.Sleep(2 * nameTimeout)
+
+				began := time.Now()
+				s.Close()
+				wait := cancels
+				if tt.want == call.ErrLeaveAtAPI {
+					wait = 0
+				}
+				compare.Equal(t, "waited", time.Since(began), wait)
+				_, err := task.Result()
+				compare.Equal(t, "ended with the cause", errors.Is(err, tt.want), true)
+			})
+		})
+	}
+}
+
+// Close does not wait for a call that does not end.
+func TestCloseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Timeout: time.Hour})
+		task := s.Prepare(&call.Call{}, CallOptions{Polled: true})
+		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
+			time.Sleep(time.Minute)
+			return &answer.Answer{}, nil
+		})
+		compare.Equal(t, "detached", s.DetachWhenDue(task), true)
+		began := time.Now()
+		s.Close()
+		compare.Equal(t, "waited", time.Since(began), closeTimeout)
+		time.Sleep(time.Minute)
+	})
 }
 
 // Of a call that goes on after the response in its id, only what that one has used is of the
