@@ -49,12 +49,18 @@ func (a *api) ask(
 	case "nameless":
 		c.Emit(call.ResponseNamed{})
 		c.Emit(call.ResponseNamed{}) // of a retry
-	case "fails", "goes on in the foreground": // at 7 s
+	case "fails", "goes on in the foreground", "lost", "lost, and asked again": // at 7 s
 		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		time.Sleep(7 * time.Second)
-		c.Emit(call.Retrying{Err: &call.APIError{}})
-		if q.Query == "fails" {
+		lost := strings.HasPrefix(q.Query, "lost")
+		c.Emit(call.Retrying{Err: &call.APIError{ResponseLost: lost}})
+		switch q.Query {
+		case "fails":
 			time.Sleep(4 * time.Second)
+			c.Emit(call.ResponseNamed{ID: "resp_1"})
+		case "lost, and asked again": // in a requery
+			time.Sleep(8 * time.Second)
+			c.Emit(call.Requesting{})
 			c.Emit(call.ResponseNamed{ID: "resp_1"})
 		}
 	case "retried late":

@@ -46,13 +46,13 @@ type localCall struct {
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
 
-	// ref is that of the response that the API has named last. It is nil if the API has named none,
-	// or if an id has no room for the excluded domains (noteResponse).
+	// ref is that of the response that the API has named last. It is nil if the API has named none or
+	// has lost it, or if an id has no room for the excluded domains (noteResponse).
 	ref atomic.Pointer[answer.ResponseRef]
 
 	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
 	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
-	// answer. Only awaitNamed takes it, once at most.
+	// answer. awaitNamed takes it, and so does noteResponse at a retry.
 	named chan struct{}
 
 	// These are set if the call can be detached.
@@ -122,7 +122,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 // noteResponse notes an event that begins a response, and what the API has reported of the call
 // before. If the event names a response in the background (call.ResponseNamed), that becomes the
 // ResponseRef of the task, unless an id has no room for the excluded domains. Until a retry has a
-// response with a name, it is that of the earlier one.
+// response with a name, it is that of the earlier one, unless the API has lost that.
 //
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
 // this process answers with resp_2, and any other process with the end of resp_1. The call is
@@ -143,6 +143,9 @@ func (ts *Tasks) noteResponse(
 	id := ""
 	switch ev := ev.(type) {
 	case call.Retrying:
+		if ev.Err.ResponseLost { // an id with it would be of no use
+			l.ref.Store(nil)
+		}
 		select {
 		case <-l.named:
 		default: // the attempt before has no name, or DetachWhenDue has taken the value
@@ -243,12 +246,19 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	} else {
 		canGoOn = ts.awaitDetachLocal(t)
 	}
-	if !canGoOn || !local.detach() {
+	if !canGoOn {
 		return false
 	}
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	ref := local.ref.Load()
+	if local.OtherProcesses && ref == nil { // the API has lost the response just now
+		return false
+	}
+	if !local.detach() {
+		return false
+	}
 	// A call may have ended just now. With OtherProcesses it gets no id: Result has its answer.
 	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
 	// returns at once.
@@ -257,7 +267,6 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keepTime := localKeepTime
-	ref := local.ref.Load()
 	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !local.callEnded {
 		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
 		keepTime = api.KeepTime
@@ -290,7 +299,8 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 //	25 s    The task goes on; during a retry once the next response has a name, or 2 s later
 //	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
 //
-// If the GET says that the API does not have the response, the task cannot go on.
+// If the GET says that the API does not have the response, the task cannot go on. If the API loses
+// it later, the task goes on only once the next response has a name.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)
@@ -307,6 +317,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
 	if refAtHalf == nil {
+		return ts.awaitNamedAndKept(t)
+	}
+	if t.local.ref.Load() == nil { // the API has lost the response, and it is as if there was none
 		return ts.awaitNamedAndKept(t)
 	}
 	t.local.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry

@@ -152,6 +152,39 @@ func TestCloseEnds(t *testing.T) {
 	})
 }
 
+// An id never has a response that the API has lost: other processes could not fetch it. If only the
+// API could keep the task, it is not detached.
+func TestLost(t *testing.T) {
+	for name, elsewhere := range map[string]bool{"stdio": false, "HTTP": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{Timeout: time.Hour, Recover: func(string, *error) {}, BackgroundAPI: &BackgroundAPI{
+					Secrets: func() []string { return []string{newSecret} },
+					Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
+						time.Sleep(2 * time.Second) // meanwhile the API loses it
+						return nil, answer.ErrRunning
+					},
+				}})
+				c := &call.Call{}
+				o := CallOptions{Polled: elsewhere, OtherProcesses: elsewhere, Background: true}
+				o.DetachAfter = 5 * time.Second
+				task := s.Prepare(c, o)
+				s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
+					c.Sink(call.ResponseNamed{ID: "resp_1"})
+					time.Sleep(time.Second)
+					c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
+					time.Sleep(time.Minute)
+					return &answer.Answer{}, nil
+				})
+				compare.Equal(t, "detached", s.DetachWhenDue(task), !elsewhere)
+				compare.Equal(t, "sealed", task.local.sealedResponseID, "")
+				_, err := task.Result()
+				compare.Equal(t, "error", err, nil)
+			})
+		})
+	}
+}
+
 // Of a call that goes on after the response in its id, only what that one has used is of the
 // response.
 func TestOtherResponses(t *testing.T) {
