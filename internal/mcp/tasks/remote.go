@@ -13,6 +13,10 @@ const (
 	requestTimeout = 10 * time.Second // of each request to the API
 	maxReplyAge    = time.Second      // how long all requests about a task share a reply of the API
 	fetchInterval  = 2 * time.Second  // between two requests to the API while a client waits
+
+	// maxClockSkew is how much the clock of this process may be ahead of that of the process which
+	// began a task. That process itself ends the call at its time limit, by its own clock.
+	maxClockSkew = 30 * time.Second
 )
 
 // remoteCall is what the API has replied about a task whose call another process runs, or ran.
@@ -62,8 +66,8 @@ func (ts *Tasks) refreshRemote(
 
 // refreshRemoteAlone does the work of refreshRemote, while no other request asks about the task.
 //
-// A response that runs beyond the time limit is cancelled, but only if the API says that it runs:
-// otherwise a complete answer would be lost because the API is busy.
+// A response that runs beyond the time limit and maxClockSkew is cancelled, but only if the API says
+// that it runs: otherwise a complete answer would be lost because the API is busy.
 func (ts *Tasks) refreshRemoteAlone(
 	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
 ) string {
@@ -78,8 +82,8 @@ func (ts *Tasks) refreshRemoteAlone(
 	r.fetchedAt = time.Now()
 	r.message = ""
 
-	overdue := time.Since(t.Created) >= ts.options.Timeout
-	if overdue && call.KindOf(err) == call.KindCanceled { // by the process that runs the call
+	age := time.Since(t.Created)
+	if age >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled { // by the process that runs the call
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 	switch {
@@ -88,7 +92,7 @@ func (ts *Tasks) refreshRemoteAlone(
 		ts.options.RemoteEnded(c, ref, a, err)
 	case errors.Is(err, answer.ErrStateUnknown):
 		r.message = "the API does not say whether the answer is complete"
-	case overdue:
+	case age >= ts.options.Timeout+maxClockSkew:
 		ts.cancelResponse(ctx, c, ref)
 		a, err = ts.fetchAnswer(ctx, c, ref) // sets in c what the response has used
 		responseEnded := !errors.Is(err, answer.ErrRunning)

@@ -229,8 +229,9 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 
 // Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
 // task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
-// to the end of the task, but at most to the time limit of the call plus requestTimeout: an API
-// that does not tell the end must not keep the process alive. c is as for Refresh.
+// to the end of the task, but at most to the time limit of the call plus maxClockSkew and
+// requestTimeout: an API that does not tell the end must not keep the process alive. c is as for
+// Refresh.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {
@@ -239,7 +240,8 @@ func (ts *Tasks) Wait(
 	timer := time.AfterFunc(limit, func() {
 		select {
 		case <-ts.options.EOF:
-			time.AfterFunc(time.Until(t.Created.Add(ts.options.Timeout+requestTimeout)), stop)
+			last := t.Created.Add(ts.options.Timeout + maxClockSkew + requestTimeout)
+			time.AfterFunc(time.Until(last), stop)
 		default:
 			stop()
 		}
