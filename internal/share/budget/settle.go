@@ -32,7 +32,7 @@ type End struct {
 	// ResponseID is that of the response whose end other processes may read, too; else "". It need
 	// not be the last response of the call.
 	ResponseID string
-	GoesOn     bool // the call ends with its process: the response, if any, goes on at the API
+	GoesOn     bool // the call ends with its process, and this response goes on at the API
 
 	// ReportedOfResponse is what the API has reported of that response. What it has reported of
 	// other responses of the call, of a retry or a requery, only this process knows.
