@@ -15,8 +15,8 @@ var (
 	// detached, and whose id the client has not got yet, ends, too.
 	ErrCancelled = KindCanceled.Errorf("the client has cancelled the call")
 
-	// ErrShutdown: the process ends. A detached call ends with it, too, if nobody could fetch the
-	// response that runs: its id is not sealed, or has the response before a retry or a requery.
+	// ErrShutdown: the process ends. A detached call ends with it, too, if the response that runs
+	// cannot be fetched: its id is not sealed, or has the response before a retry or a requery.
 	ErrShutdown = KindShutdown.Errorf("the server restarts")
 
 	// ErrLeaveAtAPI: the process ends, the call was detached, and its id has the response that runs.

@@ -45,7 +45,7 @@ const (
 
 	// closeTimeout is how long Close waits. Over stdio a process ends within a second after a signal,
 	// and the end of the connection may take half of it.
-	closeTimeout = time.Second / 2
+	closeTimeout = 400 * time.Millisecond
 )
 
 // Options configures Tasks.
@@ -100,7 +100,7 @@ func New(o Options) *Tasks {
 //
 //   - The response in a sealed id goes on at the API. Close does not wait for the end of its call:
 //     if the process ends first, what the call has reserved counts as used.
-//   - Nobody could fetch any other response, such as that of a retry after the one in the id. Close
+//   - Any other response cannot be fetched, such as that of a retry after the one in the id. Close
 //     waits, for closeTimeout at most, until these calls have cancelled their responses, and have
 //     settled what they have used.
 func (ts *Tasks) Close() {

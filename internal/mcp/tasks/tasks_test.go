@@ -103,7 +103,7 @@ func TestClose(t *testing.T) {
 				s := New(Options{Timeout: time.Hour, BackgroundAPI: &BackgroundAPI{
 					Secrets: func() []string { return []string{newSecret} },
 				}})
-				const cancels = 400 * time.Millisecond
+				const cancels = 300 * time.Millisecond
 				c := &call.Call{}
 				task := s.Prepare(c, CallOptions{Polled: true, Background: true})
 				s.Run(t.Context(), task, func(ctx context.Context) (*answer.Answer, error) {
