@@ -124,22 +124,3 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
-
-// A message is copied once, to be written at once.
-func TestWriteMemory(t *testing.T) {
-	const size = 4 << 20
-	body := make([]byte, size)
-	for _, withHeader := range []bool{false, true} {
-		t.Run(fmt.Sprint(withHeader), func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_ = Write(io.Discard, body, withHeader)
-			runtime.ReadMemStats(&after)
-
-			allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
-			if allocated > 2*size>>20 {
-				t.Errorf("allocated %d MiB for a message of %d MiB", allocated, size>>20)
-			}
-		})
-	}
-}

@@ -81,29 +81,29 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// Close leaves the response in a sealed id at the API, and waits until any other has been cancelled.
+// Close leaves the response in a sealed id at the API, and waits until any other has been cancelled, for
+// closeTimeout at most.
 func TestClose(t *testing.T) {
 	named := func(id string) call.Event { return call.ResponseNamed{ID: id} }
-	retrying := call.Retrying{Err: &call.APIError{}}
+	const short = 300 * time.Millisecond
 	for name, tt := range map[string]struct {
 		sealed string
 		later  []call.Event // than the id
 		want   error
+
+		takes, waits time.Duration // to cancel it
 	}{
-		"its response":          {"resp_1", nil, call.ErrLeaveAtAPI},
-		"no name":               {"", nil, call.ErrShutdown},
-		"named late":            {"", []call.Event{named("resp_1")}, call.ErrShutdown},
-		"a retry without name":  {"resp_1", []call.Event{retrying}, call.ErrShutdown},
-		"a retry":               {"resp_1", []call.Event{retrying, named("resp_2")}, call.ErrShutdown},
-		"a requery":             {"resp_1", []call.Event{call.Requesting{}, named("resp_2")}, call.ErrShutdown},
-		"progress of the first": {"resp_1", []call.Event{call.Reconnecting{}}, call.ErrLeaveAtAPI},
+		"its response": {"resp_1", nil, call.ErrLeaveAtAPI, short, 0},
+		"no name":      {"", nil, call.ErrShutdown, short, short},
+		"endless":      {"", nil, call.ErrShutdown, time.Minute, closeTimeout},
+		"named late":   {"", []call.Event{named("resp_1")}, call.ErrShutdown, short, short},
+		"a requery":    {"resp_1", []call.Event{call.Requesting{}, named("resp_2")}, call.ErrShutdown, short, short},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Timeout: time.Hour, BackgroundAPI: &BackgroundAPI{
 					Secrets: func() []string { return []string{newSecret} },
 				}})
-				const cancels = 300 * time.Millisecond
 				c := &call.Call{}
 				task := s.Prepare(c, CallOptions{Polled: true, Background: true})
 				s.Run(t.Context(), task, func(ctx context.Context) (*answer.Answer, error) {
@@ -115,7 +115,7 @@ func TestClose(t *testing.T) {
 						c.Sink(ev)
 					}
 					<-ctx.Done()
-					time.Sleep(cancels)
+					time.Sleep(tt.takes)
 					return nil, context.Cause(ctx)
 				})
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
@@ -123,11 +123,7 @@ func TestClose(t *testing.T) {
 
 				began := time.Now()
 				s.Close()
-				wait := cancels
-				if tt.want == call.ErrLeaveAtAPI {
-					wait = 0
-				}
-				compare.Equal(t, "waited", time.Since(began), wait)
+				compare.Equal(t, "waited", time.Since(began), tt.waits)
 				_, err := task.Result()
 				compare.Equal(t, "ended with the cause", errors.Is(err, tt.want), true)
 			})
@@ -135,54 +131,28 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Close does not wait for a call that does not end.
-func TestCloseEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{Timeout: time.Hour})
-		task := s.Prepare(&call.Call{}, CallOptions{Polled: true})
-		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
-			time.Sleep(time.Minute)
-			return &answer.Answer{}, nil
-		})
-		compare.Equal(t, "detached", s.DetachWhenDue(task), true)
-		began := time.Now()
-		s.Close()
-		compare.Equal(t, "waited", time.Since(began), closeTimeout)
-		time.Sleep(time.Minute)
-	})
-}
-
-// An id never has a response that the API has lost: other processes could not fetch it. If only the
-// API could keep the task, it is not detached.
+// An id never has a response that the API has lost, and other processes cannot fetch: then a task over
+// HTTP is not detached.
 func TestLost(t *testing.T) {
-	for name, elsewhere := range map[string]bool{"stdio": false, "HTTP": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := New(Options{Timeout: time.Hour, Recover: func(string, *error) {}, BackgroundAPI: &BackgroundAPI{
-					Secrets: func() []string { return []string{newSecret} },
-					Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
-						time.Sleep(2 * time.Second) // meanwhile the API loses it
-						return nil, answer.ErrRunning
-					},
-				}})
-				c := &call.Call{}
-				o := CallOptions{Polled: elsewhere, OtherProcesses: elsewhere, Background: true}
-				o.DetachAfter = 5 * time.Second
-				task := s.Prepare(c, o)
-				s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
-					c.Sink(call.ResponseNamed{ID: "resp_1"})
-					time.Sleep(time.Second)
-					c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
-					time.Sleep(time.Minute)
-					return &answer.Answer{}, nil
-				})
-				compare.Equal(t, "detached", s.DetachWhenDue(task), !elsewhere)
-				compare.Equal(t, "sealed", task.local.sealedResponseID, "")
-				_, err := task.Result()
-				compare.Equal(t, "error", err, nil)
-			})
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Timeout: time.Hour, Recover: func(string, *error) {}, BackgroundAPI: &BackgroundAPI{
+			Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
+				time.Sleep(2 * time.Second) // meanwhile the API loses it
+				return nil, answer.ErrRunning
+			},
+		}})
+		c := &call.Call{}
+		task := s.Prepare(c, CallOptions{Polled: true, OtherProcesses: true, Background: true})
+		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
+			c.Sink(call.ResponseNamed{ID: "resp_1"})
+			time.Sleep(time.Second)
+			c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
+			time.Sleep(time.Minute)
+			return nil, nil
 		})
-	}
+		compare.Equal(t, "detached", s.DetachWhenDue(task), false)
+		_, _ = task.Result()
+	})
 }
 
 // Of a call that goes on after the response in its id, only what that one has used is of the

@@ -414,11 +414,10 @@ func open(s step) step {
 func TestOpenErrorBody(t *testing.T) {
 	for status, want := range map[int]int{401: 1, 429: 2, 503: 2} {
 		bubble(t, fmt.Sprint(status), func(t *testing.T) {
-			body := apiBody("", "", "", "no")
-			client, api := newClient(1, open(answer(status, body)))
+			client, api := newClient(1, open(answer(status, apiBody("", "", "", "no"))))
 			_, err := create(t, client, question())
-			wantEqual(t, "status", asError(t, err).Status, status)
-			wantEqual(t, "message", asError(t, err).Message, "no")
+			e := asError(t, err)
+			wantEqual(t, "status, message", fmt.Sprint(e.Status, e.Message), fmt.Sprint(status, "no"))
 			api.wantRequests(t, want)
 		})
 	}

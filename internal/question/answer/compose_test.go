@@ -1,12 +1,9 @@
 package answer
 
 import (
-	"context"
-	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -34,37 +31,5 @@ func TestListedURL(t *testing.T) {
 			compare.Equal(t, "text", ans.Text, want)
 			compare.Equal(t, "citation", ans.Citations[0].URL, row[1])
 		})
-	}
-}
-
-// A large text is copied once, however many sources follow it.
-func TestLargeText(t *testing.T) {
-	const size = 4 << 20
-	response := &call.Response{Status: "completed"}
-	body := completed(message("", strings.Repeat("Snow. ", size/6), "https://a.example/1",
-		"https://a.example/2", "https://a.example/3"))
-	err := call.DecodeLenient([]byte(body), response)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := New(Options{
-		Create: func(context.Context, *call.Call, call.Request) (*call.Response, error) {
-			return response, nil
-		},
-		Profiles: map[string]Profile{"answer": {}},
-	})
-
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	ans, err := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "?"})
-	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	compare.Contains(t, "end", ans.Text[size-100:], "/3 (")
-	allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
-	if allocated > 2*size>>20 {
-		t.Errorf("allocated %d MiB for a text of %d MiB", allocated, size>>20)
 	}
 }

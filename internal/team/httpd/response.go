@@ -3,6 +3,7 @@ package httpd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -47,7 +48,8 @@ func (s *instance) track(next http.Handler) http.Handler {
 
 		defer func() {
 			p := recover()
-			if p != nil && p != http.ErrAbortHandler {
+			err, _ := p.(error)
+			if p != nil && !errors.Is(err, http.ErrAbortHandler) {
 				s.Log.Error("panic in a request", "panic", p, "stack", string(debug.Stack()))
 			}
 			res.end()

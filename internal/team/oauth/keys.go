@@ -133,7 +133,6 @@ func (i *issuer) readLoop(ctx context.Context) {
 		}
 		if waiter != nil {
 			close(waiter)
-			waiter = nil
 		}
 		for range arrived {
 			close(<-i.waiting)
