@@ -397,15 +397,13 @@ func hangs(next step) step {
 	}
 }
 
-// open is a step whose body does not end, until it is closed.
+// open is a step whose body does not end until the context of its request does.
 func open(s step) step {
 	return func(req *http.Request) (*http.Response, error) {
 		resp, err := s(req)
-		rest, _ := io.Pipe()
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(resp.Body, rest), rest}
+		rest, end := io.Pipe()
+		context.AfterFunc(req.Context(), func() { _ = end.CloseWithError(req.Context().Err()) })
+		resp.Body = io.NopCloser(io.MultiReader(resp.Body, rest))
 		return resp, err
 	}
 }

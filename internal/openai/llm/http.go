@@ -46,9 +46,11 @@ func (cl *Client) requestOptions(c *call.Call, resp **http.Response) []option.Re
 func (cl *Client) middleware(c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.completeRequest(req, c)
-		resp, err := next(req)
+		ctx, cancel := context.WithCancel(req.Context())
+		resp, err := next(req.WithContext(ctx))
 		c.RootsErr = nil
 		if err != nil {
+			cancel()
 			if errors.As(err, new(call.RootsError)) {
 				c.RootsErr = err
 			}
@@ -57,14 +59,27 @@ func (cl *Client) middleware(c *call.Call) option.Middleware {
 		c.APIRequestID = cl.options.Redactor.Truncate(requestID(resp), 100)
 
 		if resp.StatusCode/100 != 2 {
+			defer cancel()
 			defer resp.Body.Close()
-			// Close ends the Read of a body that does not end: the status and what came say enough.
-			defer time.AfterFunc(errorBodyTimeout, func() { _ = resp.Body.Close() }).Stop()
+			// Of a body that does not end, the status and what came say enough. Close would not end
+			// the Read: net/http makes it wait until the header of a body in gzip has come.
+			defer time.AfterFunc(errorBodyTimeout, cancel).Stop()
 			return nil, statusError(resp, c)
 		}
-		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
+		resp.Body = cancelingBody{http.MaxBytesReader(nil, resp.Body, maxBody), cancel}
 		return resp, nil
 	}
+}
+
+// cancelingBody is the body of an HTTP response. Close also ends the context of the request.
+type cancelingBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b cancelingBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
 }
 
 // completeRequest sets the headers and the query of a request.
