@@ -264,8 +264,9 @@ var Methods = rpc.Methods{
 }
 
 // handler returns the handler of all requests and notifications of a person. Their contexts end with
-// sessionCtx, too. It passes to next, the SDK's own handler, what it does not answer itself. The SDK runs it in a goroutine of its own, where
-// a panic would end the process: a panic fails this request only.
+// sessionCtx, too. It passes to next, the SDK's own handler, what it does not answer itself. The SDK
+// runs it in a goroutine of its own, where a panic would end the process: a panic fails this request
+// only.
 func (s *Server) handler(
 	sessionCtx context.Context, person call.Person, next mcp.MethodHandler,
 ) mcp.MethodHandler {

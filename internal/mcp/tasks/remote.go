@@ -33,8 +33,8 @@ type remoteCall struct {
 // refreshRemote asks the API about a task, ends the task if its response has ended, and returns a
 // message about a task that works. It may return what an earlier request got less than maxReplyAge
 // ago, unless wasCancelled says that the response was cancelled since. If ctx ends first,
-// refreshRemote returns "" at once. A request to the API that has begun goes on: with those that follow
-// it beyond the time limit, for three times requestTimeout at most.
+// refreshRemote returns "" at once. A request to the API that has begun goes on: with those that
+// follow it beyond the time limit, for three times requestTimeout at most.
 func (ts *Tasks) refreshRemote(
 	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
 ) string {
@@ -83,7 +83,8 @@ func (ts *Tasks) refreshRemoteAlone(
 	r.message = ""
 
 	age := time.Since(t.Created)
-	if age >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled { // by the process that runs the call
+	// Then the process that runs the call has cancelled it.
+	if age >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled {
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 	switch {

@@ -96,8 +96,9 @@ type exchange struct {
 }
 
 // try waits for the pacer and makes one request of the attempt. It tells the pacer how a failed
-// request ended, also if post has told the pacer of a 2xx before, which stands if the request succeeds. pacerWait is how long the pacer
-// makes the call wait after a refusal by the rate limit, else 0.
+// request ended, also if post has told the pacer of a 2xx before, which stands if the request
+// succeeds. pacerWait is how long the pacer makes the call wait after a refusal by the rate limit,
+// else 0.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {

@@ -398,7 +398,7 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sentAt <= p.refusedAt: // not of the queue, or sent before the refusal before this one
+	case !t.isQueued || t.sentAt <= p.refusedAt: // or sent before the refusal before this one
 		return
 
 	case p.queuePause > 0:
