@@ -316,10 +316,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	<-detachCtx.Done() // DetachAfter is over, or the call has ended
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
-	if refAtHalf == nil {
-		return ts.awaitNamedAndKept(t)
-	}
-	if t.local.ref.Load() == nil { // the API has lost the response, and it is as if there was none
+	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
 		return ts.awaitNamedAndKept(t)
 	}
 	t.local.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
