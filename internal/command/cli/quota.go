@@ -99,9 +99,9 @@ func quotaTable(
 	case err != nil:
 		return "", err
 	case len(list) == 0 && name == "":
-		return "nobody has used anything, as far as a limit counts it\n", nil
+		return "no limit counts any usage now\n", nil
 	case len(list) == 0:
-		return "nobody of this name has used anything, as far as a limit counts it\n", nil
+		return "no limit counts any usage of this name\n", nil
 	}
 
 	var table strings.Builder

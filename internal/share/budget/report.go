@@ -65,9 +65,9 @@ func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err
 }
 
 // Reset forgets what a person has used. The error is of the store, or says that no person with this
-// name has used anything, or that several people have the name.
+// name has a usage, or that several people have the name.
 func (s *Store) Reset(ctx context.Context, name string) error {
-	err := errors.New("nobody of this name has used anything")
+	err := errors.New("no limit counts any usage of this name")
 	failure := s.withAdminConn(ctx, func(ac *adminConn) {
 		people := ac.usages(ac.pseudonymsByName(name))
 		if len(people) > 1 {
