@@ -36,7 +36,7 @@ func (s *Service) DetachOptions(
 	}
 
 	settings := s.Config.Server
-	within := time.Duration(settings.AnswerWithinMS) * time.Millisecond
+	detachAfter := time.Duration(settings.AnswerWithinMS) * time.Millisecond
 	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
 	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
@@ -44,12 +44,12 @@ func (s *Service) DetachOptions(
 	var api *tasks.BackgroundAPI
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background
-		if o.OtherProcesses && within > 0 {
+		if o.OtherProcesses && detachAfter > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealing()) > 0:
 		api = s.backgroundAPI(sealing)
-	case tasksAtAPI || within > 0:
+	case tasksAtAPI || detachAfter > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 	}
@@ -58,12 +58,12 @@ func (s *Service) DetachOptions(
 	// HTTP.
 	o.BackgroundAPI = api
 	o.OffersTasks = settings.Tasks
-	o.After = within
+	o.DetachAfter = detachAfter
 	if o.OtherProcesses {
 		o.OffersTasks = tasksAtAPI && api != nil
 	}
 	if o.OtherProcesses && api == nil {
-		o.After = 0
+		o.DetachAfter = 0
 	}
 	return o, warning, nil
 }

@@ -16,7 +16,7 @@ import (
 // when, and where later requests find them: in this process, or at the API, which other processes
 // ask, too. In both cases the call goes on in this process. The zero value detaches no call.
 //
-//	                OffersTasks: tools with Tool.Pollable  After: late answers of all tools
+//	                OffersTasks: tools with Tool.Pollable  DetachAfter: late answers of all tools
 //	stdio           this process, at once                  this process, after that time
 //	stdio with API  this process, once the API has named   this process, after that time
 //	                the response, or after 2 s
@@ -27,21 +27,21 @@ import (
 //
 // "With API" means that the tool of the call runs in the background of the API, and that there is a
 // secret for ids. Over HTTP a call of any other tool is not detached; if all tools are such,
-// service.Service.DetachOptions sets OffersTasks to false and After to 0.
+// service.Service.DetachOptions sets OffersTasks to false and DetachAfter to 0.
 //
 // At the API, a response is found by its name. So with OtherProcesses
 //
-//   - a call that still waits for a slot or for the rate limit when the time After is over ends
-//     with the status waiting (call.ErrWaiting), even if its client would poll it;
+//   - a call that still waits for a slot or for the rate limit when DetachAfter is over ends with
+//     the status waiting (call.ErrWaiting), even if its client would poll it;
 //   - a call that has sent its request is not detached before the response has a name: otherwise
 //     the answer would be lost.
 type DetachOptions struct {
 	OffersTasks bool // clients that declare tasks poll calls of the tools with call.Tool.Pollable
 
-	// After is how long a call waits for its answer before it is detached, and how long
+	// DetachAfter is how long a call waits for its answer before it is detached, and how long
 	// answer_result waits. 0: a call waits for its end, and answer_result for 20 s
 	// (answerResultTimeout).
-	After time.Duration
+	DetachAfter time.Duration
 
 	BackgroundAPI  *tasks.BackgroundAPI // runs responses in the background; nil: none
 	OtherProcesses bool                 // later requests may reach other processes

@@ -19,7 +19,7 @@ import (
 
 const within = 25 * time.Second
 
-func late(o *Options) { o.Detach.After = within }
+func late(o *Options) { o.Detach.DetachAfter = within }
 
 // lateClient is late for the client of the tests alone.
 func lateClient(o *Options) {
@@ -252,7 +252,7 @@ func TestLateWaitsHere(t *testing.T) {
 // time.
 func TestLateInTime(t *testing.T) {
 	const short = 10 * time.Second // which a GET may take
-	inTime := func(o *Options) { o.Detach.After = short }
+	inTime := func(o *Options) { o.Detach.DetachAfter = short }
 	for _, tt := range compare.Rows[struct {
 		Name, Arguments string
 		Want            time.Duration

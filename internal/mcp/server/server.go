@@ -80,7 +80,7 @@ type Settings struct {
 // Needs are the settings that a client needs in place of the configured ones. A zero field changes
 // nothing.
 type Needs struct {
-	DetachAfter time.Duration // in place of DetachOptions.After
+	DetachAfter time.Duration // in place of DetachOptions.DetachAfter
 	ToolErrors  string        // in place of Settings.ToolErrors
 }
 
@@ -144,7 +144,7 @@ func New(o Options) *Server {
 
 // setNeeds sets the settings for a client with some needs.
 func (s *Server) setNeeds(n Needs) {
-	detachAfter := cmp.Or(n.DetachAfter, s.options.Detach.After)
+	detachAfter := cmp.Or(n.DetachAfter, s.options.Detach.DetachAfter)
 	s.clientSettings.Store(&clientSettings{
 		detachAfter:  detachAfter,
 		toolErrors:   cmp.Or(n.ToolErrors, s.options.Settings.ToolErrors),

@@ -36,7 +36,7 @@ func uses() []string {
 	return append(all, use(slowest))
 }
 
-// instructionsFor returns the instructions of a server; detachAfter is its DetachOptions.After.
+// instructionsFor returns the instructions of a server. detachAfter is as in DetachOptions.
 func instructionsFor(detachAfter time.Duration) string {
 	if detachAfter > 0 {
 		return instructions + lateInstructions
