@@ -197,7 +197,7 @@ func (v *valkey) take(words [][]byte) string {
 		missing := q.used + c[2] - c[1]
 		time := max(math.Ceil(missing*c[0]/c[1]), 0)
 		if missing+float64(q.reserved) > 0 && time > wait {
-			refused, wait, used = i+1, time, math.Ceil(q.used)
+			refused, wait, used = i+1, time, max(math.Ceil(q.used), 0)
 		}
 		found[i] = q
 	}

@@ -280,7 +280,7 @@ func (w *world) checkDelayed(broken report) {
 		if smooth && w.hasSlots(q.crowd) && w.setting.Rate == 0 && q.Client != "slow" {
 			j := q.last().jobs[0]
 			want := q.Latency + j.end().Sub(j.start) + 4*s
-			if q.Client == "tasks" || w.Plain {
+			if programs[q.Client].tasks || w.Plain {
 				want += 12 * s // between two polls, of the client or of the server
 			}
 			if q.took > want {
