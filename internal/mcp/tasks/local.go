@@ -19,12 +19,16 @@ import (
 //   - a task during a retry then has an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
+// minGoneTimeout is how long askWhetherGone may take even if the task is due before: 2 s pass between
+// its two GETs.
+const minGoneTimeout = 4 * time.Second
+
 // CallOptions say what the client of a call takes, and when and where the call can go on without
 // its request. The zero value is a call that ends with its request.
 type CallOptions struct {
 	Polled        bool          // the client polls the task
 	WantsProgress bool          // the client asks for progress notifications
-	Background    bool          // the API soon names the response; only awaitDetachLocal asks that
+	Background    bool          // the API soon names the response; for awaitDetachLocal alone
 	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OtherProcesses says that later requests may reach other processes. So only a call whose
@@ -305,15 +309,18 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)
 	}
-	detachCtx, cancel := context.WithTimeout(t.local.ctx, t.local.DetachAfter)
-	defer cancel()
-	ts.Wait(detachCtx, t, nil, t.local.DetachAfter/2)
+	due := time.After(t.local.DetachAfter)
+	half := t.local.DetachAfter / 2
+	ts.Wait(t.local.ctx, t, nil, half)
 
 	refAtHalf := t.local.ref.Load()
-	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(detachCtx, t, *refAtHalf) {
+	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(t, *refAtHalf, max(half, minGoneTimeout)) {
 		return false // if the API does not have the response, the request waits for its end
 	}
-	<-detachCtx.Done() // DetachAfter is over, or the call has ended
+	select {
+	case <-due:
+	case <-t.local.ctx.Done(): // the call has ended
+	}
 	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
 	// without a name needs one, or its answer would be lost.
 	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
@@ -336,7 +343,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	t.local.awaitNamed(timeout)
 	ref := t.local.ref.Load()
 	isWorking := ref != nil && !t.hasEnded()
-	return isWorking && !ts.askWhetherGone(t.local.ctx, t, *ref) && !t.hasEnded()
+	return isWorking && !ts.askWhetherGone(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
@@ -353,7 +360,9 @@ func (l *localCall) awaitNamed(timeout <-chan time.Time) {
 // with a 404 and an error object: some servers say that a response runs in the background, but do
 // not keep it. After a GET that fails in another way, the task is detached all the same: a client
 // that ends long calls would otherwise certainly lose the answer.
-func (ts *Tasks) askWhetherGone(ctx context.Context, t *Task, ref answer.ResponseRef) bool {
+func (ts *Tasks) askWhetherGone(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(t.local.ctx, timeout)
+	defer cancel()
 	original := t.local.original
 	_, err := ts.fetchAnswer(ctx, &original, ref)
 	return errors.Is(err, answer.ErrGone)

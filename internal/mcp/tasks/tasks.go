@@ -116,7 +116,7 @@ func (ts *Tasks) Close() {
 
 // stopAll does the work of Close, but does not wait. It returns the calls that do not leave a
 // response at the API. Until stopAll returns, no call can begin another response (noteResponse).
-func (ts *Tasks) stopAll() (lost []*localCall) {
+func (ts *Tasks) stopAll() (toAwait []*localCall) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.known {
@@ -126,10 +126,10 @@ func (ts *Tasks) stopAll() (lost []*localCall) {
 			t.local.stop(call.ErrLeaveAtAPI)
 		default:
 			t.local.stop(call.ErrShutdown)
-			lost = append(lost, t.local)
+			toAwait = append(toAwait, t.local)
 		}
 	}
-	return lost
+	return toAwait
 }
 
 // Task is a call, from its start until its answer is forgotten.
