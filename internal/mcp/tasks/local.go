@@ -19,8 +19,8 @@ import (
 //   - a task during a retry then has an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
-// minGoneTimeout is how long askWhetherGone may take even if the task is due before: 2 s pass between
-// its two GETs.
+// minGoneTimeout is how long askWhetherGone may take even if the task is due before: between its two
+// GETs there are 2 s.
 const minGoneTimeout = 4 * time.Second
 
 // CallOptions say what the client of a call takes, and when and where the call can go on without
@@ -314,7 +314,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	ts.Wait(t.local.ctx, t, nil, half)
 
 	refAtHalf := t.local.ref.Load()
-	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(t, *refAtHalf, max(half, minGoneTimeout)) {
+	timeout := max(half, minGoneTimeout)
+	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(t, *refAtHalf, timeout) {
 		return false // if the API does not have the response, the request waits for its end
 	}
 	select {
