@@ -70,7 +70,7 @@ func (ProxyError) Unwrap() error { return TunnelError(http.StatusProxyAuthRequir
 type QueuedError int
 
 func (n QueuedError) Error() string {
-	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
+	return fmt.Sprintf("waiting for the rate limit (%d ahead)", int(n))
 }
 
 // RootsError says that a call ended before the root certificates were read. Its value is what they

@@ -56,9 +56,8 @@ const statusWaiting = "waiting"
 // waitingResult returns the result of a call that has ended with call.ErrWaiting. The time makes
 // each message different: clients stop a loop of calls that all have the same result.
 func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
-	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were " +
-		"ahead. Call the same tool again now, with the same arguments, to wait on. Do not answer " +
-		"without it."
+	const format = "The question was not asked yet, and nothing was paid: at %s, with %d ahead. " +
+		"Call the same tool again now, with the same arguments, to wait on. Do not answer without it."
 	return s.jsonResult(req, struct {
 		Status  string `json:"status"`
 		Ahead   int    `json:"ahead"`

@@ -97,5 +97,5 @@ func isValidID(id string) bool {
 		return true
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
-	return err == nil && -maxID <= n && n <= maxID
+	return err == nil && -maxID <= n && n <= maxID && id != "-0"
 }
