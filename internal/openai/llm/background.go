@@ -84,7 +84,7 @@ func (cl *Client) Get(
 		model:     model,
 		include:   include,
 	}
-	r, failure := cl.getConfirmed(ctx, acc, false)
+	r, failure := cl.getOrConfirmLost(ctx, acc, false)
 	if r == nil {
 		return nil, failure
 	}
@@ -227,7 +227,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return nil, x.client.attemptError(ctx, err, 1)
 		}
 		var r *call.Response
-		r, failure = x.client.getConfirmed(ctx, acc, resume)
+		r, failure = x.client.getOrConfirmLost(ctx, acc, resume)
 		streamBroke = resume && failure != nil
 		switch {
 		case failure == nil && !acc.runsAtAPI():
@@ -258,11 +258,11 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 	return retryAfter > 0 && retryAfter <= maxFetchWait && isInTime(ctx, retryAfter)
 }
 
-// getConfirmed asks for the response of acc: for an object, or for the stream after the last event.
-// If the response has failed, getConfirmed returns both the response and its error. The response
-// counts as lost only if a second GET does not find it either: the API may not see a new response at
-// once, and a proxy may have restarted.
-func (cl *Client) getConfirmed(
+// getOrConfirmLost asks for the response of acc: for an object, or for the stream after the last
+// event. If the response has failed, getOrConfirmLost returns both the response and its error. The
+// response counts as lost only if a second GET does not find it either: the API may not see a new
+// response at once, and a proxy may have restarted.
+func (cl *Client) getOrConfirmLost(
 	ctx context.Context, acc *accumulator, stream bool,
 ) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, stream)
@@ -273,8 +273,8 @@ func (cl *Client) getConfirmed(
 	return cl.getOnce(ctx, acc, false)
 }
 
-// getOnce makes one GET of the response of acc: one of getConfirmed, or that for the usage after a
-// cancellation. If it did not find the response, the error has ResponseLost set.
+// getOnce makes one GET of the response of acc: one of getOrConfirmLost, or that for the usage after
+// a cancellation. If it did not find the response, the error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,

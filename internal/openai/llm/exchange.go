@@ -28,7 +28,7 @@ import (
 // the API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
 // Create is the only place where the POST of a request is repeated. cancelEarly repeats that of a
-// cancellation, follow and getConfirmed repeat a GET.
+// cancellation, follow and getOrConfirmLost repeat a GET.
 func (cl *Client) Create(
 	ctx context.Context, c *call.Call, request call.Request,
 ) (*call.Response, error) {
@@ -180,7 +180,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		if mayCost && x.call.Usage == usageBefore && !acc.isRefusal(err) {
 			x.call.UnreportedRequests++
 			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
-			if acc.hasBegun() || leftToAPI {
+			if acc.hasBegunWork() || leftToAPI {
 				x.call.UnreportedBegun++
 			}
 		}
@@ -198,14 +198,15 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 
 // post sends the request. Afterwards the API
 //
-//	status      may have begun   may have used tokens (mayCost)
-//	2xx, none   yes              yes, if the request got a connection
-//	4xx         no               no
-//	408, 409    yes              no
-//	500 to 503  yes              no: these are of the API itself
-//	504 and on  yes              yes: a gateway gave up, and does not know what the API does
+//	status      may have taken it   may have used tokens (mayCost)
+//	2xx, none   yes                 yes, if the request got a connection
+//	4xx         no                  no
+//	408, 409    yes                 no
+//	500 to 503  yes                 no: these are of the API itself
+//	504 and on  yes                 yes: a gateway gave up, and does not know what the API does
 //
-// ErrWaiting promises that nothing was begun: a call that may have begun waits without WaitUntil.
+// ErrWaiting promises that the API has not taken the question: once it may have, the call waits
+// without WaitUntil.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})
@@ -223,9 +224,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	_, err = x.client.service.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
-	mayHaveBegun := !hasStatus || failure.Status >= http.StatusInternalServerError ||
+	mayBeTaken := !hasStatus || failure.Status >= http.StatusInternalServerError ||
 		mayBeInProgress(failure)
-	if mayHaveBegun {
+	if mayBeTaken {
 		x.call.WaitUntil = time.Time{}
 	}
 	if hasStatus && failure.Status < http.StatusGatewayTimeout {
