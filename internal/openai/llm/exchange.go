@@ -192,6 +192,9 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		if acc.runsAtAPI() {
 			r, err = x.follow(ctx, acc, err)
 		}
+		if !acc.isRefusal(err) { // which may also come after a 2xx
+			x.client.memory.noteNotRefused(x.call.Person.ID)
+		}
 	}
 	return r, err
 }
@@ -235,7 +238,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 
 	if err == nil {
 		x.ticket.NoteAccepted()
-		x.client.memory.noteAccepted(x.call.Person.ID, x.model, x.params, x.toRemember)
+		x.client.memory.noteAccepted(x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
 	// openai-go has dropped RootsErr from err. It is nil after a 2xx: each request resets it.

@@ -13,7 +13,7 @@ const (
 	minRefusals = 3 // so many refusals of the key in a row, and further ones, count
 
 	// probeGrace is how long other calls fail while a probe asks the API. Then they ask the API,
-	// too: some HTTP responses have their header only at their end, so the probe may take minutes.
+	// too: only the end of the probe tells that it is not refused, which may take minutes.
 	probeGrace = 2 * time.Second
 
 	refusalTTL   = time.Minute      // how long a refusal is remembered after its nextProbe
@@ -146,17 +146,22 @@ type evidence struct {
 	count int
 }
 
-// noteAccepted records that the API accepts a request of a person, and that it refused the removed
-// parameters. These are recorded only now, because the API could have refused the request without
-// them, too.
-func (m *memory) noteAccepted(personID, model string, request params, removed []refusedParam) {
+// noteNotRefused records that the API has answered a request of a person, and not with a refusal.
+func (m *memory) noteNotRefused(personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refusals.Delete(personID)
 	for _, r := range m.refusals.Live() {
 		r.sinceAnyAccepted = 0
 	}
+}
 
+// noteAccepted records that the API accepts the parameters of a request, and that it refused the
+// removed ones. These are recorded only now, because the API could have refused the request without
+// them, too.
+func (m *memory) noteAccepted(model string, request params, removed []refusedParam) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for p := range m.parameters.Live() {
 		if p.model == model && request.has(p) {
 			m.parameters.Delete(p)

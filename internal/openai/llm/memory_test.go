@@ -64,6 +64,7 @@ var keyFaults = map[string]step{
 	"402":   answer(402, `{"error":{"code":402,"message":"requires more credits, or fewer max_tokens"}}`),
 	"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
 	"scope": answer(401, apiBody("", "missing_scope", "", "Missing scopes: api.responses.write.")),
+	"a 200": sseStep(`{"type":"error","error":{"code":"insufficient_quota","message":"No credit."}}`),
 }
 
 // eachFault runs a subtest in a synctest bubble for each of keyFaults, with a client of newShared.
