@@ -23,12 +23,10 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	}
 
 	problem := kind.String() + attemptsSuffix(e)
-	timeout, timedOut := errors.AsType[call.TimeoutError](err)
+	_, timedOut := errors.AsType[call.TimeoutError](err)
 	switch {
-	case timedOut:
-		problem = timeout.Error()
-	case !ofRequest, kind == call.KindShutdown, kind == call.KindCanceled:
-		problem = text.Expand(w.Problem, map[string]string{"ERROR": err.Error()})
+	case timedOut, !ofRequest, kind == call.KindShutdown, kind == call.KindCanceled:
+		problem = text.Expand(w.Problem, a.values("", err, e))
 	}
 
 	hint, message := w.CallerHint, ""
