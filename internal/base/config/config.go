@@ -170,7 +170,7 @@ type (
 	Policy struct {
 		MaxCitations    int    `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
 		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" pattern:"." takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
 		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
 
