@@ -83,11 +83,14 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 		m.Params = json.RawMessage(params.Raw)
 	}
 	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
-	isResponse := object.Get("result").Exists() || object.Get("error").Exists()
+	// An error has no id, or null, if its sender could not read the id. It is not refused: a peer
+	// that answers each error with an error would never stop.
+	isError := m.Method == "" && object.Get("error").Exists()
+	isResult := validID && object.Get("result").Exists()
 	switch {
 	case isAmbiguous(object) || object.Get("jsonrpc").Str != "2.0",
-		m.ID.Exists() && !validID,
-		m.Method == "" && !(validID && isResponse):
+		m.ID.Exists() && !validID && !isError,
+		m.Method == "" && !isResult && !isError:
 		return nil, InvalidRequest("not a JSON-RPC 2.0 request")
 	case m.Method == "" || !validID:
 		return m, nil
