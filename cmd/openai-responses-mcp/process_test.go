@@ -19,6 +19,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -36,6 +37,26 @@ func TestSignalWithFullPipe(t *testing.T) {
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	c.stdout = http.NoBody // exit reads stdout, and the pipe is still full
 	c.exit(0)
+}
+
+// A full stderr that is not read stops no request, also not the first one of a client for which a
+// line says what it gets.
+func TestStderrNotRead(t *testing.T) {
+	t.Parallel()
+	unread, stderr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unread.Close()
+	stderr.SetWriteDeadline(time.Now().Add(time.Second / 10))
+	stderr.Write(make([]byte, 1<<20))
+
+	c := prepare(t, program(t.TempDir(), "--stdio"))
+	c.cmd.Stderr = stderr
+	go c.launch().read()
+	c.line(strings.Replace(initialize, `"test"`, `"codex-mcp-client"`, 1))
+	c.want(`"init"`)
+	c.eof()
 }
 
 // A pipe of root certificates that is not written takes no call longer than its time, and the error

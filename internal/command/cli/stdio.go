@@ -229,9 +229,11 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 			n.ToolErrors = sets["TOOL_ERRORS"]
 		}
 		if n != (server.Needs{}) {
-			a.note("for %s answer_within_ms is %d and tool_errors is %s, unless you set them",
+			// To the log: a write to stderr can block, and all requests wait for this one.
+			s.Log.Warn(fmt.Sprintf(
+				"for %s answer_within_ms is %d and tool_errors is %s, unless you set them",
 				client, cmp.Or(int(n.DetachAfter.Milliseconds()), s.Config.Server.AnswerWithinMS),
-				cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors))
+				cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors)))
 		}
 		return n
 	}
