@@ -244,24 +244,30 @@ func TestTaskCancelledAtEnd(t *testing.T) {
 	}
 }
 
-// A call that is cancelled before its client has read the id of the task ends: its answer could not
-// be asked for.
-func TestCancelUnreadTask(t *testing.T) {
+// A call that is cancelled before its client has read its id ends, also if the input ends meanwhile:
+// its answer could not be asked for.
+func TestCancelUnreadID(t *testing.T) {
 	t.Parallel()
-	api, env := newAPI(t, "hang")
-	c := prepare(t, program(t.TempDir(), append(env, "--stdio")...)).launch()
+	api, env := newAPI(t, "search+slow=1m")
+	words := append(env, "--stdio", "--config", "config.yaml", "ANSWER_WITHIN_MS=1000")
+	c := prepare(t, program(home(t, inBackground), words...)).launch()
+	c.line(initialize)
 	for i := range 3000 { // the answers fill the pipe
 		c.line(ping(fmt.Sprint(i)))
 	}
-	params := `{"name":"answer_detailed","arguments":{"query":"x"},"_meta":` + withTasks + `}`
-	c.line(`{"jsonrpc":"2.0","id":"task","method":"tools/call","params":` + params + `}`)
+	c.line(withProgress(ask(`"call"`, "x")))
 	await(t, api.WaitRequests, 1)
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(1300 * time.Millisecond) // The call is late.
 
-	c.line(cancelled(`"task"`))
+	c.line(cancelled(`"call"`))
+	for i := range 3000 {
+		c.line(cancelled(fmt.Sprint(i)))
+	}
+	c.stdin.Close()
+	time.Sleep(300 * time.Millisecond) // The server has read all of it.
 	go c.read()
-	await(t, api.WaitAborted, 1)
-	c.eof()
+	wantCancel(t, api, 2)
+	c.end(0)
 }
 
 // wantPosts wants that an API was asked n times, and cancelled nothing.

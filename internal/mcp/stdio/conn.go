@@ -23,8 +23,8 @@ import (
 // conn is one session of a Transport. It implements [mcp.Connection].
 //
 // numPending counts what the session waits for: the end of the input, and each request from
-// register on until its response is written or it is cancelled. countDown counts each of them down,
-// and the last one ends the session.
+// register on until Write gets its response, also if it is cancelled. countDown counts each of them
+// down, and the last one ends the session.
 type conn struct {
 	*Transport
 	ctx         context.Context // done when the session has ended
@@ -198,7 +198,6 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	reason := gjson.GetBytes(params, "reason").Str
 	c.Log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	delete(c.requests, rpc.IDKey(id))
-	c.countDown()
 	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
 	return &jsonrpc.Request{
 		Method: "notifications/cancelled",
@@ -226,12 +225,12 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
+	defer c.countDown()
 	name, _ := m.ID.Raw().(string)
 	req, ok := c.remove(name)
 	if !ok {
 		return false, nil
 	}
-	defer c.countDown()
 	return true, c.writeLocked(outgoing{
 		ID:     json.RawMessage(req.id.Raw),
 		Result: m.Result,
