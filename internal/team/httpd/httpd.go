@@ -4,7 +4,7 @@
 //	httpd.go     routes, shutdown
 //	conns.go     unauthenticated connections
 //	response.go  responses: rejections, deadlines
-//	stream.go    comments that keep event streams open
+//	stream.go    comments that keep long responses open
 //	access.go    checks of the Host header and the bearer token, and the challenge to sign in
 //	tokens.go    tokens that the operator hands out, which may change
 //	denied.go    people who are refused in spite of a token
@@ -306,9 +306,7 @@ func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	res := responseOf(w)
 	acceptsStream := normalizeAccept(r.Header)
-	if acceptsStream {
-		res.keepOpen()
-	}
+	res.keepOpen(acceptsStream)
 
 	// net/http ends requestCtx with the response, or abandonCall does before.
 	requestCtx := r.Context()

@@ -377,7 +377,8 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// A client gets the kind of response that it accepts, JSON if that is no stream.
+// A client gets the kind of response that it accepts, JSON if that is no stream: before it comes a
+// blank line every 15 s.
 func TestAccept(t *testing.T) {
 	for _, tt := range compare.Rows[struct {
 		Name, Header, Type, Begins string
@@ -385,13 +386,13 @@ func TestAccept(t *testing.T) {
 	}](t, "accept") {
 		for protocol, text := range calls {
 			inBubble(t, tt.Name+" "+protocol, func(t *testing.T) {
-				s := serve(t, ask{"42", time.Minute})
+				s := serve(t, slow)
 				const both = "Accept: application/json, text/event-stream\r\n"
 				res, body := s.request(strings.Replace(text, both, tt.Header, 1), tt.Status)
 
 				compare.Equal(t, "content type", res.Header.Get("Content-Type"), tt.Type)
 				if !strings.HasPrefix(body, tt.Begins) {
-					t.Errorf("response %s, want it to begin with %s", body, tt.Begins)
+					t.Errorf("response %q, want it to begin with %q", body, tt.Begins)
 				}
 				ok := strings.Contains(body, `answer\":\"42\"`)
 				compare.Equal(t, "an answer", ok, tt.Status == 200)

@@ -100,7 +100,8 @@ type response struct {
 
 	mu        sync.Mutex // guards the fields below
 	w         http.ResponseWriter
-	keepAlive *time.Timer // sends the next comment; nil before keepOpen, after end, for plain JSON
+	keepAlive *time.Timer // sends the next comment; nil before keepOpen and after end
+	isStream  bool        // an event stream; set by keepOpen
 	begun     bool        // the header is sent
 }
 
@@ -182,8 +183,8 @@ func (r *response) recordRejection(status int) {
 	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
-// writeLocked writes b, and gives the client writeTimeout for each chunk. On an event stream it
-// flushes b, and sets the timer for the next comment. After an error at most one comment is tried.
+// writeLocked writes b, and gives the client writeTimeout for each chunk. After keepOpen it flushes
+// b, and sets the timer for the next comment. After an error at most one comment is tried.
 func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -211,8 +212,8 @@ func (r *response) end() {
 	header := r.header
 	switch {
 	case !r.cancelled.Load():
-	case r.keepAlive != nil:
-		header = streamHeader()
+	case r.isStream:
+		header = r.longHeader()
 	default: // the response would have been plain JSON
 		status = http.StatusAccepted
 		header = http.Header{}

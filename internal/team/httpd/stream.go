@@ -5,31 +5,36 @@ import (
 	"time"
 )
 
-// commentInterval is the time without a write after which an event stream gets a comment. Proxies
-// close idle streams, many after 60 s.
+// commentInterval is the time without a write after which a response that waits for its result gets
+// a comment, or JSON a blank line. Proxies close idle responses, many after 60 s.
 const commentInterval = 15 * time.Second
 
-// keepOpen makes r a response that may become an event stream. From then on each write is sent at
-// once, and a comment follows after each silence
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html): a call without a progress token
-// sends nothing else before its result.
-func (r *response) keepOpen() {
+// keepOpen makes r a response that may take long. From then on each write is sent at once, and
+// something that clients skip follows each silence: on an event stream a comment
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html), before JSON a blank line. A call
+// without a progress token sends nothing else before its result.
+func (r *response) keepOpen(isStream bool) {
 	r.mu.Lock() // sendComment uses the timer
 	defer r.mu.Unlock()
+	r.isStream = isStream
 	r.keepAlive = time.AfterFunc(commentInterval, r.sendComment)
 }
 
-// streamHeader returns the header of an event stream.
-func streamHeader() http.Header {
+// longHeader returns the header of a response that begins before its handler writes.
+func (r *response) longHeader() http.Header {
+	contentType := "application/json"
+	if r.isStream {
+		contentType = "text/event-stream"
+	}
 	return http.Header{
-		"Content-Type":  {"text/event-stream"},
+		"Content-Type":  {contentType},
 		"Cache-Control": {"no-cache, no-transform"},
 	}
 }
 
-// sendComment sends a comment. A response that has not begun by now is the event stream of a call,
-// or of a method of tasks that waits for the API: everything else is answered at once. So
-// sendComment begins it, with streamHeader: the handler may be changing r.header.
+// sendComment sends a comment or a blank line. A response that has not begun by now is that of a
+// call, or of a method of tasks that waits for the API: everything else is answered at once. So
+// sendComment begins it, with longHeader: the handler may be changing r.header.
 func (r *response) sendComment() {
 	if !r.mu.TryLock() {
 		return // the client is slow to take a write, which sets the timer when it is done
@@ -39,6 +44,10 @@ func (r *response) sendComment() {
 		return
 	}
 
-	r.beginLocked(http.StatusOK, streamHeader())
-	_, _ = r.writeLocked([]byte(": keep-alive\n\n"))
+	comment := "\n"
+	if r.isStream {
+		comment = ": keep-alive\n\n"
+	}
+	r.beginLocked(http.StatusOK, r.longHeader())
+	_, _ = r.writeLocked([]byte(comment))
 }
