@@ -206,15 +206,20 @@ func TestBackgroundTask(t *testing.T) {
 // How a task ends, as a process sees it that has not begun it.
 func TestBackgroundEnds(t *testing.T) {
 	for _, tt := range compare.Rows[struct {
-		Query, Mode string
-		Wait        time.Duration
-		Want        string
+		Query, Mode   string
+		Unknown, Wait time.Duration
+		Want          string
 	}](t, "ends") {
-		t.Run(tt.Query+" "+tt.Mode+" "+tt.Wait.String(), func(t *testing.T) {
+		name := fmt.Sprint(tt.Query, " ", tt.Mode, " ", tt.Unknown, " ", tt.Wait)
+		t.Run(name, func(t *testing.T) {
 			a := &api{}
 			mode := func(o *Options) { o.Settings.ToolErrors = tt.Mode }
 			inSession(t, func(p *peer) {
 				id := newPeer(p.T, a.overHTTP).start(tt.Query)
+				time.Sleep(tt.Unknown)
+				if tt.Wait > 0 {
+					p.wantTask(id, `"status":"working"`)
+				}
 				time.Sleep(tt.Wait)
 				p.wantTask(id, tt.Want)
 
@@ -334,6 +339,9 @@ func TestRestart(t *testing.T) {
 				time.Sleep(time.Second)
 				p.server.Close()
 				next := newPeer(p.T, a.overHTTP, restarted)
+				if tt.After > limit { // since the first request
+					next.task("get", id)
+				}
 				time.Sleep(tt.After)
 				if tt.Cancels {
 					next.task("cancel", id)

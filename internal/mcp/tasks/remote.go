@@ -13,15 +13,15 @@ const (
 	requestTimeout = 10 * time.Second // of each request to the API
 	maxReplyAge    = time.Second      // how long all requests about a task share a reply of the API
 	fetchInterval  = 2 * time.Second  // between two requests to the API while a client waits
-
-	// maxClockSkew is how much the clock of this process may be ahead of that of the process which
-	// began a task. That process itself ends the call at its time limit, by its own clock.
-	maxClockSkew = 30 * time.Second
 )
 
 // remoteCall is what the API has replied about a task whose call another process runs, or ran.
 type remoteCall struct {
 	ref answer.ResponseRef // from the id of the task
+
+	// openedAt is when this process has opened the id. ref.Created is earlier, but by the clock of
+	// another machine, which may be minutes off.
+	openedAt time.Time
 
 	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
 	// sync.Mutex, a request can stop waiting for it.
@@ -66,8 +66,9 @@ func (ts *Tasks) refreshRemote(
 
 // refreshRemoteAlone does the work of refreshRemote, while no other request asks about the task.
 //
-// A response that runs beyond the time limit and maxClockSkew is cancelled, but only if the API says
-// that it runs: otherwise a complete answer would be lost because the API is busy.
+// A response that runs for the time limit after openedAt is cancelled, but only if the API says that
+// it runs: otherwise a complete answer would be lost because the API is busy. The process that runs
+// the call ends it before.
 func (ts *Tasks) refreshRemoteAlone(
 	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
 ) string {
@@ -82,9 +83,8 @@ func (ts *Tasks) refreshRemoteAlone(
 	r.fetchedAt = time.Now()
 	r.message = ""
 
-	age := time.Since(t.Created)
 	// Then the process that runs the call has cancelled it.
-	if age >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled {
+	if time.Since(t.Created) >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled {
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 	switch {
@@ -93,7 +93,7 @@ func (ts *Tasks) refreshRemoteAlone(
 		ts.options.RemoteEnded(c, ref, a, err)
 	case errors.Is(err, answer.ErrStateUnknown):
 		r.message = "the API does not say whether the answer is complete"
-	case age >= ts.options.Timeout+maxClockSkew:
+	case time.Since(r.openedAt) >= ts.options.Timeout:
 		ts.cancelResponse(ctx, c, ref)
 		a, err = ts.fetchAnswer(ctx, c, ref) // sets in c what the response has used
 		responseEnded := !errors.Is(err, answer.ErrRunning)

@@ -229,9 +229,8 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 
 // Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
 // task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
-// to the end of the task, but at most to the time limit of the call plus maxClockSkew and
-// requestTimeout: an API that does not tell the end must not keep the process alive. c is as for
-// Refresh.
+// to the end of the task, but for the time limit of the call plus requestTimeout at most: an API
+// that does not tell the end must not keep the process alive. c is as for Refresh.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
 ) State {
@@ -240,8 +239,7 @@ func (ts *Tasks) Wait(
 	timer := time.AfterFunc(limit, func() {
 		select {
 		case <-ts.options.EOF:
-			last := t.Created.Add(ts.options.Timeout + maxClockSkew + requestTimeout)
-			time.AfterFunc(time.Until(last), stop)
+			time.AfterFunc(ts.options.Timeout+requestTimeout, stop)
 		default:
 			stop()
 		}
@@ -313,6 +311,7 @@ func (ts *Tasks) open(id, personID string) *Task {
 	t := newTask(ref.Tool, personID, ref.Created)
 	t.remote = &remoteCall{
 		ref:      ref,
+		openedAt: time.Now(),
 		fetching: make(chan struct{}, 1),
 	}
 
