@@ -308,6 +308,9 @@ func (ts *Tasks) open(id, personID string) *Task {
 	if !ok {
 		return nil
 	}
+	if ref.Created.After(now()) { // the clock of the other process is ahead
+		ref.Created = now()
+	}
 	t := newTask(ref.Tool, personID, ref.Created)
 	t.remote = &remoteCall{
 		ref:      ref,

@@ -220,8 +220,8 @@ func TestAskEnds(t *testing.T) {
 	})
 }
 
-// elsewhere returns Tasks of an API that fetch asks, and a task that another process has begun
-// there.
+// elsewhere returns Tasks of an API that fetch asks, and a task that another process, whose clock is
+// ahead, has begun there.
 func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) {
 	o.BackgroundAPI = &BackgroundAPI{
 		Secrets:  func() []string { return []string{newSecret} },
@@ -231,7 +231,7 @@ func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) 
 		},
 	}
 	s := New(o)
-	ref := answer.ResponseRef{Created: now(), ResponseID: "resp_1"}
+	ref := answer.ResponseRef{Created: now().Add(time.Minute), ResponseID: "resp_1"}
 	return s, s.Find(seal(ref, newSecret, ownerOf("", "")), "")
 }
 
@@ -245,6 +245,7 @@ func TestWaitAfterEOF(t *testing.T) {
 		s, task := elsewhere(
 			Options{Timeout: 5 * time.Minute, EOF: eof, Recover: func(string, *error) {}},
 			func() (*answer.Answer, error) { return nil, answer.ErrStateUnknown })
+		compare.Equal(t, "age", time.Since(task.Created), 0)
 		state := s.Wait(t.Context(), task, &call.Call{}, 20*time.Second)
 		compare.Equal(t, "works", state.IsWorking(), true)
 		compare.Equal(t, "waited", time.Since(began), 20*time.Second+5*time.Minute+requestTimeout)
