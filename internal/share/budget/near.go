@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +14,10 @@ const nearThousandths = 800
 
 // nearEntry is a bucket that was nearly used up.
 type nearEntry struct {
-	quota      string    // name of its quota
-	nearUntil  time.Time // when it has refilled below nearThousandths, unless more is used
-	quietUntil time.Time // until when it is not logged again
+	quota      string      // name of its quota
+	person     call.Person // who has used it last
+	nearUntil  time.Time   // when it has refilled below nearThousandths, unless more is used
+	quietUntil time.Time   // until when it is not logged again
 }
 
 // isExpired reports whether the entry says nothing any more.
@@ -68,6 +70,7 @@ func (b *Budget) noteNearLocked(p call.Person, bc bucketChange, used int64) (wor
 		e.quietUntil = now.Add(period)
 	}
 	e.quota = bc.Name
+	e.person = p
 	e.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
 	b.near.Set(bc.key, e)
 	if isNew && b.Log != nil {
@@ -88,7 +91,8 @@ func (b *Budget) NearLimitCounts() map[string]int {
 	defer b.nearMu.Unlock()
 	count := map[string]int{}
 	for _, e := range b.near.Live() {
-		if time.Now().Before(e.nearUntil) {
+		hasLimit := slices.Contains(b.QuotaNames(e.person), e.quota) // it may have ended
+		if hasLimit && time.Now().Before(e.nearUntil) {
 			count[e.quota]++
 		}
 	}

@@ -48,7 +48,8 @@ func TestNear(t *testing.T) {
 	})
 }
 
-// The end of a call that another process has settled does not say that less is used.
+// The end of a call that another process has settled does not say that less is used. A limit that
+// has ended does not count.
 func TestNearSettledElsewhere(t *testing.T) {
 	server := redistest.New(t)
 	o := Options{Limits: Limits{TokensPerDay: 1_000_000}}
@@ -65,4 +66,7 @@ func TestNearSettledElsewhere(t *testing.T) {
 	})
 	compare.Equal(t, "its own process observes", observes, false)
 	compare.Equal(t, "near", own.NearLimitCounts(), map[string]int{"day": 1})
+
+	own.SetPersonLimits(PersonLimits{alice.ID: {"tokens_per_day": 0}})
+	compare.Equal(t, "near without a limit", own.NearLimitCounts(), map[string]int{})
 }
