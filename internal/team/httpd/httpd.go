@@ -320,5 +320,6 @@ func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 		JSONResponse:                 !acceptsStream,
 		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
-	}).ServeHTTP(w, r)
+		// A copy, as the SDK changes it: net/http reads it when sendComment begins the response.
+	}).ServeHTTP(w, r.WithContext(requestCtx))
 }
