@@ -101,23 +101,26 @@ func readMonths() map[string]int {
 	return numbers
 }
 
-// dateWords maps the words in dates.table to their kinds: published, accessed, other or version.
+// dateWord is a word of dates.table with its kind: published, accessed, other or version.
+type dateWord struct{ text, kind string }
+
+// dateWords are the words of dates.table, the longest ones first.
 var dateWords = sync.OnceValue(readDateWords)
 
-func readDateWords() map[string]string {
-	kinds := map[string]string{}
+func readDateWords() (all []dateWord) {
 	for _, row := range rows(datesTable) {
 		for word := range strings.SplitSeq(row[1], ", ") {
-			kinds[word] = row[0]
+			all = append(all, dateWord{word, row[0]})
 		}
 	}
-	return kinds
+	slices.SortFunc(all, func(a, b dateWord) int { return len(b.text) - len(a.text) })
+	return all
 }
 
 // date is a date in a text.
 type date struct {
 	day  string // YYYY-MM-DD
-	kind string // of the word next to it (dateWords), "" without one
+	kind string // of the dateWord next to it, "" without one
 	part        // where the date is, with its word if that is before it
 	form form
 }
@@ -162,7 +165,8 @@ func datesOfForms(s string, inPath bool) (all []date) {
 	if inPath {
 		return slices.DeleteFunc(all, func(d date) bool {
 			segment, _, _ := strings.Cut(s[d.end:], "/")
-			return dateWords()[strings.TrimPrefix(segment, "-")] == "version" // 2026-05-01-preview
+			word := strings.TrimPrefix(segment, "-") // 2026-05-01-preview
+			return slices.Contains(dateWords(), dateWord{word, "version"})
 		})
 	}
 	return withKinds(s, all)
@@ -221,16 +225,15 @@ func isSeparate(s string, p part, inPath bool) bool {
 // withKinds sets the kinds of the dates of a text, and removes dates that may be versions (see
 // form).
 func withKinds(s string, all []date) []date {
-	lower := lowerSameLength(s)
 	next := len(s) // start of the next date
 	for i, d := range slices.Backward(all) {
 		end := 0 // of the previous date
 		if i > 0 {
 			end = all[i-1].end
 		}
-		kind, size := kindBefore(lower[end:d.start])
+		kind, size := kindBefore(s[end:d.start])
 		if kind == "" {
-			kind = kindAfter(lower[d.end:next])
+			kind = kindAfter(s[d.end:next])
 		}
 		next = d.start - size
 		all[i].kind = kind
@@ -258,16 +261,16 @@ var (
 	betweenDateAndWord = text.LazyRegexp(`^[-_.]?[ \t*]*`)
 )
 
-// kindBefore returns the kind of the word at the end of s, the text before a date in lower case.
-// size is how many bytes the word and what follows it take.
+// kindBefore returns the kind of the word at the end of s, the text before a date. size is how
+// many bytes the word and what follows it take.
 func kindBefore(s string) (kind string, size int) {
 	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
 		end = strings.TrimRight(end, beforeDate)
 		word := wordBefore(end)
 		// "OpenAI API (2026-05-01)" is the title of a page and its date, not a version.
-		isOfTitle := dateWords()[word] == "version" && strings.ContainsAny(s[len(end):], "(（")
-		if word != "" && !isOfTitle {
-			return dateWords()[word], len(s) - len(end) + len(word)
+		isOfTitle := word.kind == "version" && strings.ContainsAny(s[len(end):], "(（")
+		if word.kind != "" && !isOfTitle {
+			return word.kind, len(s) - len(end) + len(word.text)
 		}
 	}
 	return "", 0
@@ -280,69 +283,53 @@ var wordEnd = text.LazyRegexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 // joinedWord matches a word that has no space before it, as "まで" in 3月31日までに.
 var joinedWord = text.LazyRegexp(`^[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
 
-// kindAfter returns the kind of the word at the start of s, the text after a date in lower case.
+// kindAfter returns the kind of the word at the start of s, the text after a date.
 func kindAfter(s string) string {
 	isJoined := joinedWord().MatchString(s)
 	s = betweenDateAndWord().ReplaceAllString(s, "")
 	word := wordAfter(s)
-	kind := dateWords()[word]
-	phrase := strings.Contains(word, " ") // no title begins with a phrase
-	isSure := kind == "published" || phrase || kind == "other" && isJoined
-	if !isSure && !wordEnd().MatchString(s[len(word):]) {
+	phrase := strings.Contains(word.text, " ") // no title begins with a phrase
+	isSure := word.kind == "published" || phrase || word.kind == "other" && isJoined
+	if !isSure && !wordEnd().MatchString(s[len(word.text):]) {
 		return ""
 	}
-	return kind
+	return word.kind
 }
 
-// maxWord is the length of the longest word of dates.table, in bytes.
-var maxWord = sync.OnceValue(func() (longest int) {
-	for word := range dateWords() {
-		longest = max(longest, len(word))
-	}
-	return longest
-})
-
-// wordBefore returns the longest word of dates.table that a text ends with, or "".
-func wordBefore(s string) string {
-	for i := max(0, len(s)-maxWord()); i < len(s); i++ {
-		if dateWords()[s[i:]] != "" && !isWithinWord(s, i) {
-			return s[i:]
+// wordBefore returns the longest of the dateWords that a text ends with, in any case.
+func wordBefore(s string) dateWord {
+	for _, word := range dateWords() {
+		start := len(s) - len(word.text)
+		if start >= 0 && strings.EqualFold(s[start:], word.text) && !isWithinWord(s, start) {
+			return word
 		}
 	}
-	return ""
+	return dateWord{}
 }
 
-// wordAfter returns the longest word of dates.table that a text begins with, or "".
-func wordAfter(s string) string {
-	for i := min(len(s), maxWord()); i > 0; i-- {
-		if dateWords()[s[:i]] != "" && !isWithinWord(s, i) {
-			return s[:i]
+// wordAfter returns the longest of the dateWords that a text begins with, in any case.
+func wordAfter(s string) dateWord {
+	for _, word := range dateWords() {
+		end := len(word.text)
+		if end <= len(s) && strings.EqualFold(s[:end], word.text) && !isWithinWord(s, end) {
+			return word
 		}
 	}
-	return ""
+	return dateWord{}
 }
 
-// lowerSameLength returns a text in lower case, except for characters whose length would change.
-func lowerSameLength(s string) string {
-	lower := []byte(s)
-	for i, r := range s {
-		l := unicode.ToLower(r)
-		if l != r && utf8.RuneLen(l) == utf8.RuneLen(r) {
-			utf8.EncodeRune(lower[i:], l)
-		}
-	}
-	return string(lower)
-}
+// spacedLetter matches a letter of a script that has spaces between words. Chinese and Japanese have
+// none.
+const spacedLetter = `[^\PL\p{Han}\p{Hiragana}\p{Katakana}]`
 
-// isWithinWord reports whether the characters before and after s[i:] are of one word. Chinese and
-// Japanese have no spaces between words, so their letters do not join.
+var (
+	letterAtEnd   = text.LazyRegexp(spacedLetter + `$`)
+	letterAtStart = text.LazyRegexp(`^` + spacedLetter)
+)
+
+// isWithinWord reports whether the characters before and after s[i:] are of one word.
 func isWithinWord(s string, i int) bool {
-	isSpaced := func(r rune) bool {
-		return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
-	}
-	before, _ := utf8.DecodeLastRuneInString(s[:i])
-	after, _ := utf8.DecodeRuneInString(s[i:])
-	return isSpaced(before) && isSpaced(after)
+	return letterAtEnd().MatchString(s[max(0, i-utf8.UTFMax):i]) && letterAtStart().MatchString(s[i:])
 }
 
 // pageDates are the dates that a text gives for a page, each "" if there is none.
