@@ -3,7 +3,6 @@ package cite
 import (
 	"cmp"
 	_ "embed"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -79,7 +78,7 @@ func (f form) mayBeIn(s string, textHasMonth func() bool) bool {
 func hasMonth(s string) bool {
 	isSeparator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
 	for word := range strings.FieldsFuncSeq(s, isSeparator) {
-		if months()[strings.ToLower(word)] > 0 {
+		if months()[strings.ToLower(word)] != "" {
 			return true
 		}
 	}
@@ -89,12 +88,12 @@ func hasMonth(s string) bool {
 // months maps the names in months.table, in lower case, to the numbers of the months.
 var months = sync.OnceValue(readMonths)
 
-func readMonths() map[string]int {
-	numbers := map[string]int{}
+func readMonths() map[string]string {
+	numbers := map[string]string{}
 	for _, row := range rows(monthsTable) {
 		for i, names := range row[1:] {
 			for name := range strings.FieldsSeq(names) {
-				numbers[strings.ToLower(name)] = i + 1
+				numbers[strings.ToLower(name)] = strconv.Itoa(i + 1)
 			}
 		}
 	}
@@ -126,11 +125,10 @@ type date struct {
 }
 
 // datesIn returns the dates in a text, in the order in which they appear.
-func datesIn(s string) []date { return datesOfForms(s, false) }
+func datesIn(s string) []date { return withKinds(s, datesOfForms(s, false)) }
 
-// datesInPath returns the dates in the path of a URL, in the order in which they appear.
-func datesInPath(s string) []date { return datesOfForms(s, true) }
-
+// datesOfForms returns the dates in a text, or in the path of a URL, in the order in which they
+// appear. Their kinds are not set.
 func datesOfForms(s string, inPath bool) (all []date) {
 	if !strings.Contains(s, "19") && !strings.Contains(s, "20") {
 		return nil
@@ -142,12 +140,11 @@ func datesOfForms(s string, inPath bool) (all []date) {
 			continue
 		}
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
-			d := date{form: f, part: part{at[0], at[1]}}
-			d.day = f.day(s, at)
+			d := date{day: f.day(s, at), part: part{at[0], at[1]}, form: f}
 			if s[d.start] == '/' { // a form of a path may begin with it
 				d.start++
 			}
-			if d.day != "" && isSeparate(s, d.part, inPath) {
+			if d.day != "" && d.isSeparate(s) {
 				all = append(all, d)
 			}
 		}
@@ -157,69 +154,48 @@ func datesOfForms(s string, inPath bool) (all []date) {
 	})
 
 	end := 0 // of the previous date
-	all = slices.DeleteFunc(all, func(d date) bool {
+	return slices.DeleteFunc(all, func(d date) bool {
 		inside := d.start < end
 		end = max(end, d.end)
 		return inside
 	})
-	if inPath {
-		return slices.DeleteFunc(all, func(d date) bool {
-			segment, _, _ := strings.Cut(s[d.end:], "/")
-			word := strings.TrimPrefix(segment, "-") // 2026-05-01-preview
-			return slices.Contains(dateWords(), dateWord{word, "version"})
-		})
-	}
-	return withKinds(s, all)
 }
 
 // day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if a form that
 // must be clear is not: 3/11/2026 is the third of November or March 11.
 func (f form) day(s string, at []int) string {
-	value := func(name string) string {
-		i := f.match.SubexpIndex(name)
-		return s[at[2*i]:at[2*i+1]]
-	}
-
-	month, err := strconv.Atoi(value("M"))
-	if err != nil {
-		month = months()[strings.ToLower(value("M"))]
-	}
-	number, _ := strconv.Atoi(value("D"))
-	if f.where == "clear" && number <= 12 && number != month {
+	values := strings.Fields(string(f.match.ExpandString(nil, "$Y $M $D", s, at)))
+	month := cmp.Or(months()[strings.ToLower(values[1])], values[1]) // of a name, or a number
+	day, err := time.Parse("2006-1-2", values[0]+"-"+month+"-"+values[2])
+	isClear := day.Day() > 12 || day.Day() == int(day.Month())
+	if err != nil || f.where == "clear" && !isClear {
 		return ""
 	}
-
-	day := fmt.Sprintf("%s-%02d-%02d", value("Y"), month, number)
-	_, err = time.Parse(time.DateOnly, day)
-	if err != nil {
-		return ""
-	}
-	return day
+	return day.Format(time.DateOnly)
 }
 
 var (
-	// joinsBefore and joinsAfter match the text next to a date that is a part of a longer number or
-	// name, such as v2026-03-01 and 2026.3.1.2. In a path a name may precede a date, as in
-	// /rev2026-03-01, but not the v of a version.
+	// joinsBefore matches the text before a date that is a part of a longer number or name, such as
+	// v2026-03-01. In a path a name may precede a date, as in /rev2026-03-01, but not the v of a
+	// version.
 	joinsBefore = text.LazyRegexp(`[\p{Latin}\d]$|\d\.$`)
 	joinsInPath = text.LazyRegexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
-	joinsAfter  = text.LazyRegexp(`^\.?\d`)
+
+	// joinsAfter matches the end of such a date with the text after it, as in 2026.3.1.2. In
+	// 2026年11月28日21時 a time follows the date.
+	joinsAfter = text.LazyRegexp(`^\d\.?\d`)
 
 	// afterWord matches a text that ends with a word, which a version may follow.
 	afterWord = text.LazyRegexp(`[\pL\pN] *$`)
 )
 
-// isSeparate reports whether a part of a text, or of the path of a URL, is not a part of a longer
-// number or name.
-func isSeparate(s string, p part, inPath bool) bool {
+// isSeparate reports whether the date is not a part of a longer number or name of its text s.
+func (d date) isSeparate(s string) bool {
 	joins := joinsBefore
-	if inPath {
+	if d.form.where == "path" {
 		joins = joinsInPath
 	}
-	last := s[p.end-1]
-	endsWithDigit := last >= '0' && last <= '9' // 2026年11月28日21時 has a time behind the date
-	return !joins().MatchString(s[max(0, p.start-4):p.start]) &&
-		!(endsWithDigit && joinsAfter().MatchString(s[p.end:]))
+	return !joins().MatchString(s[max(0, d.start-4):d.start]) && !joinsAfter().MatchString(s[d.end-1:])
 }
 
 // withKinds sets the kinds of the dates of a text, and removes dates that may be versions (see
@@ -484,14 +460,22 @@ func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
 	return found
 }
 
-// dateInPath returns the date in the path of a URL, or "". Dates after today are ignored.
+// dateInPath returns the first date in the path of a URL, or "". Versions and dates after today are
+// ignored.
 func dateInPath(u, today string) string {
 	_, _, rest := cutHost(u)
 	path := rest[:strings.IndexAny(rest+"?", "?#")]
 	unescaped, _ := url.PathUnescape(path) // "" if an escape is not valid
-	var found pageDates
-	found.add(datesInPath(window(cmp.Or(unescaped, path))), today)
-	return found.unnamed
+	path = window(cmp.Or(unescaped, path))
+	for _, d := range datesOfForms(path, true) {
+		segment, _, _ := strings.Cut(path[d.end:], "/")
+		word := strings.TrimPrefix(segment, "-") // 2026-05-01-preview
+		isVersion := slices.Contains(dateWords(), dateWord{word, "version"})
+		if !isVersion && d.day <= today {
+			return d.day
+		}
+	}
+	return ""
 }
 
 // window returns the start of a text. Only that is searched for a date.
