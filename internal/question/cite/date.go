@@ -339,17 +339,17 @@ func (p pageDates) pageDate() string {
 // prose right after a link. If several places give a date, the last place counts.
 func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 	for i, l := range slices.Backward(doc.lines) {
-		for k, link := range l.links {
+		for _, link := range l.links {
 			if link.key != key {
 				continue
 			}
 			if i >= doc.listFirstLine && i < doc.listEndLine && listed.pageDate() == "" {
-				found := doc.listDates(i, k, today)
+				found := doc.listDates(i, link, today)
 				found.accessed = cmp.Or(listed.accessed, found.accessed)
 				listed = found
 			}
 			if inProse == (pageDates{}) {
-				inProse = doc.proseDates(i, k, today)
+				inProse = link.proseDates(today)
 			}
 		}
 	}
@@ -362,22 +362,18 @@ var firstRemark = text.LazyRegexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）
 // datesComeFirst reports whether the dates of a line with links come before the links: one stands
 // before the first link, and none follows the last one.
 func (l line) datesComeFirst(today string) bool {
-	lastLink := l.links[len(l.links)-1]
 	var atEnd pageDates
-	atEnd.add(datesIn(window(l.text[lastLink.End:])), today)
-	first := l.links[0].Start
-	return atEnd.pageDate() == "" && len(datesIn(l.text[max(0, first-dateWindow):first])) > 0
+	atEnd.add(datesIn(window(l.links[len(l.links)-1].after)), today)
+	return atEnd.pageDate() == "" && len(datesIn(windowBefore(l.links[0].before))) > 0
 }
 
-// listDates returns the dates that an entry of the list gives for link k of line i: after the link;
+// listDates returns the dates that an entry of the list gives for a link of line i: after the link;
 // or before it, if dates come first in the line; or in a line of the same entry that has no link.
-func (doc *Document) listDates(i, k int, today string) (found pageDates) {
-	l := doc.lines[i]
-	before, after := l.around(k)
-	after = window(after)
+func (doc *Document) listDates(i int, link Link, today string) (found pageDates) {
+	after := window(link.after)
 	datesAfter := datesIn(after)
-	if l.datesComeFirst(today) {
-		found.add(datesIn(before[max(0, len(before)-dateWindow):]), today)
+	if doc.lines[i].datesComeFirst(today) {
+		found.add(datesIn(windowBefore(link.before)), today)
 	}
 
 	remark := len(firstRemark().FindString(after))
@@ -431,11 +427,10 @@ var (
 	remarkEnd = text.LazyRegexp(`[)）\]】。|]`)
 )
 
-// proseDates returns the dates right after link k of line i, if they are about the page. The date
-// in "[page](URL): 2026-03-31 is the deadline" is not.
-func (doc *Document) proseDates(i, k int, today string) (found pageDates) {
-	_, after := doc.lines[i].around(k)
-	after = window(after)
+// proseDates returns the dates right after a link, if they are about the page. The date in
+// "[page](URL): 2026-03-31 is the deadline" is not.
+func (l Link) proseDates(today string) (found pageDates) {
+	after := window(l.after)
 	all := datesIn(after)
 	if len(all) == 0 {
 		return found
@@ -478,7 +473,12 @@ func dateInPath(u, today string) string {
 	return ""
 }
 
-// window returns the start of a text. Only that is searched for a date.
+// window returns the start of a text after a link, or of a URL. Only that is searched for a date.
 func window(s string) string {
 	return s[:min(len(s), dateWindow)]
+}
+
+// windowBefore returns the end of a text before a link. Only that is searched for a date.
+func windowBefore(s string) string {
+	return s[max(0, len(s)-dateWindow):]
 }

@@ -114,6 +114,8 @@ type Link struct {
 	End   int    // index of the byte after its last one
 	URL   string // PageURL, "" for a name
 	key   string // PageKey
+
+	before, after string // the texts from the previous link to this one, and up to the next one
 }
 
 // NewDocument reads the text of an answer. names are those of sources without a URL. In a line
@@ -227,10 +229,10 @@ func (doc *Document) DatedListPages() []Citation {
 	for i := doc.listFirstLine; i < doc.listEndLine; i++ {
 		for k, link := range doc.lines[i].links {
 			if link.URL != "" {
-				found := doc.listDates(i, k, farFuture)
+				found := doc.listDates(i, link, farFuture)
 				list = append(list, Citation{
 					URL:          link.URL,
-					Title:        doc.lines[i].titleOf(k),
+					Title:        link.title(k == 0),
 					PublishedAt:  cmp.Or(found.pageDate(), found.accessed),
 					IsAccessDate: found.pageDate() == "" && found.accessed != "",
 				})
@@ -314,16 +316,15 @@ var (
 // titleUnescaper undoes the escapes of titles in Markdown.
 var titleUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]")
 
-// titleOf returns the title of link k in a line of a list: the text of the link, or else what is
-// between the bullet and the URL.
-func (l line) titleOf(k int) string {
-	before, _ := l.around(k)
-	m := linkText().FindStringSubmatch(before)
+// title returns the title of a link in a list: its text, or if it is the first link of its line,
+// else what is between the bullet and the URL.
+func (l Link) title(isFirst bool) string {
+	m := linkText().FindStringSubmatch(l.before)
 	switch {
 	case m != nil:
 		return Page("", titleUnescaper.Replace(strings.Trim(m[1], "*_ "))).Title
-	case k == 0:
-		words := entryStart().ReplaceAllString(before, "")
+	case isFirst:
+		words := entryStart().ReplaceAllString(l.before, "")
 		words = strings.Trim(words, HeadingMarks+",;—–-(（<、，|")
 		words = strings.TrimRight(words, "[ ") // of the URL
 		if len(datesIn(window(words))) == 0 {  // else the date would be shown twice
@@ -331,21 +332,6 @@ func (l line) titleOf(k int) string {
 		}
 	}
 	return ""
-}
-
-// around returns the texts between link k and the previous and the next link of the line.
-func (l line) around(k int) (before, after string) {
-	start := 0
-	if k > 0 {
-		start = l.links[k-1].End
-	}
-	end := len(l.text)
-	if k+1 < len(l.links) {
-		end = l.links[k+1].Start
-	}
-
-	link := l.links[k]
-	return l.text[start:link.Start], l.text[link.End:end]
 }
 
 // FindLinks returns where the URLs in a text are, without the punctuation that follows them: the
@@ -358,6 +344,10 @@ func FindLinks(s string, limit int) []Link {
 			continue
 		}
 
+		before := s[end:at[0]]
+		if len(list) > 0 {
+			list[len(list)-1].after = before
+		}
 		u := dateAtEnd().ReplaceAllString(s[at[0]:at[1]], "")
 		end = at[0] + len(u)
 		if endsWithUnderscore(s, at[0], end) {
@@ -367,10 +357,12 @@ func FindLinks(s string, limit int) []Link {
 
 		page := PageURL(markdownUnescaper.Replace(s[at[0]:end]))
 		list = append(list, Link{
-			Start: at[0],
-			End:   end,
-			URL:   page,
-			key:   PageKey(page),
+			Start:  at[0],
+			End:    end,
+			URL:    page,
+			key:    PageKey(page),
+			before: before,
+			after:  s[end:],
 		})
 	}
 	return list
@@ -428,10 +420,13 @@ func nameLinks(s string, names []string) []Link {
 	for _, name := range names {
 		start := strings.Index(s, name)
 		if start >= 0 {
+			end := start + len(name)
 			return []Link{{
-				Start: start,
-				End:   start + len(name),
-				key:   name,
+				Start:  start,
+				End:    end,
+				key:    name,
+				before: s[:start],
+				after:  s[end:],
 			}}
 		}
 	}
