@@ -344,9 +344,7 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 				continue
 			}
 			if i >= doc.listFirstLine && i < doc.listEndLine && listed.pageDate() == "" {
-				found := doc.listDates(i, link, today)
-				found.accessed = cmp.Or(listed.accessed, found.accessed)
-				listed = found
+				doc.addListDates(&listed, i, link, today)
 			}
 			if inProse == (pageDates{}) {
 				inProse = link.proseDates(today)
@@ -367,48 +365,41 @@ func (l line) datesComeFirst(today string) bool {
 	return atEnd.pageDate() == "" && len(datesIn(windowBefore(l.links[0].before))) > 0
 }
 
-// listDates returns the dates that an entry of the list gives for a link of line i: after the link;
-// or before it, if dates come first in the line; or in a line of the same entry that has no link.
-func (doc *Document) listDates(i int, link Link, today string) (found pageDates) {
-	after := window(link.after)
-	datesAfter := datesIn(after)
+// addListDates adds the dates that an entry of the list gives for a link of line i: before the link,
+// if dates come first in the line; in the remark after it; and if they are not of the page, anywhere
+// after it, or else in a line of the same entry that has no link.
+func (doc *Document) addListDates(found *pageDates, i int, link Link, today string) {
 	if doc.lines[i].datesComeFirst(today) {
 		found.add(datesIn(windowBefore(link.before)), today)
 	}
-
-	remark := len(firstRemark().FindString(after))
-	inRemark := slices.DeleteFunc(slices.Clone(datesAfter), func(d date) bool { return d.end > remark })
-	found.add(inRemark, today)
-	if found.pageDate() == "" { // otherwise dates after the remark are about other things
-		found.add(datesAfter, today)
-	}
-	if found.pageDate() != "" {
-		return found
-	}
+	found.add(datesIn(firstRemark().FindString(window(link.after))), today)
 
 	below := i + 1
 	blank := below+1 < doc.listEndLine && strings.TrimSpace(doc.lines[below].text) == ""
 	if blank && doc.lines[below+1].entry().isDate {
 		below++
 	}
-	found.add(doc.datesBeside(below, below), today)
-	if found.pageDate() == "" {
-		above := i - 1
-		found.add(doc.datesBeside(above, i), today)
+	above := i - 1
+	for _, more := range []string{
+		link.after, // after the remark: this is about other things if the remark has a date
+		doc.textBeside(below, below),
+		doc.textBeside(above, i),
+	} {
+		if found.pageDate() == "" {
+			found.add(datesIn(window(more)), today)
+		}
 	}
-	return found
 }
 
-// datesBeside returns the dates of line i, which is above or below the line of a link, unless they
-// belong to another page: line i has a link itself, or the lower one of the two lines starts
-// another entry.
-func (doc *Document) datesBeside(i, lower int) []date {
+// textBeside returns line i, which is above or below the line of a link, unless it belongs to another
+// page: it has a link itself, or the lower one of the two lines starts another entry.
+func (doc *Document) textBeside(i, lower int) string {
 	inside := lower > doc.listFirstLine && lower < doc.listEndLine
 	sameEntry := inside && !doc.startsEntry(lower)
 	if !sameEntry || len(doc.lines[i].links) > 0 {
-		return nil
+		return ""
 	}
-	return datesIn(window(doc.lines[i].text))
+	return doc.lines[i].text
 }
 
 var (

@@ -229,7 +229,8 @@ func (doc *Document) DatedListPages() []Citation {
 	for i := doc.listFirstLine; i < doc.listEndLine; i++ {
 		for k, link := range doc.lines[i].links {
 			if link.URL != "" {
-				found := doc.listDates(i, link, farFuture)
+				var found pageDates
+				doc.addListDates(&found, i, link, farFuture)
 				list = append(list, Citation{
 					URL:          link.URL,
 					Title:        link.title(k == 0),
