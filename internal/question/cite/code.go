@@ -116,27 +116,24 @@ func FenceEnd(s string) string {
 // NextFence returns the fence of the block of code that is open below a line, or "" if none is. open
 // is that above the line.
 func NextFence(open, line string) string {
-	marks := fenceOf(line)
-	if open == "" {
-		return marks
+	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
+		return open
 	}
-	words := strings.TrimRight(line, " \t\r\n")
-	if strings.HasPrefix(marks, open) && strings.HasSuffix(words, marks) {
+	line = strings.TrimRight(line, " \t\r\n")
+	m := fence().FindStringSubmatch(line)
+	if m == nil {
+		return open
+	}
+
+	marks := m[1] + m[2]
+	closes := strings.HasPrefix(marks, open) && strings.HasSuffix(line, marks)
+	switch {
+	case open == "":
+		return marks
+	case closes:
 		return ""
 	}
 	return open
-}
-
-// fenceOf returns the backticks or tildes of a fence, or "" if the line is not one.
-func fenceOf(line string) string {
-	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
-		return ""
-	}
-	m := fence().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-	if m == nil {
-		return ""
-	}
-	return m[1] + m[2]
 }
 
 // backticks matches a run of backticks.
@@ -146,20 +143,25 @@ var backticks = text.LazyRegexp("`+")
 // and what is between them.
 func spansIn(s string, start, end int) (found []part) {
 	runs := backticks().FindAllStringIndex(s[start:end], -1)
-
-	nextSame := make([]int, len(runs)) // index of the next run of the same length; 0: none
-	lastSame := map[int]int{}          // index of the last run seen, by length
-	for k, run := range slices.Backward(runs) {
-		size := run[1] - run[0]
-		nextSame[k] = lastSame[size]
-		lastSame[size] = k
+	following := map[int]int{} // runs after the current one, by length
+	for _, run := range runs {
+		following[run[1]-run[0]]++
 	}
-	for k := 0; k < len(runs); k++ {
-		from := start + runs[k][0]
-		escaped := from > start && s[from-1] == '\\'
-		if nextSame[k] > 0 && !escaped {
-			k = nextSame[k]
-			found = append(found, part{from, start + runs[k][1]})
+
+	open := 0 // length of the run that begins the current span; 0: none
+	from := 0
+	for _, run := range runs {
+		size := run[1] - run[0]
+		following[size]--
+		at := start + run[0]
+		escaped := at > start && s[at-1] == '\\'
+		switch {
+		case size == open:
+			found = append(found, part{from, start + run[1]})
+			open = 0
+		case open == 0 && following[size] > 0 && !escaped:
+			open = size
+			from = at
 		}
 	}
 	return found
