@@ -68,9 +68,9 @@ func readForms() (all []form) {
 
 // mayBeIn reports whether a text contains one of the hints of the form, which is faster than to
 // match it. textHasMonth reports whether the text contains the name of a month.
-func (f form) mayBeIn(s string, textHasMonth func() bool) bool {
+func (f form) mayBeIn(s string, textHasMonth bool) bool {
 	return slices.ContainsFunc(f.hints, func(hint string) bool {
-		return hint == "{MONTH}" && textHasMonth() || strings.Contains(s, hint)
+		return hint == "{MONTH}" && textHasMonth || strings.Contains(s, hint)
 	})
 }
 
@@ -134,7 +134,7 @@ func datesOfForms(s string, inPath bool) (all []date) {
 		return nil
 	}
 
-	textHasMonth := sync.OnceValue(func() bool { return hasMonth(s) })
+	textHasMonth := hasMonth(s)
 	for _, f := range forms() {
 		if inPath != (f.where == "path") || !f.mayBeIn(s, textHasMonth) {
 			continue
@@ -195,7 +195,8 @@ func (d date) isSeparate(s string) bool {
 	if d.form.where == "path" {
 		joins = joinsInPath
 	}
-	return !joins().MatchString(s[max(0, d.start-4):d.start]) && !joinsAfter().MatchString(s[d.end-1:])
+	return !joins().MatchString(s[max(0, d.start-4):d.start]) &&
+		!joinsAfter().MatchString(s[d.end-1:])
 }
 
 // withKinds sets the kinds of the dates of a text, and removes dates that may be versions (see
@@ -365,9 +366,9 @@ func (l line) datesComeFirst(today string) bool {
 	return atEnd.pageDate() == "" && len(datesIn(windowBefore(l.links[0].before))) > 0
 }
 
-// addListDates adds the dates that an entry of the list gives for a link of line i: before the link,
-// if dates come first in the line; in the remark after it; and if they are not of the page, anywhere
-// after it, or else in a line of the same entry that has no link.
+// addListDates adds the dates that an entry of the list gives for a link of line i: before the
+// link, if dates come first in the line, and in the remark after it. If none is of the page, it adds
+// those anywhere after the link, else those of a line of the same entry that has no link.
 func (doc *Document) addListDates(found *pageDates, i int, link Link, today string) {
 	if doc.lines[i].datesComeFirst(today) {
 		found.add(datesIn(windowBefore(link.before)), today)
@@ -381,7 +382,7 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 	}
 	above := i - 1
 	for _, more := range []string{
-		link.after, // after the remark: this is about other things if the remark has a date
+		link.after, // dates after the remark are about other things if the remark has one
 		doc.textBeside(below, below),
 		doc.textBeside(above, i),
 	} {
@@ -391,8 +392,8 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 	}
 }
 
-// textBeside returns line i, which is above or below the line of a link, unless it belongs to another
-// page: it has a link itself, or the lower one of the two lines starts another entry.
+// textBeside returns line i, which is above or below the line of a link, or "" if it belongs to
+// another page: it has a link itself, or the lower one of the two lines starts another entry.
 func (doc *Document) textBeside(i, lower int) string {
 	inside := lower > doc.listFirstLine && lower < doc.listEndLine
 	sameEntry := inside && !doc.startsEntry(lower)
@@ -408,11 +409,10 @@ var (
 	betweenLinkAndWord = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
 	betweenLinkAndDate = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
-	// afterLastDate matches what follows a date if nothing more is said about the link.
-	afterLastDate = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )`)
-
-	// inParentheses matches what follows a date if it is in parentheses that are still open.
-	inParentheses = text.LazyRegexp(`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
+	// endOfRemark matches what follows a date if nothing more is said about the link, or if the date
+	// is in parentheses that are still open.
+	endOfRemark = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )|` +
+		`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
 
 	// remarkEnd matches the end of a remark about a link.
 	remarkEnd = text.LazyRegexp(`[)）\]】。|]`)
@@ -431,9 +431,8 @@ func (l Link) proseDates(today string) (found pageDates) {
 	gap := after[:first.start]
 	isOfPage := betweenLinkAndWord().MatchString(gap)
 	if first.kind == "" {
-		rest := after[first.end:]
-		endsRemark := afterLastDate().MatchString(rest) || inParentheses().MatchString(rest)
-		isOfPage = betweenLinkAndDate().MatchString(gap) && endsRemark
+		isOfPage = betweenLinkAndDate().MatchString(gap) &&
+			endOfRemark().MatchString(after[first.end:])
 	}
 	if !isOfPage {
 		return found
