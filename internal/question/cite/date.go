@@ -377,7 +377,7 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 
 	below := i + 1
 	blank := below+1 < doc.listEndLine && strings.TrimSpace(doc.lines[below].text) == ""
-	if blank && doc.lines[below+1].entry().isDate {
+	if blank && doc.lines[below+1].isDate {
 		below++
 	}
 	above := i - 1
@@ -396,7 +396,7 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 // another page: it has a link itself, or the lower one of the two lines starts another entry.
 func (doc *Document) textBeside(i, lower int) string {
 	inside := lower > doc.listFirstLine && lower < doc.listEndLine
-	sameEntry := inside && !doc.startsEntry(lower)
+	sameEntry := inside && !doc.lines[lower].starts
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return ""
 	}

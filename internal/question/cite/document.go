@@ -99,13 +99,13 @@ type Document struct {
 	// Without a list both are 0.
 	listFirstLine int
 	listEndLine   int
-	listIndent    int // bytes of the blanks at the start of the first line of the list
 }
 
 // line is a line of a text with its links. Only the first maxLinks links of a text are known.
 type line struct {
 	text  string
 	links []Link
+	entry // what it contains, if it is in the list
 }
 
 // Link is the place of the URL of a page, or of the name of a source without a URL, in a text.
@@ -126,7 +126,7 @@ func NewDocument(body string, names ...string) *Document {
 	linksLeft := maxLinks
 
 	for s := range strings.SplitSeq(body[offset:], "\n") {
-		l := line{s, FindLinks(s, linksLeft)}
+		l := line{text: s, links: FindLinks(s, linksLeft)}
 		linksLeft -= len(l.links)
 		if len(l.links) == 0 {
 			l.links = nameLinks(s, names)
@@ -155,53 +155,43 @@ func (doc *Document) readList() {
 	belowEntries := false // the previous line is blank, and a link is above it
 	lacksSource := false  // the current entry has no source yet
 
-	doc.listIndent = -1 // until its first line is read
+	indent := -1 // of the first line of the list
 	for i := doc.listFirstLine; i < len(doc.lines); i++ {
-		l := doc.lines[i]
+		l := &doc.lines[i]
 		if strings.TrimSpace(l.text) == "" {
 			belowEntries = hasLink
 			continue
 		}
-		if doc.listIndent < 0 {
-			doc.listIndent = indentation(l.text)
+		if indent < 0 {
+			indent = indentation(l.text)
 		}
 
-		e := l.entry()
-		starts := doc.startsEntry(i)
-		prose := !e.hasSource && !e.isDate && !bulletStart().MatchString(l.text)
+		hasBullet := bulletStart().MatchString(l.text)
+		isIndented := indentation(l.text) > indent
+		l.entry = entryOf(l.text)
+		l.starts = hasBullet && !isIndented
+		prose := !l.hasSource && !l.isDate && !hasBullet
 		if belowEntries && prose {
 			doc.listEndLine = i
 			return
 		}
 		belowEntries = false
 
-		belongs := e.isDate || doc.isIndented(i)
 		switch {
-		case starts: // lacksSource is still that of the entry above
+		case l.starts: // lacksSource is still that of the entry above
 			onlyEntries = onlyEntries && !lacksSource
-			lacksSource = !e.hasSource
-		case e.hasSource: // an entry without a bullet, or the source of the entry above
+			lacksSource = !l.hasSource
+		case l.hasSource: // an entry without a bullet, or the source of the entry above
 			lacksSource = false
 		default:
-			onlyEntries = onlyEntries && belongs
+			onlyEntries = onlyEntries && (l.isDate || isIndented)
 		}
 		hasLink = hasLink || len(l.links) > 0
-		hasDate = hasDate || e.hasDate
+		hasDate = hasDate || l.hasDate
 	}
 
 	doc.listEndLine = len(doc.lines)
 	doc.EndsWithList = hasDate && onlyEntries && !lacksSource
-}
-
-// startsEntry reports whether line i begins an entry of the list: it has a bullet, and is not
-// indented more than the first line of the list.
-func (doc *Document) startsEntry(i int) bool {
-	return bulletStart().MatchString(doc.lines[i].text) && !doc.isIndented(i)
-}
-
-// isIndented reports whether line i is indented more than the first line of the list.
-func (doc *Document) isIndented(i int) bool {
-	return indentation(doc.lines[i].text) > doc.listIndent
 }
 
 // indentation returns how many bytes of blanks a line begins with.
@@ -277,15 +267,15 @@ func PublicPages(pages []Citation) []Citation {
 
 // entry tells what a line of a list contains.
 type entry struct {
+	starts    bool // it begins an entry: a bullet, not indented more than the first line of the list
 	hasSource bool // a source, in the form of an entry
 	hasDate   bool
 	isDate    bool // nothing but a date
 }
 
-// entry returns what a line contains. Dates may have any form. Of a long line only the start and
-// the end are read, because a URL or a title is in the middle.
-func (l line) entry() (e entry) {
-	s := l.text
+// entryOf returns what a line contains, except starts. Dates may have any form. Of a long line only
+// the start and the end are read, because a URL or a title is in the middle.
+func entryOf(s string) (e entry) {
 	if len(s) > maxEntry {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
 	}
