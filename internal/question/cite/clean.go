@@ -16,6 +16,13 @@ import (
 const tracker = "utm_source=openai"
 
 var (
+	// trackerAndNext matches the tracker, and what separates it from the next parameter. In HTML "&"
+	// is "&amp;".
+	trackerAndNext = text.LazyRegexp(tracker + `(&(?:amp;)?)?`)
+
+	// separator matches what separates a parameter from the text before it.
+	separator = text.LazyRegexp(`(?:\?|&(?:amp;)?)$`)
+
 	// queryEnd matches what follows a parameter that is the last one of its URL.
 	queryEnd = text.LazyRegexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
@@ -163,8 +170,9 @@ func removeMarkers(s string, hints []int) string {
 	return b.String() + s[written:]
 }
 
-// removeTrackers removes the tracker from all addresses that are not in code. A word is an address
-// from the first tracker on that follows an addressStart in it. isAddress: s continues an address.
+// removeTrackers removes the tracker from all addresses that are not in code, with one separator:
+// the "&" after it, or if it is the last parameter, the one before it. A word is an address from the
+// first tracker on that follows an addressStart in it. isAddress: s continues an address.
 func removeTrackers(s string, isAddress bool) string {
 	if !strings.Contains(s, tracker) {
 		return s
@@ -173,37 +181,27 @@ func removeTrackers(s string, isAddress bool) string {
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written, examined := 0, 0 // what is before these is written, and examined
-	for {
-		next := strings.Index(s[examined:], tracker)
-		if next < 0 {
-			return b.String() + s[written:]
-		}
-		from := examined + next
+	for _, m := range trackerAndNext().FindAllStringSubmatchIndex(s, -1) {
+		from, to := m[0], m[1]
 		space := strings.LastIndexAny(s[examined:from], " \t\r\n")
 		word := s[examined+space+1 : from]
 		sameWord := space < 0
 		isAddress = isAddress && sameWord || addressStart().MatchString(word)
-
 		examined = from + len(tracker)
-		if isAddress && codeParts.endAt(from) < 0 {
-			before, after := cutTracker(s[written:from], s[examined:])
-			b.WriteString(before)
-			written = len(s) - len(after)
-		}
-	}
-}
 
-// cutTracker returns the texts before and after a tracker, without one separator: the "&" after the
-// tracker, or if the tracker is the last parameter, the separator before it. If the tracker is not
-// a parameter, the text before it is returned with the tracker.
-func cutTracker(before, after string) (string, string) {
-	front := strings.TrimSuffix(before, "amp;") // the HTML form of "&" is "&amp;"
-	separated := strings.HasSuffix(front, "&") || strings.HasSuffix(before, "?")
-	switch {
-	case separated && strings.HasPrefix(after, "&"):
-		return before, strings.TrimPrefix(after[1:], "amp;")
-	case separated && queryEnd().MatchString(after):
-		return front[:len(front)-1], after
+		before := separator().FindString(s[max(written, from-len("&amp;")):from])
+		hasNext := m[2] >= 0
+		switch {
+		case !isAddress || before == "" || codeParts.endAt(from) >= 0:
+			continue
+		case hasNext:
+			b.WriteString(s[written:from])
+		case queryEnd().MatchString(s[to:]):
+			b.WriteString(s[written : from-len(before)])
+		default:
+			continue
+		}
+		written = to
 	}
-	return before + tracker, after
+	return b.String() + s[written:]
 }
