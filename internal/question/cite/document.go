@@ -2,7 +2,6 @@ package cite
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -344,7 +343,10 @@ func FindLinks(s string, limit int) []Link {
 		if endsWithUnderscore(s, at[0], end) {
 			end++
 		}
-		end += len(restOfURL(s[:at[0]], s[end:]))
+		m := exactURL().FindStringSubmatch(s[max(0, at[0]-2):])
+		if m != nil {
+			end = at[0] + len(strings.Join(m[1:], ""))
+		}
 
 		page := PageURL(markdownUnescaper.Replace(s[at[0]:end]))
 		list = append(list, Link{
@@ -359,31 +361,17 @@ func FindLinks(s string, limit int) []Link {
 	return list
 }
 
-// linkForms are the forms in which the end of a URL is certain: links in Markdown, and entries of
-// the lists that this program writes. There a URL also has the punctuation and the brackets of
-// titles such as https://ja.wikipedia.org/wiki/【推しの子】.
-var linkForms = []struct {
-	before string                // the URL
-	rest   func() *regexp.Regexp // its submatch still belongs to the URL
-}{
-	{"](", text.LazyRegexp(`^((?:[^\s\pZ<>()\[\]]|` + pairsInURL + `)*)\)`)},
-	{"<", text.LazyRegexp(`^((?:[^\s\pZ<>()\[\]]|` + pairsInURL + `)*)>`)},
-	{"- ", text.LazyRegexp(`^((?:[^\s\pZ<>()\[\]、。，；]|` + pairsInURL +
-		`)*[^\s\pZ[:punct:]、。，；]) \(`)},
-}
+// inLink matches a character, or parentheses, of the target of a link in Markdown.
+const inLink = `(?:[^\s\pZ<>()\[\]]|` + pairsInURL + `)`
 
-// restOfURL returns what still belongs to a URL that urlInText has found between two texts.
-func restOfURL(before, after string) string {
-	for _, form := range linkForms {
-		if strings.HasSuffix(before, form.before) {
-			m := form.rest().FindStringSubmatch(after)
-			if m != nil {
-				return m[1]
-			}
-		}
-	}
-	return ""
-}
+// exactURL matches a URL whose end is certain, after the two characters before it: in a link in
+// Markdown, or in an entry of the lists that this program writes. There a URL also has the
+// punctuation and the brackets of titles such as https://ja.wikipedia.org/wiki/【推しの子】. With a ^
+// in each alternative, package regexp would search the whole text.
+var exactURL = text.LazyRegexp(
+	`^(?:\]\((https?://` + inLink + `*)\)|` +
+		`(?s:.)?<(https?://` + inLink + `*)>|` +
+		`- (https?://(?:[^\s\pZ<>()\[\]、。，；]|` + pairsInURL + `)*[^\s\pZ[:punct:]、。，；]) \()`)
 
 // markdownUnescaper undoes the escapes of URLs in Markdown. Of the escapes of HTML it undoes only
 // "&amp;", because a URL may have "&copy=" in its query.
