@@ -16,8 +16,8 @@ import (
 const tracker = "utm_source=openai"
 
 var (
-	// trackerAndNext matches the tracker, and what separates it from the next parameter. In HTML "&"
-	// is "&amp;".
+	// trackerAndNext matches the tracker, and what separates it from the next parameter. In HTML
+	// "&" is "&amp;".
 	trackerAndNext = text.LazyRegexp(tracker + `(&(?:amp;)?)?`)
 
 	// separator matches what separates a parameter from the text before it.
@@ -171,8 +171,8 @@ func removeMarkers(s string, hints []int) string {
 }
 
 // removeTrackers removes the tracker from all addresses that are not in code, with one separator:
-// the "&" after it, or if it is the last parameter, the one before it. A word is an address from the
-// first tracker on that follows an addressStart in it. isAddress: s continues an address.
+// the "&" after it, or if it is the last parameter, the one before it. A word is an address from
+// the first tracker on that follows an addressStart in it. isAddress: s continues an address.
 func removeTrackers(s string, isAddress bool) string {
 	if !strings.Contains(s, tracker) {
 		return s

@@ -295,8 +295,8 @@ func wordAfter(s string) dateWord {
 	return dateWord{}
 }
 
-// spacedLetter matches a letter of a script that has spaces between words. Chinese and Japanese have
-// none.
+// spacedLetter matches a letter of a script that has spaces between words. Chinese and Japanese
+// have none.
 const spacedLetter = `[^\PL\p{Han}\p{Hiragana}\p{Katakana}]`
 
 var (
@@ -306,7 +306,8 @@ var (
 
 // isWithinWord reports whether the characters before and after s[i:] are of one word.
 func isWithinWord(s string, i int) bool {
-	return letterAtEnd().MatchString(s[max(0, i-utf8.UTFMax):i]) && letterAtStart().MatchString(s[i:])
+	before := s[max(0, i-utf8.UTFMax):i]
+	return letterAtEnd().MatchString(before) && letterAtStart().MatchString(s[i:])
 }
 
 // pageDates are the dates that a text gives for a page, each "" if there is none.
@@ -367,8 +368,8 @@ func (l line) datesComeFirst(today string) bool {
 }
 
 // addListDates adds the dates that an entry of the list gives for a link of line i: before the
-// link, if dates come first in the line, and in the remark after it. If none is of the page, it adds
-// those anywhere after the link, else those of a line of the same entry that has no link.
+// link, if dates come first in the line, and in the remark after it. If none is of the page, it
+// adds those anywhere after the link, else those of a line of the same entry that has no link.
 func (doc *Document) addListDates(found *pageDates, i int, link Link, today string) {
 	if doc.lines[i].datesComeFirst(today) {
 		found.add(datesIn(windowBefore(link.before)), today)
@@ -409,8 +410,8 @@ var (
 	betweenLinkAndWord = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
 	betweenLinkAndDate = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
-	// endOfRemark matches what follows a date if nothing more is said about the link, or if the date
-	// is in parentheses that are still open.
+	// endOfRemark matches what follows a date if nothing more is said about the link, or if the
+	// date is in parentheses that are still open.
 	endOfRemark = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )|` +
 		`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
 

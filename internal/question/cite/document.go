@@ -266,7 +266,7 @@ func PublicPages(pages []Citation) []Citation {
 
 // entry tells what a line of a list contains.
 type entry struct {
-	starts    bool // it begins an entry: a bullet, not indented more than the first line of the list
+	starts    bool // it begins an entry: a bullet that is not indented more than the list
 	hasSource bool // a source, in the form of an entry
 	hasDate   bool
 	isDate    bool // nothing but a date
