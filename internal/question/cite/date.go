@@ -241,8 +241,9 @@ var (
 // kindBefore returns the kind of the word at the end of s, the text before a date. size is how
 // many bytes the word and what follows it take.
 func kindBefore(s string) (kind string, size int) {
-	for _, end := range []string{s, connector().ReplaceAllString(strings.TrimRight(s, beforeDate), "")} {
-		end = strings.TrimRight(end, beforeDate)
+	whole := strings.TrimRight(s, beforeDate)
+	withoutConnector := strings.TrimRight(connector().ReplaceAllString(whole, ""), beforeDate)
+	for _, end := range slices.Compact([]string{whole, withoutConnector}) {
 		word := wordBefore(end)
 		// "OpenAI API (2026-05-01)" is the title of a page and its date, not a version.
 		isOfTitle := word.kind == "version" && strings.ContainsAny(s[len(end):], "(（")
