@@ -218,7 +218,7 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	}
 
 	if f.searched && doc.EndsWithList {
-		add(cite.PublicPages(doc.ListPages()))
+		add(doc.ListPages())
 	}
 	cited := add(f.content.citations) || add(f.allCitations)
 	if f.searched && !cited {

@@ -198,18 +198,16 @@ func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
 }
 
-// ListPages returns the pages of the list without their dates, which take longer to read
-// (DatedListPages).
+// ListPages returns the pages of the list with a public host name, without their dates, which take
+// longer to read (DatedListPages).
 func (doc *Document) ListPages() []Citation {
 	var list []Citation
 	for _, l := range doc.lines[doc.listFirstLine:doc.listEndLine] {
 		for _, link := range l.links {
-			if link.URL != "" {
-				list = append(list, Citation{URL: link.URL})
-			}
+			list = append(list, Citation{URL: link.URL})
 		}
 	}
-	return list
+	return publicPages(list)
 }
 
 // DatedListPages returns the pages of the list, with the titles and dates that it gives.
@@ -253,11 +251,11 @@ func LinkedPages(body string, cut bool) []Citation {
 	for _, link := range FindLinks(body, maxLinks) {
 		pages = append(pages, Citation{URL: link.URL})
 	}
-	return PublicPages(pages)
+	return publicPages(pages)
 }
 
-// PublicPages returns the pages that have a public host name. It reuses the memory of pages.
-func PublicPages(pages []Citation) []Citation {
+// publicPages returns the pages that have a public host name. It reuses the memory of pages.
+func publicPages(pages []Citation) []Citation {
 	return slices.DeleteFunc(pages, func(c Citation) bool {
 		host := HostOf(c.URL)
 		return !text.IsHostName(host) || text.IsLoopback(host)
