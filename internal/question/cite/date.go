@@ -413,8 +413,9 @@ var (
 
 	// endOfRemark matches what follows a date if nothing more is said about the link, or if the
 	// date is in parentheses that are still open.
-	endOfRemark = text.LazyRegexp(`^(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )|` +
-		`^(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）]`)
+	endOfRemark = text.LazyRegexp(
+		`^(?:(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )|` +
+			`(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）])`)
 
 	// remarkEnd matches the end of a remark about a link.
 	remarkEnd = text.LazyRegexp(`[)）\]】。|]`)
