@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
@@ -67,22 +66,9 @@ func readForms() (all []form) {
 }
 
 // mayBeIn reports whether a text contains one of the hints of the form, which is faster than to
-// match it. textHasMonth reports whether the text contains the name of a month.
-func (f form) mayBeIn(s string, textHasMonth bool) bool {
-	return slices.ContainsFunc(f.hints, func(hint string) bool {
-		return hint == "{MONTH}" && textHasMonth || strings.Contains(s, hint)
-	})
-}
-
-// hasMonth reports whether a text contains the name of a month.
-func hasMonth(s string) bool {
-	isSeparator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
-	for word := range strings.FieldsFuncSeq(s, isSeparator) {
-		if months()[strings.ToLower(word)] != "" {
-			return true
-		}
-	}
-	return false
+// match it.
+func (f form) mayBeIn(s string) bool {
+	return slices.ContainsFunc(f.hints, func(hint string) bool { return strings.Contains(s, hint) })
 }
 
 // months maps the names in months.table, in lower case, to the numbers of the months.
@@ -134,9 +120,8 @@ func datesOfForms(s string, inPath bool) (all []date) {
 		return nil
 	}
 
-	textHasMonth := hasMonth(s)
 	for _, f := range forms() {
-		if inPath != (f.where == "path") || !f.mayBeIn(s, textHasMonth) {
+		if inPath != (f.where == "path") || !f.mayBeIn(s) {
 			continue
 		}
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
