@@ -13,6 +13,15 @@ import (
 
 var repeated = regexp.MustCompile(`(?s)«(\d+) (.*?)»`)
 
+// Repeat replaces each «3 x» of a text by xxx.
+func Repeat(text string) string {
+	return repeated.ReplaceAllStringFunc(text, func(s string) string {
+		parts := repeated.FindStringSubmatch(s)
+		n, _ := strconv.Atoi(parts[1])
+		return strings.Repeat(parts[2], n)
+	})
+}
+
 // Table returns the rows of a table in testdata. " | " separates its columns, and the last one has
 // the rest of the line. "#" begins a comment. \r and \n stand for line ends, BOM for a byte order
 // mark, EMPTY for nothing, and «3 x» for xxx.
@@ -32,12 +41,7 @@ func Table(t testing.TB, name string, columns int) (rows [][]string) {
 	for line := range strings.SplitSeq(string(text), "\n") {
 		line = strings.TrimSuffix(line, "\r") // of a checkout on Windows
 		if line != "" && line[0] != '#' {
-			line = repeated.ReplaceAllStringFunc(values.Replace(line), func(s string) string {
-				parts := repeated.FindStringSubmatch(s)
-				n, _ := strconv.Atoi(parts[1])
-				return strings.Repeat(parts[2], n)
-			})
-			rows = append(rows, strings.SplitN(line, " | ", columns))
+			rows = append(rows, strings.SplitN(Repeat(values.Replace(line)), " | ", columns))
 		}
 	}
 	return rows

@@ -23,7 +23,8 @@ func sources(urls ...string) []Citation {
 // row is a text, its name, and what a function returns for it.
 type row struct{ name, want, text string }
 
-// table returns the rows of a table in testdata. A row without a text has it as its name.
+// table returns the rows of a table in testdata. A row without a text has it as its name. «3 x»
+// stands for xxx.
 func table(t *testing.T, name string) (rows []row) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name + ".table")
@@ -32,7 +33,7 @@ func table(t *testing.T, name string) (rows []row) {
 	}
 
 	for line := range strings.SplitSeq(string(data), "\n") {
-		line, err := strconv.Unquote(`"` + line + `"`)
+		line, err := strconv.Unquote(`"` + compare.Repeat(line) + `"`)
 		if err != nil {
 			t.Fatal(err)
 		}
