@@ -172,10 +172,14 @@ func (v *valkey) take(words [][]byte) string {
 	n, _ := strconv.Atoi(string(words[0]))
 	keys := words[1 : 1+n]
 	marks, _ := strconv.Atoi(string(words[1+n]))
-	args := words[2+n:] // of marks: the states that they need and that follow, and a time
+	args := words[2+n:] // of marks: the state that follows, a time, and whether it must be taken
 	for i, key := range keys[:marks] {
-		needs := string(args[3*i])
-		if needs != "any" && needs != v.states[string(key)] {
+		state := v.states[string(key)]
+		needsTaken := string(args[3*i+2]) == "1"
+		if needsTaken {
+			v.states[string(key)] = string(args[3*i])
+		}
+		if state == "settled" || needsTaken && state != "taken" {
 			return "*5\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
 		}
 	}
@@ -205,7 +209,7 @@ func (v *valkey) take(words [][]byte) string {
 		return fmt.Sprintf("*5\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n:0\r\n", refused, wait, used)
 	}
 	for i, key := range states {
-		v.states[string(key)] = string(args[3*i+1])
+		v.states[string(key)] = string(args[3*i])
 	}
 	for i, key := range keys {
 		c := values[7*i:]

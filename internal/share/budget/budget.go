@@ -136,7 +136,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	taken.buckets = b.bucketChanges(taken.person, start)
 	r, decided := taken.takeInStore(start)
-	taken.inStore = decided && r.refusingBucket == 0 // startMark refuses no name that is new
+	taken.inStore = decided && r.refusingBucket == 0 // no key of a new name is settled
 	c.NotInStore = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
@@ -178,7 +178,8 @@ func (t *Taken) takeInStore(start callChange) (r reply, decided bool) {
 		start.use = start.use.times(-1)
 		start.reserve = start.reserve.times(-1)
 		start.force = true
-		store.giveBackLater(t.callName, t.budget.bucketChanges(t.person, start))
+		back := closeMark(callKey(t.callName))
+		store.keep(change{[]mark{back}, t.budget.bucketChanges(t.person, start)})
 	}
 	return r, result == storeRan
 }

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -60,17 +61,31 @@ func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (su
 	return sum
 }
 
-// losing is a connection that loses what is written while loses is set.
+// losing is a connection that loses what is written while loses is set, and does not end then: late
+// gets what sends it after all.
 type losing struct {
 	net.Conn
 	loses *atomic.Bool
+	late  chan func()
 }
 
 func (l losing) Write(p []byte) (int, error) {
 	if l.loses.Load() {
+		sent := bytes.Clone(p)
+		l.late <- func() {
+			_ = l.Conn.SetDeadline(time.Time{})
+			_, _ = l.Conn.Write(sent)
+		}
 		return len(p), nil
 	}
 	return l.Conn.Write(p)
+}
+
+func (l losing) Close() error {
+	if l.loses.Load() {
+		return nil
+	}
+	return l.Conn.Close()
 }
 
 // The end of a response is settled once in all replicas, however its call has ended: the store has
@@ -87,11 +102,12 @@ func TestSettleResponse(t *testing.T) {
 			response := fmt.Sprint("resp_", i)
 			var replicas []*replica
 			var loses atomic.Bool
+			late := make(chan func(), 100)
 			for range 3 {
 				r := idleReplica(t, "redis://"+server.Address, ofResponses)
 				r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 					conn, err := new(net.Dialer).DialContext(ctx, network, address)
-					return losing{conn, &loses}, err
+					return losing{conn, &loses, late}, err
 				}
 				go r.Store.Probe(t.Context())
 				replicas = append(replicas, r)
@@ -153,6 +169,11 @@ func TestSettleResponse(t *testing.T) {
 					server.Do("FLUSHALL")
 				case "loses":
 					loses.Store(true)
+				case "arrives":
+					for range len(late) {
+						(<-late)()
+					}
+					time.Sleep(50 * time.Millisecond) // the store runs it
 				case "works":
 					loses.Store(false)
 					server.Do("CONFIG", "SET", "maxmemory", "0")

@@ -82,13 +82,13 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	wasFirst := !storeReply.refusedByMark // by endMark: see applyEnd for releaseMark
+	wasFirst := !storeReply.refusedByMark // by endMark
 	return wasFirst && !end.GoesOn
 }
 
-// settleInStore sends a correction to the store. While the store fails, the change is kept if the
-// store has a reservation of the call to free, or if another process may read the end, too: it must
-// count once. For other calls the local buckets are enough.
+// settleInStore sends a correction to the store. While the store fails, the change is kept if it has
+// a mark: the store has a reservation of the call to free, or another process may read the end, too,
+// and it must count once. For other calls the local buckets are enough.
 func (t *Taken) settleInStore(
 	correction callChange, end End,
 ) (toStore change, r reply, result storeResult) {
@@ -97,11 +97,7 @@ func (t *Taken) settleInStore(
 	if t.inStore { // also if the person has no limit any more
 		store = t.budget.Store
 	}
-	if t.inStore || end.endedResponseID() != "" {
-		r, result = store.applyOrKeep(toStore)
-	} else {
-		r, result = store.apply(toStore)
-	}
+	r, result = store.applyOrKeep(toStore)
 	return toStore, r, result
 }
 
@@ -172,9 +168,6 @@ func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 		ch.marks = append(ch.marks, endMark(responseID))
 	}
 	switch {
-	case t.inStore && responseID != "":
-		ch.marks = append(ch.marks, forgetMark(t.callName))
-		ch.buckets = t.corrections(correction)
 	case t.inStore:
 		ch.marks = append(ch.marks, releaseMark(t.callName))
 		ch.buckets = t.corrections(correction)

@@ -53,7 +53,7 @@ type Store struct {
 	whileFailing string // words for the log: which limits hold while it fails
 
 	mu      sync.Mutex      // guards the fields below
-	pending []pendingChange // at most maxPending
+	pending []change        // that the store has missed, at most maxPending
 	logged  map[string]bool // hints in the log, since the store at this URL began to fail
 	dropped bool            // keep has dropped a change since the store last began to work
 }
@@ -90,8 +90,8 @@ func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 // probe runs both commands by which take.lua changes keys: SET for the first mark, and DEL for the
 // second one.
 var probe = change{marks: []mark{
-	{"probe", anyState, "probed", time.Second},
-	{key: "probe:unused", needs: anyState},
+	{key: "probe", then: "probed", keep: time.Second},
+	{key: "probe:unused"},
 }}
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
@@ -277,7 +277,7 @@ func (s *Store) arguments(ch change) []any {
 	values := []any{len(ch.marks)}
 	for _, m := range ch.marks {
 		keys = append(keys, s.fullKey(m.key))
-		values = append(values, m.needs, m.then, m.keep.Milliseconds())
+		values = append(values, m.then, m.keep.Milliseconds(), m.needsTaken)
 	}
 	for _, bc := range ch.buckets {
 		keys = append(keys, s.fullKey(bc.key))

@@ -275,7 +275,7 @@ func TestDropped(t *testing.T) {
 			for _, n := range []int{maxPending, 2} {
 				compare.Equal(t, "warnings", r.log.count("has missed too many changes"), before)
 				for range n {
-					r.Store.giveBackLater("call", nil)
+					r.Store.keep(change{marks: []mark{closeMark("call")}})
 				}
 			}
 			compare.Equal(t, "warnings", r.log.count("has missed too many changes"), before+1)
@@ -302,7 +302,7 @@ func TestPending(t *testing.T) {
 			probes.Go(func() { r.Store.Probe(ctx) })
 			time.Sleep(time.Duration(uses) * takes)
 			began := time.Now()
-			r.Store.giveBackLater("call", nil)
+			r.Store.keep(change{marks: []mark{closeMark("call")}})
 			compare.Equal(t, "time of a call", time.Since(began), 0)
 			cancel()
 			probes.Wait()

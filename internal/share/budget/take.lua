@@ -1,7 +1,6 @@
--- Changes the states of marks (marks.go) and buckets: all of them, or none if a key has another
--- state than its mark needs, or a bucket has fewer free units than the call needs. Package
--- budget calls it. local.go has the same rules for buckets, in the same three steps: advance,
--- refuse, change. TestSame compares both.
+-- Changes the states of marks (marks.go) and buckets: all of them, or none if a mark refuses, or a
+-- bucket has fewer free units than the call needs. Package budget calls it. local.go has the same
+-- rules for buckets, in the same three steps: advance, refuse, change. TestSame compares both.
 --
 -- KEYS are first those of marks, then buckets. The value of a bucket begins with the used
 -- units, the time since which they refill, in microseconds since 1970 on the clock of this
@@ -21,9 +20,9 @@
 --
 -- ARGV has the number of marks, then for each mark:
 --
---	needs       the state that the key must have, else nothing is changed; empty for no key, or any
 --	then        the state that follows; empty to delete the key
---	keep        how long the state is kept, in milliseconds
+--	keep        how long that state is kept, in milliseconds
+--	needsTaken  1 if nothing but the state of the key is changed unless it is taken; else 0
 --
 -- and then for each bucket:
 --
@@ -58,17 +57,28 @@ for i, key in ipairs(KEYS) do
 	end
 end
 
--- The marks: refuse, if a key has another state than it needs.
+local function changeState(i)
+	local state, keep = ARGV[3 * i - 1], ARGV[3 * i]
+	if state == '' then
+		redis.call('DEL', KEYS[i])
+	else
+		redis.call('SET', KEYS[i], state .. string.format(' %.0f', minute), 'PX', keep)
+	end
+end
+
+-- The marks: refuse, if a key is settled, or is not taken although it must be.
 local marks = tonumber(ARGV[1])
 local takenMinute -- nil if no key has the state taken
 for i = 1, marks do
 	local state, since = string.match(tostring(values[i]), '^(%l+) (%d+)$')
-	local needs = ARGV[3 * i - 1]
-	if needs ~= 'any' and needs ~= (state or '') then
-		return { -1, 0, 0, 0, 0 }
-	end
+	local needsTaken = ARGV[3 * i + 1] == '1'
 	if state == 'taken' then
 		takenMinute = tonumber(since)
+	elseif needsTaken then
+		changeState(i)
+	end
+	if state == 'settled' or needsTaken and state ~= 'taken' then
+		return { -1, 0, 0, 0, 0 }
 	end
 end
 
@@ -163,12 +173,7 @@ end
 
 -- Change the states last: without the right to SET, a bucket fails before a DEL ends the call.
 for i = 1, marks do
-	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
-	if state == '' then
-		redis.call('DEL', KEYS[i])
-	else
-		redis.call('SET', KEYS[i], state .. string.format(' %.0f', minute), 'PX', keep)
-	end
+	changeState(i)
 end
 
 return { 0, ofPerson[1], ofPerson[2], ofAll[1], ofAll[2] }
