@@ -135,14 +135,14 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	taken.buckets = b.bucketChanges(taken.person, start)
-	r, decided := taken.takeInStore(start)
-	taken.inStore = decided && r.refusingBucket == 0 // no key of a new name is settled
+	r := taken.takeInStore(start)
+	taken.inStore = r.outcome == made
 	c.NotInStore = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
 		start.force = true
 		b.local.apply(taken.takenMinute, b.bucketChanges(taken.person, start))
-	case decided: // the store has refused the call
+	case r.outcome == refusedByBucket: // of the store
 	case b.RefuseWithoutStore && len(taken.buckets) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
@@ -150,7 +150,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		r = b.local.apply(taken.takenMinute, taken.buckets)
 	}
 
-	if r.refusingBucket == 0 {
+	if r.outcome == made {
 		c.NearLimit = b.noteNear(c.Person, taken.buckets, r)
 		return taken, nil
 	}
@@ -165,23 +165,23 @@ func (b *Budget) reservedMinutes() int64 {
 	return int64(min(b.Timeout, 24*time.Hour)/time.Minute) + 1
 }
 
-// takeInStore takes a call in the store. decided is false if there is no store, if it fails, or if
-// it does not answer: then the buckets of this process decide. If it does not answer, it may have
-// taken the call, which is given back later.
-func (t *Taken) takeInStore(start callChange) (r reply, decided bool) {
+// takeInStore takes a call in the store. The outcome is not known if there is no store, if it fails,
+// or if it does not answer: then the buckets of this process decide. If it does not answer, it may
+// have taken the call, which is given back later.
+func (t *Taken) takeInStore(start callChange) reply {
 	if len(t.buckets) == 0 {
-		return reply{}, false
+		return reply{}
 	}
 	store := t.budget.Store
-	r, result := store.apply(change{[]mark{t.budget.startMark(t.callName)}, t.buckets})
-	if result == storeUnsure {
+	r := store.apply(change{[]mark{t.budget.startMark(t.callName)}, t.buckets})
+	if r.outcome == unsure {
 		start.use = start.use.times(-1)
 		start.reserve = start.reserve.times(-1)
 		start.force = true
 		back := closeMark(callKey(t.callName))
 		store.keep(change{[]mark{back}, t.budget.bucketChanges(t.person, start)})
 	}
-	return r, result == storeRan
+	return r
 }
 
 // refusal returns the error of a call that a bucket refuses.

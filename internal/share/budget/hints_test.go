@@ -22,7 +22,7 @@ func TestHints(t *testing.T) {
 			}
 			const url = "redis://mcp:secret@store/1?prefix=a"
 			r := replying(t, url, 1<<30, []byte(said), "SENTINEL", toSentinel)
-			_, _ = r.Store.runScript(probe)
+			r.Store.runScript(probe)
 			compare.Contains(t, "hint of a check", r.Store.Check(t.Context()).Hint, row[1])
 			compare.Equal(t, "fails", r.Store.IsFailing(), true)
 			compare.Contains(t, "log", r.log.buf.String(), row[1])
@@ -48,7 +48,7 @@ func TestHintsOfConnections(t *testing.T) {
 	} {
 		eventually(t, tt.url+" has the hint "+tt.want, func() bool { // not at once on a busy machine
 			r := idleReplica(t, tt.url, Options{})
-			_, _ = r.Store.runScript(probe)
+			r.Store.runScript(probe)
 			return strings.Contains(r.log.buf.String(), tt.want)
 		})
 	}

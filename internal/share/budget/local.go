@@ -64,6 +64,7 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 		wait := max(int64(math.Ceil(missing*float64(bc.periodMicros)/float64(bc.limitUnits))), 0)
 		if missing+float64(running) > 0 && wait > r.waitMicros {
 			r = reply{
+				outcome:        refusedByBucket,
 				refusingBucket: int64(i + 1),
 				waitMicros:     wait,
 				used:           int64(math.Ceil(max(s.used, 0))),
@@ -71,11 +72,11 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 		}
 		states[i] = s
 	}
-	if r.refusingBucket > 0 {
+	if r.outcome == refusedByBucket {
 		return r
 	}
 
-	r = reply{}
+	r = reply{outcome: made}
 	for i, bc := range changes {
 		s := states[i].applyChange(nowMicros, bc, takenMinute+bc.minutes)
 		l.buckets[bc.key] = s

@@ -29,7 +29,7 @@ func (e nearEntry) isExpired() bool {
 // nearly used up, and logs each bucket once in a period. It returns words for these limits, such as
 // "85 % of 100000 tokens a day", or "".
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
-	if r.refusingBucket != 0 || r.refusedByMark {
+	if r.outcome != made {
 		return ""
 	}
 	b.nearMu.Lock()

@@ -7,16 +7,16 @@ const maxPending = 1000
 
 // applyOrKeep makes a change now or, if the script does not run now, when the store works again. A
 // change without a mark is not kept: the store may have made it.
-func (s *Store) applyOrKeep(ch change) (r reply, result storeResult) {
-	r, result = s.apply(ch)
-	if s == nil || result == storeRan || len(ch.marks) == 0 {
-		return r, result
+func (s *Store) applyOrKeep(ch change) reply {
+	r := s.apply(ch)
+	if s == nil || r.isKnown() || len(ch.marks) == 0 {
+		return r
 	}
-	if result == storeUnsure {
+	if r.outcome == unsure {
 		ch = ch.again()
 	}
 	s.keep(ch)
-	return r, result
+	return r
 }
 
 // keep keeps a change for Probe, unless there are too many, which it logs once until the store works

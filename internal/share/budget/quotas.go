@@ -143,14 +143,28 @@ type bucketChange struct {
 	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
 }
 
-// reply is the result of a change: a mark or a bucket has refused it, or it is made. Buckets have
-// numbers, from 1 on.
-type reply struct {
-	refusedByMark bool
+// outcome is what has become of a change.
+type outcome int
 
-	refusingBucket int64 // number of the bucket that refuses for the longest time; 0 if none does
+const (
+	notRun          outcome = iota // the store was not asked, not reached, or has returned an error
+	unsure                         // the store was asked, and there is no valid reply
+	refusedByMark                  // nothing is changed, except by closeMark
+	refusedByBucket                // nothing is changed
+	made
+)
+
+// isKnown reports whether the buckets have made or refused the change.
+func (o outcome) isKnown() bool { return o >= refusedByMark }
+
+// reply is the result of a change. Buckets have numbers, from 1 on.
+type reply struct {
+	outcome
+
+	// If a bucket has refused it:
+	refusingBucket int64 // number of the bucket that refuses for the longest time
 	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
-	used           int64 // used units of the bucket that refuses
+	used           int64 // its used units
 
 	// If the change is made:
 	ofPerson    mostUsed // the most used bucket of the person

@@ -73,8 +73,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		others = t.usedByOtherResponses(c, end)
 		correction.use = correction.use.plus(others.times(-1))
 	}
-	toStore, storeReply, result := t.settleInStore(correction, end)
-	if result == storeRan { // its buckets have the calls of all processes
+	toStore, storeReply := t.settleInStore(correction, end)
+	if storeReply.isKnown() { // its buckets have the calls of all processes
 		buckets, r = toStore.buckets, storeReply
 	}
 	c.NearLimit = cmp.Or(b.noteNear(t.person, buckets, r), c.NearLimit)
@@ -82,23 +82,20 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	wasFirst := !storeReply.refusedByMark // by endMark
+	wasFirst := storeReply.outcome != refusedByMark // by endMark
 	return wasFirst && !end.GoesOn
 }
 
 // settleInStore sends a correction to the store. While the store fails, the change is kept if it has
 // a mark: the store has a reservation of the call to free, or another process may read the end, too,
 // and it must count once. For other calls the local buckets are enough.
-func (t *Taken) settleInStore(
-	correction callChange, end End,
-) (toStore change, r reply, result storeResult) {
+func (t *Taken) settleInStore(correction callChange, end End) (toStore change, r reply) {
 	toStore = t.changeInStore(correction, end)
 	store := t.budget.storeOf(t.person)
 	if t.inStore { // also if the person has no limit any more
 		store = t.budget.Store
 	}
-	r, result = store.applyOrKeep(toStore)
-	return toStore, r, result
+	return toStore, store.applyOrKeep(toStore)
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
@@ -210,13 +207,11 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 		correction.use[unitCalls] = 1
 	}
 	end := change{[]mark{endMark(responseID)}, b.bucketChanges(c.Person, correction)}
-	r, result := store.applyOrKeep(end)
-	if result == storeNotRun || r.refusedByMark {
+	r := store.applyOrKeep(end)
+	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
-	if result == storeRan {
-		b.noteNear(c.Person, end.buckets, r)
-	}
+	b.noteNear(c.Person, end.buckets, r)
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.

@@ -75,15 +75,6 @@ func NewStore(
 	return s
 }
 
-// storeResult is whether the store has run the script.
-type storeResult int
-
-const (
-	storeNotRun storeResult = iota // no: not asked, not reached, or it returned an error
-	storeRan                       // yes; a bucket may still have refused the changes
-	storeUnsure                    // unknown: it was asked, and there is no valid reply
-)
-
 // IsFailing reports whether there is a store, and it fails.
 func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
@@ -100,8 +91,8 @@ var probe = change{marks: []mark{
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
 		if s.needsProbe.Load() || s.IsFailing() {
-			_, result := s.runScript(probe)
-			if result == storeRan {
+			r := s.runScript(probe)
+			if r.outcome == made {
 				s.noteWorking(ctx)
 			}
 		}
@@ -134,14 +125,14 @@ func (s *Store) noteWorking(ctx context.Context) {
 
 // apply makes a change in the store. It does nothing if there is no store, the store fails, or the
 // change is empty. It waits while maxScripts uses run.
-func (s *Store) apply(ch change) (r reply, result storeResult) {
+func (s *Store) apply(ch change) reply {
 	if s == nil || s.IsFailing() || ch.isEmpty() {
-		return reply{}, storeNotRun
+		return reply{}
 	}
 	s.inFlight <- struct{}{} // each use ends: see scriptTimeout
 	defer func() { <-s.inFlight }()
 	if s.IsFailing() { // it began to fail during the wait
-		return reply{}, storeNotRun
+		return reply{}
 	}
 	return s.runScript(ch)
 }
@@ -149,7 +140,7 @@ func (s *Store) apply(ch change) (r reply, result storeResult) {
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
 // error is not about the present store, which does not fail.
-func (s *Store) runScript(ch change) (reply, storeResult) {
+func (s *Store) runScript(ch change) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()
 	fails := false
@@ -166,7 +157,7 @@ func (s *Store) runScript(ch change) (reply, storeResult) {
 	connected := conn.Err() == nil
 	r, err := s.runScriptOn(conn, ch)
 	if err == nil {
-		return r, storeRan
+		return r
 	}
 
 	_, refuses := errors.AsType[redis.Error](err)
@@ -177,9 +168,9 @@ func (s *Store) runScript(ch change) (reply, storeResult) {
 		s.logFailure(ctx, err, fails)
 	}
 	if connected && !refuses {
-		return reply{}, storeUnsure
+		return reply{outcome: unsure}
 	}
-	return reply{}, storeNotRun
+	return reply{}
 }
 
 // logFailure logs an error of the store when it begins to fail, and another cause while it fails,
@@ -228,12 +219,13 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 		return reply{}, false
 	}
 	if n[0] == -1 {
-		return reply{refusedByMark: true}, len(ch.marks) > 0
+		return reply{outcome: refusedByMark}, len(ch.marks) > 0
 	}
 
 	count := int64(len(ch.buckets))
 	if n[0] == 0 {
 		r = reply{
+			outcome:     made,
 			ofPerson:    mostUsed{n[1], n[2]},
 			ofAllPeople: mostUsed{n[3], n[4]},
 		}
@@ -248,6 +240,7 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 		return reply{}, false
 	}
 	r = reply{
+		outcome:        refusedByBucket,
 		refusingBucket: n[0],
 		waitMicros:     n[1],
 		used:           n[2],

@@ -357,10 +357,14 @@ func TestReplies(t *testing.T) {
 		for _, size := range []int{1, 1 << 30} {
 			inBubble(t, fmt.Sprint(i, ", ", size), func(t *testing.T) {
 				r := replying(t, "redis://store", size, []byte(row[1]))
-				result := storeNotRun
-				allocatesLittle(t, func() { _, result = r.Store.apply(start) })
-				got := []string{storeNotRun: "unused", storeRan: "done", storeUnsure: "unsure"}[result]
-				compare.Equal(t, "outcome", got, row[0])
+				var got outcome
+				allocatesLittle(t, func() { got = r.Store.apply(start).outcome })
+				want := map[string]outcome{"not run": notRun, "unsure": unsure, "made": made,
+					"mark": refusedByMark, "bucket": refusedByBucket}[row[0]]
+				compare.Equal(t, "outcome", got, want)
+				r.CallsPerHour = 4
+				_, refused := take(r.Budget, "alice")
+				compare.Equal(t, "a call is refused", refused != "", row[0] == "bucket")
 				lines := r.log.count("err=") - r.log.count("err=<nil>")
 				compare.Equal(t, "a line with an error", lines > 0, r.Store.IsFailing())
 			})
