@@ -172,7 +172,7 @@ func (v *valkey) take(words [][]byte) string {
 	n, _ := strconv.Atoi(string(words[0]))
 	keys := words[1 : 1+n]
 	marks, _ := strconv.Atoi(string(words[1+n]))
-	args := words[2+n:] // of marks: the state that follows, a time, and whether it must be taken
+	args := words[3+n:] // of marks: the state that follows, a time, and whether it must be taken
 	for i, key := range keys[:marks] {
 		state := v.states[string(key)]
 		needsTaken := string(args[3*i+2]) == "1"
@@ -184,7 +184,7 @@ func (v *valkey) take(words [][]byte) string {
 		}
 	}
 	states, keys := keys[:marks], keys[marks:]
-	var values []float64 // period, limit, need, use, reserve, minutes and name
+	var values []float64 // period, limit, need, use, reserve and name
 	for _, word := range args[3*marks:] {
 		value, _ := strconv.ParseFloat(string(word), 64)
 		values = append(values, value)
@@ -194,13 +194,13 @@ func (v *valkey) take(words [][]byte) string {
 	found := make([]quota, len(keys))
 	refused, wait, used := 0, -1.0, 0.0
 	for i, key := range keys {
-		c := values[7*i:]
+		c := values[6*i:]
 		q := v.stored[string(key)]
 		refilled := float64(now.Sub(q.at).Microseconds()) * c[1] / c[0]
 		q.used = max(q.used-refilled, min(q.used, 0))
 		missing := q.used + c[2] - c[1]
 		time := max(math.Ceil(missing*c[0]/c[1]), 0)
-		if missing+float64(q.reserved) > 0 && time > wait {
+		if c[2] > 0 && missing+float64(q.reserved) > 0 && time > wait {
 			refused, wait, used = i+1, time, max(math.Ceil(q.used), 0)
 		}
 		found[i] = q
@@ -212,7 +212,7 @@ func (v *valkey) take(words [][]byte) string {
 		v.states[string(key)] = string(args[3*i])
 	}
 	for i, key := range keys {
-		c := values[7*i:]
+		c := values[6*i:]
 		least := min(found[i].used, 0)
 		if c[4] == 0 {
 			least = -float64(found[i].reserved)

@@ -110,10 +110,10 @@ type Taken struct {
 	person      call.Person
 	tool        string
 	callName    string // random, by which the store remembers the call
-	takenMinute int64  // minute since 1970 in which the call was taken
+	untilMinute int64  // minute since 1970 at whose end reserved units count as used
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
-	buckets     []bucketChange // what Take has changed
+	buckets     []bucket // those of the limits that were in force
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -125,36 +125,37 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		person:      c.Person,
 		tool:        c.Tool,
 		callName:    rand.Text(),
-		takenMinute: b.local.minute(),
+		untilMinute: b.local.minute() + b.reservedMinutes(),
 		reserved:    b.reservation(c.Tool),
+		buckets:     b.buckets(c.Person),
 	}
 	start := callChange{
 		use:     amount{unitCalls: 1},
 		reserve: taken.reserved,
-		minutes: b.reservedMinutes(),
+		need:    1,
 	}
 
-	taken.buckets = b.bucketChanges(taken.person, start)
-	r := taken.takeInStore(start)
+	changes := start.of(taken.buckets)
+	r := taken.takeInStore(changes)
 	taken.inStore = r.outcome == made
 	c.NotInStore = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
-		start.force = true
-		b.local.apply(taken.takenMinute, b.bucketChanges(taken.person, start))
+		start.need = 0
+		b.local.apply(taken.untilMinute, start.of(taken.buckets))
 	case r.outcome == refusedByBucket: // of the store
-	case b.RefuseWithoutStore && len(taken.buckets) > 0:
+	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
 	default:
-		r = b.local.apply(taken.takenMinute, taken.buckets)
+		r = b.local.apply(taken.untilMinute, changes)
 	}
 
 	if r.outcome == made {
-		c.NearLimit = b.noteNear(c.Person, taken.buckets, r)
+		c.NearLimit = b.noteNear(c.Person, changes, r)
 		return taken, nil
 	}
-	refusing := taken.buckets[r.refusingBucket-1]
+	refusing := changes[r.refusingBucket-1].bucket
 	c.RefusedBy = refusing.Name
 	return nil, b.refusal(refusing, r)
 }
@@ -165,27 +166,34 @@ func (b *Budget) reservedMinutes() int64 {
 	return int64(min(b.Timeout, 24*time.Hour)/time.Minute) + 1
 }
 
-// takeInStore takes a call in the store. The outcome is not known if there is no store, if it fails,
-// or if it does not answer: then the buckets of this process decide. If it does not answer, it may
+// takeInStore takes a call in the store. The outcome is not known if there is no store, or if it
+// fails or does not answer: then the buckets of this process decide. If it does not answer, it may
 // have taken the call, which is given back later.
-func (t *Taken) takeInStore(start callChange) reply {
-	if len(t.buckets) == 0 {
+func (t *Taken) takeInStore(changes []bucketChange) reply {
+	if len(changes) == 0 {
 		return reply{}
 	}
 	store := t.budget.Store
-	r := store.apply(change{[]mark{t.budget.startMark(t.callName)}, t.buckets})
+	r := store.apply(change{
+		marks:   []mark{t.budget.startMark(t.callName)},
+		minutes: t.budget.reservedMinutes(),
+		buckets: changes,
+	})
 	if r.outcome == unsure {
-		start.use = start.use.times(-1)
-		start.reserve = start.reserve.times(-1)
-		start.force = true
-		back := closeMark(callKey(t.callName))
-		store.keep(change{[]mark{back}, t.budget.bucketChanges(t.person, start)})
+		back := callChange{
+			use:     amount{unitCalls: -1},
+			reserve: t.reserved.times(-1),
+		}
+		store.keep(change{
+			marks:   []mark{closeMark(callKey(t.callName))},
+			buckets: back.of(t.buckets),
+		})
 	}
 	return r
 }
 
 // refusal returns the error of a call that a bucket refuses.
-func (b *Budget) refusal(refusing bucketChange, r reply) error {
+func (b *Budget) refusal(refusing bucket, r reply) error {
 	used, limit := refusing.unit.format(r.used), refusing.unit.format(refusing.limitUnits)
 	if r.waitMicros == 0 {
 		return call.KindLimited.Errorf("limit of %s %s: %s are used, and calls that are running may "+
@@ -208,7 +216,7 @@ func (b *Budget) refusal(refusing bucketChange, r reply) error {
 
 // storeOf returns the store. It is nil if there is none, or if the person has no limit.
 func (b *Budget) storeOf(p call.Person) *Store {
-	if b.QuotaNames(p) == nil {
+	if len(b.buckets(p)) == 0 {
 		return nil
 	}
 	return b.Store

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,11 +47,10 @@ func settle(taken *Taken, tokens int64) {
 	taken.Settle(reading(tokens), End{})
 }
 
-// bucketOf returns the bucket of a person for a unit, of which it uses one.
-func (b *Budget) bucketOf(p call.Person, of unit) bucketChange {
-	var use amount
-	use[of] = 1
-	return b.bucketChanges(p, callChange{use: use})[0]
+// bucketOf returns the bucket of a person for a unit.
+func (b *Budget) bucketOf(p call.Person, of unit) bucket {
+	buckets := b.buckets(p)
+	return buckets[slices.IndexFunc(buckets, func(bk bucket) bool { return bk.unit == of })]
 }
 
 // held returns how many units alice uses and reserves in this process.

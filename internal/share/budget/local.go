@@ -47,9 +47,9 @@ func roundUpToMinute(micros int64) int64 {
 	return int64(math.Ceil(float64(micros) / minuteMicros))
 }
 
-// apply changes all buckets, or none if one refuses. takenMinute is the minute since 1970 in which
-// the call was taken that they are changed for.
-func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
+// apply changes all buckets, or none if one refuses. untilMinute is the minute since 1970 at whose
+// end the units that the changes reserve or free count as used.
+func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	nowMicros := l.clock().UnixMicro() // under the lock: no bucket may have been changed after it
@@ -59,10 +59,11 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 	states := make([]bucketState, len(changes))
 	r := reply{waitMicros: -1}
 	for i, bc := range changes {
-		s, running := l.buckets[bc.key].advance(nowMicros, bc)
+		s, running := l.buckets[bc.key].advance(nowMicros, bc.bucket)
 		missing := s.used + float64(bc.need) - float64(bc.limitUnits)
-		wait := max(int64(math.Ceil(missing*float64(bc.periodMicros)/float64(bc.limitUnits))), 0)
-		if missing+float64(running) > 0 && wait > r.waitMicros {
+		wait := max(int64(math.Ceil(missing*float64(bc.periodMicros())/float64(bc.limitUnits))), 0)
+		refuses := bc.need > 0 && missing+float64(running) > 0
+		if refuses && wait > r.waitMicros {
 			r = reply{
 				outcome:        refusedByBucket,
 				refusingBucket: int64(i + 1),
@@ -78,7 +79,7 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 
 	r = reply{outcome: made}
 	for i, bc := range changes {
-		s := states[i].applyChange(nowMicros, bc, takenMinute+bc.minutes)
+		s := states[i].applyChange(nowMicros, bc, untilMinute)
 		l.buckets[bc.key] = s
 
 		used := mostUsed{int64(math.Floor(s.used / float64(bc.limitUnits) * 1000)), int64(i + 1)}
@@ -93,9 +94,9 @@ func (l *localBuckets) apply(takenMinute int64, changes []bucketChange) reply {
 
 // advance returns the state whose units have refilled until nowMicros, with a map of its own, and
 // how many units are reserved for calls that run.
-func (s bucketState) advance(nowMicros int64, bc bucketChange) (next bucketState, running int64) {
+func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.changedAtMicros >= nowMicros+bc.periodMicros { // the clock was wrong
+	if s.changedAtMicros >= nowMicros+bk.periodMicros() { // the clock was wrong
 		return next, 0
 	}
 
@@ -110,11 +111,11 @@ func (s bucketState) advance(nowMicros int64, bc bucketChange) (next bucketState
 	}
 
 	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
-	refilled := float64(sinceMicros) * float64(bc.limitUnits) / float64(bc.periodMicros)
+	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.periodMicros())
 	next.changedAtMicros = nowMicros
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
-	next.used = clampUsed(used-refilled, least, bc)
+	next.used = clampUsed(used-refilled, least, bk)
 	return next, running
 }
 
@@ -136,7 +137,7 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 		}
 	}
 
-	s.used = clampUsed(s.used+float64(use), least, bc)
+	s.used = clampUsed(s.used+float64(use), least, bc.bucket)
 	s.reserved[untilMinute] = max(s.reserved[untilMinute]+bc.reserve, 0)
 
 	units := s.used
@@ -147,13 +148,14 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 			unreservedAtMicros = max(unreservedAtMicros, until*minuteMicros)
 		}
 	}
-	refillMicros := clampUsed(units, 0, bc) * float64(bc.periodMicros) / float64(bc.limitUnits)
+	refills := clampUsed(units, 0, bc.bucket) / float64(bc.limitUnits) // periods
+	refillMicros := refills * float64(bc.periodMicros())
 	s.unusedAtMicros = unreservedAtMicros + int64(math.Ceil(refillMicros))
 	return s
 }
 
 // clampUsed returns used units, but not below least, and not above eight limits: a bucket may owe
 // seven periods.
-func clampUsed(used, least float64, bc bucketChange) float64 {
-	return min(max(used, least), 8*float64(bc.limitUnits))
+func clampUsed(used, least float64, bk bucket) float64 {
+	return min(max(used, least), 8*float64(bk.limitUnits))
 }

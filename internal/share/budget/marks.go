@@ -5,6 +5,7 @@ import "time"
 // change is what one use of the store changes: all of it, or nothing if a mark or a bucket refuses.
 type change struct {
 	marks   []mark
+	minutes int64 // how long units are reserved, from now on; of a change with a startMark
 	buckets []bucketChange
 }
 
@@ -33,8 +34,8 @@ func (ch change) again() change {
 //	endMark      end:RESPONSE   settled   the end of the response in any process
 //	othersMark   others:NAME    settled   see settleOtherResponses
 //
-// Behind its state a key has the minute in which it began. A change with a mark of a call that is
-// taken frees what was reserved in that minute.
+// The key of a call that is taken also has the minute at whose end its reserved units count as used.
+// A change with that key frees units of this minute.
 type mark struct {
 	key  string
 	then string        // the next state; noState deletes the key

@@ -61,7 +61,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 // much of its limit is used, in thousandths.
 func (b *Budget) noteNearLocked(p call.Person, bc bucketChange, used int64) (words string) {
 	words = fmt.Sprintf("%d %% of %s %s", used/10, bc.unit.format(bc.limitUnits), bc.unitWords())
-	period := time.Duration(bc.periodMicros) * time.Microsecond
+	period := time.Duration(bc.periodMicros()) * time.Microsecond
 	now := time.Now()
 
 	e := b.near.Get(bc.key)

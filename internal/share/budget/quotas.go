@@ -58,6 +58,9 @@ func (q Quota) unitWords() string {
 	return words
 }
 
+// periodMicros returns the period in which the limit refills, in microseconds.
+func (q Quota) periodMicros() int64 { return unitTable[q.unit].periodMicros }
+
 const minuteMicros = 60_000_000 // microseconds
 
 // unit is what a quota counts.
@@ -120,27 +123,43 @@ func (a amount) times(n int) amount {
 	return a
 }
 
+// bucket is the bucket of a person, or of all people, for a quota. Its content is a bucketState.
+type bucket struct {
+	Quota
+	key        string
+	personName string // "" if the store does not get it
+	limitUnits int64  // units in a period
+
+	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
+}
+
 // callChange is what a call changes in the buckets of its person and of all people.
 type callChange struct {
 	use     amount // negative if units are given back
 	reserve amount // negative at the end of a call
-	minutes int64  // how long units are reserved, from the minute on in which the call was taken
-	force   bool   // no bucket refuses, even if too little is free
+	need    int64  // units that must be free in each bucket; 0: no bucket refuses
 }
 
-// bucketChange is what a change does to one bucket, whose content is a bucketState.
+// bucketChange is what a callChange does to one bucket.
 type bucketChange struct {
-	Quota
-	periodMicros int64 // in which the limit refills, in microseconds
-	key          string
-	personName   string // name of the person; "" if the store does not get it
+	bucket
+	need, use, reserve int64
+}
 
-	limitUnits int64 // units in a period
-
-	// Units that must be free, that are used, and that are reserved for minutes (take.lua).
-	need, use, reserve, minutes int64
-
-	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
+// of returns what the change does to each of the buckets that it affects.
+func (cc callChange) of(buckets []bucket) (list []bucketChange) {
+	for _, bk := range buckets {
+		bc := bucketChange{
+			bucket:  bk,
+			need:    cc.need,
+			use:     cc.use[bk.unit],
+			reserve: cc.reserve[bk.unit],
+		}
+		if bc.use != 0 || bc.reserve != 0 {
+			list = append(list, bc)
+		}
+	}
+	return list
 }
 
 // outcome is what has become of a change.
@@ -206,12 +225,8 @@ func pseudonym(name string) string {
 // quotas with a limit, and with RefuseWithoutStore that of a failing store. It returns nil if the
 // person has no limit.
 func (b *Budget) QuotaNames(p call.Person) (names []string) {
-	each := callChange{}
-	for u := range each.use {
-		each.use[u] = 1
-	}
-	for _, bc := range b.bucketChanges(p, each) {
-		names = append(names, bc.Name)
+	for _, bk := range b.buckets(p) {
+		names = append(names, bk.Name)
 	}
 	if b.RefuseWithoutStore && names != nil {
 		names = append(names, refusedByStore)
@@ -219,21 +234,8 @@ func (b *Budget) QuotaNames(p call.Person) (names []string) {
 	return names
 }
 
-// with returns what a change does to the bucket of a quota.
-func (bc bucketChange) with(cc callChange) bucketChange {
-	bc.need = 1
-	if cc.force {
-		bc.need = -1 << 50 // below the free units of any usual bucket, which may be negative
-	}
-	bc.use = cc.use[bc.unit]
-	bc.reserve = cc.reserve[bc.unit]
-	bc.minutes = cc.minutes
-	return bc
-}
-
-// bucketChanges returns what a change does to each bucket that it affects. Quotas without a limit
-// are left out.
-func (b *Budget) bucketChanges(person call.Person, cc callChange) (list []bucketChange) {
+// buckets returns the buckets of a person and of all people for the quotas that have a limit.
+func (b *Budget) buckets(person call.Person) (list []bucket) {
 	id := pseudonym(cmp.Or(person.ID, b.DefaultID))
 	personLimits := (*b.personLimits.Load())[person.ID]
 	for _, q := range b.Limits.Quotas() {
@@ -241,24 +243,23 @@ func (b *Budget) bucketChanges(person call.Person, cc callChange) (list []bucket
 		if replaced {
 			q.Limit = limit
 		}
-		bc := bucketChange{
-			Quota:        q,
-			periodMicros: unitTable[q.unit].periodMicros,
-			key:          q.Name + ":",
-			limitUnits:   int64(min(q.Limit, MaxLimit)),
-		}.with(cc)
-
-		if q.Limit == 0 || bc.use == 0 && bc.reserve == 0 {
+		if q.Limit == 0 {
 			continue
 		}
+
+		bk := bucket{
+			Quota:      q,
+			key:        q.Name + ":",
+			limitUnits: int64(min(q.Limit, MaxLimit)),
+		}
 		if q.unit == unitUSD {
-			bc.limitUnits = max(millionths(q.Limit), 1)
+			bk.limitUnits = max(millionths(q.Limit), 1)
 		}
 		if !q.ofAll {
-			bc.key += id
-			bc.personName = b.storedName(person)
+			bk.key += id
+			bk.personName = b.storedName(person)
 		}
-		list = append(list, bc)
+		list = append(list, bk)
 	}
 	return list
 }

@@ -217,32 +217,32 @@ func (ac *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bo
 	s := bucketState{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
 	s.changedAtMicros, _ = strconv.ParseInt(m[2], 10, 64)
-	bc := bucketChange{Quota: q, periodMicros: unitTable[q.unit].periodMicros}
-	bc.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
+	bk := bucket{Quota: q}
+	bk.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
 	for part := range strings.FieldsSeq(m[4]) {
 		var untilMinute, units int64
 		_, _ = fmt.Sscanf(part, "%d:%d", &untilMinute, &units)
 		s.reserved[untilMinute] = units
 	}
-	if bc.limitUnits <= 0 {
+	if bk.limitUnits <= 0 {
 		return e, false
 	}
 
-	s, running := s.advance(ac.nowMicros, bc)
+	s, running := s.advance(ac.nowMicros, bk)
 	if s.used < 0 { // see bucketState.used
 		running += int64(s.used)
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAtMicros := ac.nowMicros + int64(taken*float64(bc.periodMicros)/float64(bc.limitUnits))
+	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.periodMicros())/float64(bk.limitUnits))
 	return QuotaUsage{
 		Name:      text.Label(cmp.Or(m[5], id)),
 		Pseudonym: id,
-		Limit:     q.unit.format(bc.limitUnits) + " " + q.unitWords(),
+		Limit:     q.unit.format(bk.limitUnits) + " " + q.unitWords(),
 		Used:      q.unit.format(int64(math.Ceil(s.used))),
 		Reserved:  q.unit.format(running),
-		Left:      q.unit.format(max(int64(float64(bc.limitUnits)-taken), 0)),
+		Left:      q.unit.format(max(int64(float64(bk.limitUnits)-taken), 0)),
 		UnusedAt:  time.UnixMicro(unusedAtMicros),
-		share:     taken / float64(bc.limitUnits),
+		share:     taken / float64(bk.limitUnits),
 	}, taken > 0
 }

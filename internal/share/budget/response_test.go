@@ -234,16 +234,15 @@ func TestGivenBack(t *testing.T) {
 			Use, Reserve, Used, Running int64
 		}](t, "given-back") {
 			time.Sleep(tt.After)
-			takenMinute := b.local.minute()
+			untilMinute := b.local.minute() + 10
 			if tt.Reserve < 0 {
-				takenMinute--
+				untilMinute--
 			}
-			b.local.apply(takenMinute, b.bucketChanges(alice, callChange{
+			cc := callChange{
 				use:     amount{unitTokens: tt.Use},
 				reserve: amount{unitTokens: tt.Reserve},
-				minutes: 10,
-				force:   true,
-			}))
+			}
+			b.local.apply(untilMinute, cc.of(b.buckets(alice)))
 			used, running := b.held(unitTokens)
 			compare.Equal(t, tt.What+": used", used, tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, tt.Running)

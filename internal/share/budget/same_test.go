@@ -31,8 +31,8 @@ var (
 	}
 )
 
-// random returns changes of up to five buckets of few people.
-func random(r *rand.Rand) (list []bucketChange) {
+// random returns a change of up to five buckets of few people.
+func random(r *rand.Rand) change {
 	upTo := func(most amount) (a amount) {
 		for u, n := range most {
 			a[u] = r.Int64N(n + 1)
@@ -43,22 +43,25 @@ func random(r *rand.Rand) (list []bucketChange) {
 	cc := callChange{
 		use:     upTo(typical),
 		reserve: upTo(typical.times(3)),
-		minutes: 1 + r.Int64N(100),
-		force:   r.IntN(3) == 0,
+		need:    min(r.Int64N(3), 1),
 	}
 	cc.reserve[unitCalls] = 0
-	if cc.force {
+	minutes := 1 + r.Int64N(100)
+	if cc.need == 0 {
 		cc.use = upTo(typical.times(15)).plus(typical.times(-5))
 		cc.reserve = cc.reserve.times(-1)
-		cc.minutes = r.Int64N(10)
+		minutes = r.Int64N(10)
 	}
 	if r.IntN(3) == 0 { // so that others can use less than nothing
 		cc.use = upTo(typical.times(40)).times(-1)
 		cc.reserve = amount{}
 	}
-	list = b.bucketChanges(call.Person{ID: fmt.Sprint(r.IntN(3))}, cc)
+	list := cc.of(b.buckets(call.Person{ID: fmt.Sprint(r.IntN(3))}))
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list[:r.IntN(len(list)+1)]
+	return change{
+		minutes: minutes,
+		buckets: list[:r.IntN(len(list)+1)],
+	}
 }
 
 // The script and the local buckets agree in random steps at random times, also about what is left.
@@ -84,16 +87,16 @@ func TestSame(t *testing.T) {
 	passed, givenBack := 0, 0
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
-		ch := change{buckets: random(r)}
-		takenMinute := local.minute()
+		ch := random(r)
+		untilMinute := local.minute() + ch.minutes
 		frees := slices.ContainsFunc(ch.buckets, func(bc bucketChange) bool { return bc.reserve < 0 })
 		if frees || r.IntN(2) == 0 { // the end of a call
-			takenMinute -= r.Int64N(10)
+			untilMinute -= r.Int64N(10)
 			end := releaseMark("call")
 			ch.marks = []mark{end}
-			server.Do("SET", new(Store).fullKey(end.key), fmt.Sprint("taken ", takenMinute))
+			server.Do("SET", new(Store).fullKey(end.key), fmt.Sprint("taken ", untilMinute))
 		}
-		want := local.apply(takenMinute, ch.buckets)
+		want := local.apply(untilMinute, ch.buckets)
 		args := append(new(Store).arguments(ch), now/1e6, now%1e6)
 		n, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {

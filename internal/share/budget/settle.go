@@ -58,14 +58,12 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	correction := callChange{
 		use:     b.countUsed(t.tool, c),
 		reserve: t.reserved.times(-1),
-		minutes: b.reservedMinutes(),
-		force:   true,
 	}
 	if end.NotCounted {
 		correction.use[unitCalls] = -1
 	}
 	buckets := t.corrections(correction)
-	r := b.local.apply(t.takenMinute, buckets)
+	r := b.local.apply(t.untilMinute, buckets)
 
 	// The store gets apart what a retry or a requery has used beside the response that has ended.
 	var others amount
@@ -111,13 +109,12 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 // settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of
 // its own, because the store refuses that of the call if another process has settled it.
 func (t *Taken) settleOtherResponses(use amount) {
-	buckets := t.budget.bucketChanges(t.person, callChange{
-		use:   use,
-		force: true,
-	})
+	buckets := callChange{use: use}.of(t.budget.buckets(t.person))
 	if len(buckets) > 0 {
-		toStore := change{[]mark{othersMark(t.callName)}, buckets}
-		t.budget.storeOf(t.person).applyOrKeep(toStore)
+		t.budget.storeOf(t.person).applyOrKeep(change{
+			marks:   []mark{othersMark(t.callName)},
+			buckets: buckets,
+		})
 	}
 }
 
@@ -128,30 +125,28 @@ func (t *Taken) settleOtherResponses(use amount) {
 //	new               has not taken the call: it only adds what the call has used
 //	not there now     is corrected, too: the limit may come again
 func (t *Taken) corrections(cc callChange) []bucketChange {
-	isIn := func(list []bucketChange, bc bucketChange) bool {
-		return slices.ContainsFunc(list, func(other bucketChange) bool { return other.key == bc.key })
+	isIn := func(list []bucket, bk bucket) bool {
+		return slices.ContainsFunc(list, func(other bucket) bool { return other.key == bk.key })
 	}
-	list := t.budget.bucketChanges(t.person, cc)
-	for i := range list {
-		bc := &list[i]
-		if isIn(t.buckets, *bc) {
-			continue
+	inForce := t.budget.buckets(t.person)
+	var taken, young []bucket
+	for _, bk := range inForce {
+		if isIn(t.buckets, bk) {
+			taken = append(taken, bk)
+		} else {
+			young = append(young, bk)
 		}
-		bc.reserve = 0
-		if bc.unit == unitCalls {
-			bc.use = 0
+	}
+	for _, bk := range t.buckets {
+		if !isIn(inForce, bk) {
+			bk.limitEnded = true
+			taken = append(taken, bk)
 		}
 	}
 
-	for _, bc := range t.buckets {
-		isChanged := cc.use[bc.unit] != 0 || cc.reserve[bc.unit] != 0
-		if isChanged && !isIn(list, bc) {
-			ended := bc.with(cc)
-			ended.limitEnded = true
-			list = append(list, ended)
-		}
-	}
-	return list
+	added := callChange{use: cc.use}
+	added.use[unitCalls] = 0
+	return append(cc.of(taken), added.of(young)...)
 }
 
 // changeInStore returns what a correction changes in the store:
@@ -173,7 +168,7 @@ func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
 		correction.reserve = amount{}
-		ch.buckets = t.budget.bucketChanges(t.person, correction)
+		ch.buckets = correction.of(t.budget.buckets(t.person))
 	}
 	return ch
 }
@@ -198,15 +193,16 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 		return false
 	}
 	use := b.countUsed(c.Tool, c)
-	correction := callChange{
-		use:   use.plus(b.reservation(c.Tool).times(-1)),
-		force: true,
-	}
+	correction := callChange{use: use.plus(b.reservation(c.Tool).times(-1))}
 	if c.NotInStore {
 		correction.use = use
 		correction.use[unitCalls] = 1
 	}
-	end := change{[]mark{endMark(responseID)}, b.bucketChanges(c.Person, correction)}
+	buckets := b.buckets(c.Person)
+	end := change{
+		marks:   []mark{endMark(responseID)},
+		buckets: correction.of(buckets),
+	}
 	r := store.applyOrKeep(end)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
@@ -216,6 +212,6 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.
 	correction.use = use
-	b.local.apply(b.local.minute(), b.bucketChanges(c.Person, correction))
+	b.local.apply(b.local.minute(), correction.of(buckets))
 	return true
 }

@@ -246,7 +246,7 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 		used:           n[2],
 	}
 	bc := ch.buckets[r.refusingBucket-1]
-	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*bc.periodMicros
+	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*bc.periodMicros()
 	isUsed := 0 <= r.used && r.used <= 8*bc.limitUnits
 	return r, isWait && isUsed
 }
@@ -267,7 +267,7 @@ func (s *Store) fullKey(key string) string {
 // a bucket are in the order of its ARGV.
 func (s *Store) arguments(ch change) []any {
 	keys := []any{len(ch.marks) + len(ch.buckets)}
-	values := []any{len(ch.marks)}
+	values := []any{len(ch.marks), ch.minutes}
 	for _, m := range ch.marks {
 		keys = append(keys, s.fullKey(m.key))
 		values = append(values, m.then, m.keep.Milliseconds(), m.needsTaken)
@@ -275,7 +275,7 @@ func (s *Store) arguments(ch change) []any {
 	for _, bc := range ch.buckets {
 		keys = append(keys, s.fullKey(bc.key))
 		values = append(values,
-			bc.periodMicros, bc.limitUnits, bc.need, bc.use, bc.reserve, bc.minutes, bc.personName)
+			bc.periodMicros(), bc.limitUnits, bc.need, bc.use, bc.reserve, bc.personName)
 	}
 	return append(keys, values...)
 }

@@ -350,8 +350,8 @@ func TestRefuse(t *testing.T) {
 func TestReplies(t *testing.T) {
 	b := New(perHour(4))
 	start := change{
-		[]mark{b.startMark("call")},
-		b.bucketChanges(alice, callChange{use: amount{unitCalls: 1}}),
+		marks:   []mark{b.startMark("call")},
+		buckets: callChange{use: amount{unitCalls: 1}}.of(b.buckets(alice)),
 	}
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {

@@ -14,11 +14,13 @@
 -- used of a bucket without a key. Beside the buckets of single people a quota has an index
 -- under the key without an ID, such as day:, a sorted set of IDs by the time at which their
 -- buckets have refilled. The key all: of a quota of all people is its bucket. The value of the
--- key of a mark is a state, and the minute since 1970 in which it began:
+-- key of a mark is a state, and a minute since 1970. If the state is taken, it is that at whose end
+-- what is reserved counts as used:
 --
 --	taken 29930880
 --
--- ARGV has the number of marks, then for each mark:
+-- ARGV has the number of marks, and how many minutes units are reserved from now on; then for each
+-- mark:
 --
 --	then        the state that follows; empty to delete the key
 --	keep        how long that state is kept, in milliseconds
@@ -28,11 +30,10 @@
 --
 --	period      time in which a limit refills, in microseconds
 --	limit       units in a period
---	need        units that must be free, else nothing is changed
+--	need        units that must be free, else nothing is changed; 0 if it does not matter
 --	use         units that are used; negative if they are given back
 --	reserve     units that are reserved for a call that runs; negative at its end, which frees them
---	            only if a key has the state taken
---	minutes     how long they are reserved: from the minute of that state on, else from now on
+--	            only if a key has the state taken, from those of its minute
 --	name        of the person, or empty
 --
 -- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of
@@ -57,23 +58,24 @@ for i, key in ipairs(KEYS) do
 	end
 end
 
+local untilMinute = minute + tonumber(ARGV[2])
 local function changeState(i)
-	local state, keep = ARGV[3 * i - 1], ARGV[3 * i]
+	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
 	if state == '' then
 		redis.call('DEL', KEYS[i])
 	else
-		redis.call('SET', KEYS[i], state .. string.format(' %.0f', minute), 'PX', keep)
+		redis.call('SET', KEYS[i], state .. string.format(' %.0f', untilMinute), 'PX', keep)
 	end
 end
 
 -- The marks: refuse, if a key is settled, or is not taken although it must be.
 local marks = tonumber(ARGV[1])
-local takenMinute -- nil if no key has the state taken
+local taken = false -- a key has the state taken
 for i = 1, marks do
-	local state, since = string.match(tostring(values[i]), '^(%l+) (%d+)$')
-	local needsTaken = ARGV[3 * i + 1] == '1'
+	local state, number = string.match(tostring(values[i]), '^(%l+) (%d+)$')
+	local needsTaken = ARGV[3 * i + 2] == '1'
 	if state == 'taken' then
-		takenMinute = tonumber(since)
+		taken, untilMinute = true, tonumber(number)
 	elseif needsTaken then
 		changeState(i)
 	end
@@ -85,23 +87,24 @@ end
 local buckets, refused, wait, used = {}, 0, -1, 0
 for i = 1, #KEYS - marks do
 	local b = { key = KEYS[marks + i], used = 0, reserved = {} }
-	local first = 1 + 3 * marks + 7 * (i - 1) -- before its values
-	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve', 'minutes' }) do
+	local first = 2 + 3 * marks + 6 * (i - 1) -- before its values
+	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve' }) do
 		b[name] = tonumber(ARGV[first + j])
 	end
-	b.name = ARGV[first + 7]
+	b.name = ARGV[first + 6]
 
 	-- Advance the bucket to now (bucketState.advance).
 	local number, at, rest = string.match(tostring(values[marks + i]), '^(%S+) (%d+)([ %d:]*)')
 	number, at = tonumber(number), tonumber(at)
 	local running, over = 0, 0
 	if number ~= nil and number == number and at < now + b.period then -- else the value is wrong
-		for untilMinute, units in string.gmatch(rest, ' (%d+):(%d+)') do
-			local left = tonumber(untilMinute) * 60000000 - now
+		for number, units in string.gmatch(rest, ' (%d+):(%d+)') do
+			local last = tonumber(number)
+			local left = last * 60000000 - now
 			if left <= 0 then -- the process has ended before the end of its call
 				over = over + tonumber(units)
 			elseif left < 2 * day then -- else the clock was wrong
-				b.reserved[tonumber(untilMinute)] = tonumber(units)
+				b.reserved[last] = tonumber(units)
 				running = running + tonumber(units)
 			end
 		end
@@ -117,7 +120,7 @@ for i = 1, #KEYS - marks do
 	-- Refuse, if too little is free (localBuckets.apply).
 	local missing = b.used + b.need - b.limit
 	local ownWait = math.max(math.ceil(missing * b.period / b.limit), 0)
-	if missing + running > 0 and ownWait > wait then
+	if b.need > 0 and missing + running > 0 and ownWait > wait then
 		refused, wait, used = i, ownWait, b.used
 	end
 	buckets[i] = b
@@ -128,8 +131,7 @@ end
 
 local ofPerson, ofAll = { 0, 0 }, { 0, 0 } -- part and number of the most used buckets
 for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
-	local untilMinute = (takenMinute or minute) + b.minutes
-	if b.reserve < 0 and not takenMinute then -- this server has lost the reservation
+	if b.reserve < 0 and not taken then -- this server has lost the reservation
 		b.reserve = 0
 	elseif b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
 		b.use = b.use + b.reserve
@@ -147,11 +149,11 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
 	local units, last = b.used, 0
-	for untilMinute, reserved in pairs(b.reserved) do
+	for reservedUntil, reserved in pairs(b.reserved) do
 		if reserved > 0 then
-			value = value .. string.format(' %.0f:%.0f', untilMinute, reserved)
+			value = value .. string.format(' %.0f:%.0f', reservedUntil, reserved)
 			units = units + reserved
-			last = math.max(last, untilMinute * 60000000 - now)
+			last = math.max(last, reservedUntil * 60000000 - now)
 		end
 	end
 	if b.name ~= '' then
