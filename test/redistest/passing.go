@@ -26,7 +26,7 @@ func Passing(
 					return
 				}
 				time.Sleep(takes)
-				_, _ = io.WriteString(server, "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n")
+				_, _ = io.WriteString(server, "*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n")
 			}
 		}()
 		return client, nil

@@ -180,7 +180,7 @@ func (v *valkey) take(words [][]byte) string {
 			v.states[string(key)] = string(args[3*i])
 		}
 		if state == "settled" || needsTaken && state != "taken" {
-			return "*5\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+			return "*6\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
 		}
 	}
 	states, keys := keys[:marks], keys[marks:]
@@ -206,7 +206,7 @@ func (v *valkey) take(words [][]byte) string {
 		found[i] = q
 	}
 	if refused > 0 {
-		return fmt.Sprintf("*5\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n:0\r\n", refused, wait, used)
+		return fmt.Sprintf("*6\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n:0\r\n:0\r\n", refused, wait, used)
 	}
 	for i, key := range states {
 		v.states[string(key)] = string(args[3*i])
@@ -223,5 +223,5 @@ func (v *valkey) take(words [][]byte) string {
 			at:       now,
 		}
 	}
-	return "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+	return "*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
 }

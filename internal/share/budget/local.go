@@ -81,13 +81,7 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 	for i, bc := range changes {
 		s := states[i].applyChange(nowMicros, bc, untilMinute)
 		l.buckets[bc.key] = s
-
-		used := mostUsed{int64(math.Floor(s.used / float64(bc.limitUnits) * 1000)), int64(i + 1)}
-		if bc.ofAll {
-			r.ofAllPeople = r.ofAllPeople.more(used)
-		} else {
-			r.ofPerson = r.ofPerson.more(used)
-		}
+		r.shares[i] = max(int64(math.Floor(s.used/float64(bc.limitUnits)*1000)), 0)
 	}
 	return r
 }

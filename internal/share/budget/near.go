@@ -25,33 +25,23 @@ func (e nearEntry) isExpired() bool {
 	return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 }
 
-// noteNear notes after changes if the most used limit of the person, or that of all people, is
-// nearly used up, and logs each bucket once in a period. It returns words for these limits, such as
-// "85 % of 100000 tokens a day", or "".
+// noteNear notes after changes which limits are nearly used up, and logs each bucket once in a
+// period. It returns words for these limits, such as "85 % of 100000 tokens a day", or "".
 func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
 	if r.outcome != made {
 		return ""
 	}
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
-	// r names only the most used bucket of the person, and that of all people. If even these are
-	// below nearThousandths, a bucket that was near has refilled, or was reset.
-	for _, bc := range changes {
-		used := r.ofPerson
-		if bc.ofAll {
-			used = r.ofAllPeople
-		}
-		e := b.near.Get(bc.key)
-		if e.quota != "" && used.thousandths < nearThousandths {
+	var words []string
+	for i, bc := range changes {
+		switch {
+		case r.shares[i] >= nearThousandths && !bc.limitEnded:
+			words = append(words, b.noteNearLocked(p, bc.bucket, r.shares[i]))
+		case b.near.Get(bc.key).quota != "": // it has refilled, or was reset, or its limit has ended
+			e := b.near.Get(bc.key)
 			e.nearUntil = time.Time{}
 			b.near.Set(bc.key, e)
-		}
-	}
-
-	var words []string
-	for _, used := range []mostUsed{r.ofPerson, r.ofAllPeople} {
-		if used.thousandths >= nearThousandths && !changes[used.bucketNumber-1].limitEnded {
-			words = append(words, b.noteNearLocked(p, changes[used.bucketNumber-1], used.thousandths))
 		}
 	}
 	return strings.Join(words, ", ")
@@ -59,23 +49,23 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 
 // noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how
 // much of its limit is used, in thousandths.
-func (b *Budget) noteNearLocked(p call.Person, bc bucketChange, used int64) (words string) {
-	words = fmt.Sprintf("%d %% of %s %s", used/10, bc.unit.format(bc.limitUnits), bc.unitWords())
-	period := time.Duration(bc.periodMicros()) * time.Microsecond
+func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) (words string) {
+	words = fmt.Sprintf("%d %% of %s %s", used/10, bk.unit.format(bk.limitUnits), bk.unitWords())
+	period := time.Duration(bk.periodMicros()) * time.Microsecond
 	now := time.Now()
 
-	e := b.near.Get(bc.key)
+	e := b.near.Get(bk.key)
 	isNew := !now.Before(e.quietUntil)
 	if isNew {
 		e.quietUntil = now.Add(period)
 	}
-	e.quota = bc.Name
+	e.quota = bk.Name
 	e.person = p
 	e.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
-	b.near.Set(bc.key, e)
+	b.near.Set(bk.key, e)
 	if isNew && b.Log != nil {
-		log := b.Log.With("limit", bc.Name, "used", words)
-		if !bc.ofAll {
+		log := b.Log.With("limit", bk.Name, "used", words)
+		if !bk.ofAll {
 			log = log.With("client", p.Name)
 		}
 		log.Info("a limit is nearly used up")

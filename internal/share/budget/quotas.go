@@ -30,15 +30,19 @@ type Quota struct {
 	ofAll bool // one bucket for all people, not one for each person
 }
 
+// maxBuckets is how many buckets a change may have: one for each quota. take.lua knows it, too.
+const maxBuckets = 5
+
 // Quotas returns the quotas, also those without a limit.
 func (l Limits) Quotas() []Quota {
-	return []Quota{
+	all := [maxBuckets]Quota{
 		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, false},
 		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, false},
 		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, true},
 		{"usd", "usd_per_day", l.USDPerDay, unitUSD, false},
 		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, true},
 	}
+	return all[:]
 }
 
 // quotas returns the quotas of all people together, or those of each person. They have no limits.
@@ -185,24 +189,8 @@ type reply struct {
 	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
 	used           int64 // its used units
 
-	// If the change is made:
-	ofPerson    mostUsed // the most used bucket of the person
-	ofAllPeople mostUsed // that of all people
-}
-
-// mostUsed is a bucket that has a larger part of its limit used than others. The zero value is
-// none.
-type mostUsed struct {
-	thousandths  int64 // of the limit
-	bucketNumber int64 // the number of the bucket
-}
-
-// more returns the more used of two buckets.
-func (u mostUsed) more(v mostUsed) mostUsed {
-	if v.thousandths >= max(u.thousandths, 1) {
-		return v
-	}
-	return u
+	// If the change is made: how much of its limit each bucket has used, in thousandths.
+	shares [maxBuckets]int64
 }
 
 // storedName returns the name of a person as the store gets it; "" if it does not.

@@ -12,8 +12,8 @@ const (
 	maxInfoReply = 12 << 10
 )
 
-// scriptArray begins a reply of take.lua: an array of five numbers.
-const scriptArray = "*5\r"
+// scriptArray begins a reply of take.lua: an array of six numbers.
+const scriptArray = "*6\r"
 
 // replyConn is a connection whose Read fails at a reply that the store cannot give. redigo trusts
 // replies: for $100000000 it allocates 100 MB at once, and it nests arrays as deep as the reply

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,28 +216,23 @@ func (s *Store) runScriptOn(conn redis.Conn, ch change) (r reply, err error) {
 // parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
 // them.
 func parseReply(n []int64, ch change) (r reply, ok bool) {
-	if len(n) != 5 {
+	if len(n) != 1+maxBuckets {
 		return reply{}, false
 	}
 	if n[0] == -1 {
 		return reply{outcome: refusedByMark}, len(ch.marks) > 0
 	}
 
-	count := int64(len(ch.buckets))
 	if n[0] == 0 {
 		r = reply{
-			outcome:     made,
-			ofPerson:    mostUsed{n[1], n[2]},
-			ofAllPeople: mostUsed{n[3], n[4]},
+			outcome: made,
+			shares:  [maxBuckets]int64(n[1:]),
 		}
-		fits := func(u mostUsed) bool {
-			isUsed := 0 < u.thousandths && u.thousandths <= 8000
-			return u == mostUsed{} || isUsed && 0 < u.bucketNumber && u.bucketNumber <= count
-		}
-		return r, fits(r.ofPerson) && fits(r.ofAllPeople)
+		isShare := func(share int64) bool { return 0 <= share && share <= 8000 }
+		return r, !slices.ContainsFunc(n[1:], func(share int64) bool { return !isShare(share) })
 	}
 
-	if n[0] < 0 || n[0] > count {
+	if n[0] < 0 || n[0] > int64(len(ch.buckets)) {
 		return reply{}, false
 	}
 	r = reply{

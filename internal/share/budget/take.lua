@@ -36,12 +36,10 @@
 --	            only if a key has the state taken, from those of its minute
 --	name        of the person, or empty
 --
--- It returns five numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of
--- the bucket that refuses for the longest time; that time in microseconds, or 0 if only calls
--- that run are in the way; the used units of this bucket; zeros. If none refuses: 0; the most
--- used bucket of the person, and that of all people. A most used bucket, with the largest used
--- part of its limit, is that part in thousandths and the number of the bucket, or two zeros.
--- Numbers of buckets begin with 1.
+-- It returns six numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of the
+-- bucket that refuses for the longest time, from 1 on; that time in microseconds, or 0 if only
+-- calls that run are in the way; the used units of this bucket; zeros. If none refuses: 0; for each
+-- bucket the used part of its limit, in thousandths; zeros.
 local maxUsed = 8 -- periods: a bucket may owe seven
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
@@ -80,7 +78,7 @@ for i = 1, marks do
 		changeState(i)
 	end
 	if state == 'settled' or needsTaken and state ~= 'taken' then
-		return { -1, 0, 0, 0, 0 }
+		return { -1, 0, 0, 0, 0, 0 }
 	end
 end
 
@@ -126,10 +124,10 @@ for i = 1, #KEYS - marks do
 	buckets[i] = b
 end
 if refused > 0 then
-	return { refused, wait, math.max(math.ceil(used), 0), 0, 0 }
+	return { refused, wait, math.max(math.ceil(used), 0), 0, 0, 0 }
 end
 
-local ofPerson, ofAll = { 0, 0 }, { 0, 0 } -- part and number of the most used buckets
+local made = { 0, 0, 0, 0, 0, 0 }
 for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	if b.reserve < 0 and not taken then -- this server has lost the reservation
 		b.reserve = 0
@@ -139,13 +137,7 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
 
-	local index, id = string.match(b.key, '^(.*:)(%x+)$') -- no match: the bucket of all people
-	local share = math.floor(b.used / b.limit * 1000)
-	if id and share >= math.max(ofPerson[1], 1) then
-		ofPerson = { share, i }
-	elseif not id and share >= math.max(ofAll[1], 1) then
-		ofAll = { share, i }
-	end
+	made[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
 	local units, last = b.used, 0
@@ -166,6 +158,7 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	else
 		redis.call('DEL', b.key)
 	end
+	local index, id = string.match(b.key, '^(.*:)(%x+)$') -- no match: the bucket of all people
 	if id then -- pcall: for an account without these commands only the index is missing
 		redis.pcall('ZADD', index, now + left, id)
 		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
@@ -178,4 +171,4 @@ for i = 1, marks do
 	changeState(i)
 end
 
-return { 0, ofPerson[1], ofPerson[2], ofAll[1], ofAll[2] }
+return made
