@@ -2,7 +2,7 @@ package budget
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -24,7 +24,7 @@ type CheckResult struct {
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
-// most two seconds.
+// most a second.
 func (s *Store) Check(ctx context.Context) (found CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
@@ -34,51 +34,44 @@ func (s *Store) Check(ctx context.Context) (found CheckResult) {
 		_, err = s.runScriptOn(conn, probe)
 	}
 	if err == nil {
-		found.ClockAhead, err = clockAhead(bounded, conn)
+		found, err = inspect(bounded, conn)
 	}
 	if err != nil {
 		found.Err = err
 		found.Hint = s.Hint(bounded, err)
-		return found
 	}
-	found.EvictionPolicy, found.DropsKeys = s.evictionPolicy(ctx)
 	return found
 }
 
-// clockAhead returns how far the clock of the store is ahead of that of this machine. It is exact
-// to a second and half the time of the request. A script asks for the time, because replyConn does
-// not accept the array that TIME returns.
-func clockAhead(ctx context.Context, conn redis.Conn) (time.Duration, error) {
+// inspectScript returns the time in seconds and, if the account may ask, the maxmemory and the
+// policy. It returns them in a status, which replyConn accepts.
+const inspectScript = `
+local words = redis.call('TIME')[1]
+local info = redis.pcall('INFO', 'memory')
+if type(info) == 'string' then
+	words = words .. ' ' .. string.match(info .. 'maxmemory:0', 'maxmemory:(%d+)')
+	words = words .. ' ' .. (string.match(info, 'maxmemory_policy:(%S+)') or '')
+end
+return { ok = words }`
+
+// inspect asks the store for its clock, which it compares with that of this machine, exact to a
+// second and half the time of the request, and for its policy. As all keys expire, policies that
+// only drop keys that expire drop them, too. Without a maxmemory no policy drops keys.
+func inspect(ctx context.Context, conn redis.Conn) (found CheckResult, err error) {
 	began := time.Now()
-	const script = "return tonumber(redis.call('TIME')[1])"
-	seconds, err := redis.Int64(redis.DoContext(conn, ctx, "EVAL", script, 0))
+	words, err := redis.String(redis.DoContext(conn, ctx, "EVAL", inspectScript, 0))
 	middle := began.Add(time.Since(began) / 2)
-	return time.Unix(seconds, 0).Sub(middle.Truncate(time.Second)), err
-}
-
-// evictionPolicy returns the maxmemory-policy of the store, or "" if the account may not ask, and
-// whether the store drops keys. As all keys expire, policies that only drop keys that expire drop
-// them, too. Without a maxmemory no policy drops keys.
-func (s *Store) evictionPolicy(ctx context.Context) (policy string, drops bool) {
-	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
-	defer cancel()
-	conn, err := s.connect(ctx, s.url.Load(), infoReplies)
 	if err != nil {
-		return "", false
-	}
-	defer conn.Close()
-	info, err := redis.String(redis.DoContext(conn, ctx, "INFO", "memory"))
-	if err != nil {
-		return "", false
+		return found, err
 	}
 
-	fields := map[string]string{}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		fields[name] = value
+	var seconds, maxMemory int64
+	n, err := fmt.Sscan(words, &seconds, &maxMemory, &found.EvictionPolicy)
+	if n == 0 {
+		return found, err
 	}
-
-	policy = fields["maxmemory_policy"]
-	drops = policy != "" && policy != "noeviction" && fields["maxmemory"] != "0"
-	return policy, drops
+	found.ClockAhead = time.Unix(seconds, 0).Sub(middle.Truncate(time.Second))
+	hasPolicy := found.EvictionPolicy != ""
+	found.DropsKeys = hasPolicy && found.EvictionPolicy != "noeviction" && maxMemory != 0
+	return found, nil
 }

@@ -11,23 +11,20 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// The reply to INFO is bounded, too, and no error of the store.
+// The store drops keys by a policy that does, if it has a maxmemory.
 func TestPolicies(t *testing.T) {
-	for i, row := range compare.Table(t, "policies", 2) {
-		for _, size := range []int{1, 1 << 30} {
-			inBubble(t, fmt.Sprint(i, ", ", size), func(t *testing.T) {
-				r := replying(t, "redis://store", size, []byte(row[1]))
-				got := ""
-				allocatesLittle(t, func() {
-					policy, drops := r.Store.evictionPolicy(t.Context())
-					if drops {
-						got = policy
-					}
-				})
-				compare.Equal(t, "policy", got, row[0])
-				compare.Equal(t, "fails", r.Store.IsFailing(), false)
-			})
-		}
+	server := redistest.New(t)
+	for _, tt := range compare.Rows[struct {
+		MaxMemory, Policy string
+		Drops             bool
+	}](t, "policies") {
+		t.Run(tt.MaxMemory+" "+tt.Policy, func(t *testing.T) {
+			server.Do("CONFIG", "SET", "maxmemory", tt.MaxMemory)
+			server.Do("CONFIG", "SET", "maxmemory-policy", tt.Policy)
+			found := idleReplica(t, "redis://"+server.Address, Options{}).Store.Check(t.Context())
+			compare.Equal(t, "policy", found.EvictionPolicy, tt.Policy)
+			compare.Equal(t, "drops keys", found.DropsKeys, tt.Drops)
+		})
 	}
 }
 
@@ -38,8 +35,7 @@ func TestPolicyWarning(t *testing.T) {
 	server.Kill()
 	r := newReplica(t, "redis://"+server.Address, Options{})
 	r.until(t, true)
-	policy, _ := r.Store.evictionPolicy(t.Context())
-	compare.Equal(t, "policy while it is down", policy, "")
+	compare.Equal(t, "policy while it is down", r.Store.Check(t.Context()).EvictionPolicy, "")
 	const warning = "drops keys when it is full, and forgets what people have used\" policy=volatile-lru hint="
 	compare.Equal(t, "warnings while it is down", r.log.count(warning), 0)
 	if err := server.Run(); err != nil {
@@ -93,7 +89,7 @@ func (r *replica) warned(t *testing.T, warning string, times int) {
 func TestAhead(t *testing.T) {
 	for _, seconds := range []int64{61, -3600} {
 		inBubble(t, fmt.Sprint(seconds), func(t *testing.T) {
-			clock := fmt.Sprintf(":%d\r\n", time.Now().Unix()+seconds)
+			clock := fmt.Sprintf("+%d\r\n", time.Now().Unix()+seconds)
 			ran := []byte("*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n")
 			r := replying(t, "redis://store", 1, ran, "TIME", clock)
 			found := r.Store.Check(t.Context())

@@ -82,7 +82,10 @@ func (s *Store) connect(
 		if err == nil && overTLS {
 			conn, err = s.handshake(ctx, conn, u.Hostname())
 		}
-		return &replyConn{Conn: conn, form: f}, err
+		if f == scriptReplies {
+			conn = &replyConn{Conn: conn}
+		}
+		return conn, err
 	}
 	options = append(options, redis.DialContextFunc(open))
 	conn, err := redis.DialURLContext(ctx, u.String(), options...)

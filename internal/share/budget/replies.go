@@ -6,37 +6,28 @@ import (
 	"strings"
 )
 
-// Bounds of a reply, in bytes: of one of take.lua, and of one of INFO.
-const (
-	maxReply     = 4 << 10
-	maxInfoReply = 12 << 10
-)
+// maxReply bounds a reply to a script, in bytes.
+const maxReply = 4 << 10
 
 // scriptArray begins a reply of take.lua: an array of six numbers.
 const scriptArray = "*6\r"
-
-// replyConn is a connection whose Read fails at a reply that the store cannot give. redigo trusts
-// replies: for $100000000 it allocates 100 MB at once, and it nests arrays as deep as the reply
-// does. Replies to AUTH and SELECT, and errors, have no length.
-type replyConn struct {
-	net.Conn
-	form      replyForm
-	size      int    // of the present reply, in bytes
-	lineStart []byte // of the present line, at most maxStart bytes
-}
 
 // replyForm is which replies a connection may have.
 type replyForm int
 
 const (
-	scriptReplies replyForm = iota // of take.lua
-	infoReplies                    // of INFO
+	scriptReplies replyForm = iota // those of replyConn
 	anyReplies                     // of the commands of a report, which an operator starts
 )
 
-// maxStart is how many bytes of a line accepts sees: enough to tell $9999\r, the longest length
-// that it accepts, from $10000.
-const maxStart = 6
+// replyConn is a connection whose Read fails at a reply that a script of this package cannot give.
+// redigo trusts replies: for $100000000 it allocates 100 MB at once, and it nests arrays as deep as
+// the reply does. Replies to AUTH and SELECT, and errors, have no length.
+type replyConn struct {
+	net.Conn
+	size      int    // of the present reply, in bytes
+	lineStart []byte // of the present line, as many bytes as scriptArray has
+}
 
 func (rc *replyConn) Write(command []byte) (int, error) {
 	rc.size = 0
@@ -50,7 +41,7 @@ func (rc *replyConn) Read(p []byte) (int, error) {
 		switch {
 		case b == '\n':
 			rc.lineStart = rc.lineStart[:0]
-		case len(rc.lineStart) < maxStart:
+		case len(rc.lineStart) < len(scriptArray):
 			rc.lineStart = append(rc.lineStart, b)
 		}
 		if !rc.accepts(string(rc.lineStart)) {
@@ -62,16 +53,8 @@ func (rc *replyConn) Read(p []byte) (int, error) {
 
 // accepts reports whether a reply may have a line with this start, and the size so far.
 func (rc *replyConn) accepts(start string) bool {
-	if rc.form == anyReplies {
-		return true
-	}
 	isArray := strings.HasPrefix(start, "*")
 	isBulk := strings.HasPrefix(start, "$")
-	if rc.form == infoReplies {
-		isLong := len(strings.TrimSuffix(start, "\r")) == maxStart
-		return !isArray && !(isBulk && isLong) && rc.size <= maxInfoReply
-	}
-	isOther := isArray && !strings.HasPrefix(scriptArray, start) &&
-		!strings.HasPrefix(start, scriptArray)
+	isOther := isArray && !strings.HasPrefix(scriptArray, start)
 	return !isOther && !isBulk && rc.size <= maxReply
 }

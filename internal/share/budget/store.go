@@ -118,9 +118,10 @@ func (s *Store) noteWorking(ctx context.Context) {
 	if !s.needsProbe.CompareAndSwap(true, false) {
 		return
 	}
-	policy, drops := s.evictionPolicy(ctx)
-	if drops {
-		s.log.Warn("the store of the limits "+DropsWarning, "policy", policy, "hint", DropsHint)
+	found := s.Check(ctx)
+	if found.DropsKeys {
+		s.log.Warn("the store of the limits "+DropsWarning,
+			"policy", found.EvictionPolicy, "hint", DropsHint)
 	}
 }
 
