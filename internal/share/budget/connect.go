@@ -37,9 +37,7 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	s.url.Store(u)
 	old := s.pool.Load()
 	s.renewPool(old)
-	s.mu.Lock()
-	s.logged = nil
-	s.mu.Unlock()
+	s.forgetLogged()
 	_ = old.Close()
 	s.needsProbe.Store(true)
 	return u, nil

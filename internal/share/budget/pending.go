@@ -24,13 +24,11 @@ func (s *Store) applyOrKeep(ch change) reply {
 func (s *Store) keep(ch change) {
 	s.mu.Lock()
 	drops := len(s.pending) >= maxPending
-	logs := drops && !s.dropped
-	s.dropped = s.dropped || drops
 	if !drops {
 		s.pending = append(s.pending, ch)
 	}
 	s.mu.Unlock()
-	if logs {
+	if drops && s.logsFirst("dropped changes") {
 		s.log.Warn("the store of the limits has missed too many changes: what further calls reserve "+
 			"counts as used", "kept", maxPending)
 	}

@@ -186,20 +186,24 @@ func (ac *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 	return list
 }
 
-// get returns the values of the keys that exist.
+// getScript returns the values of keys. That of a key that does not exist is empty.
+const getScript = `
+local values = {}
+for i, key in ipairs(KEYS) do
+	values[i] = redis.call('GET', key) or ''
+end
+return values`
+
+// get returns the values of keys.
 func (ac *adminConn) get(keys []string) map[string]string {
-	values := map[string]string{}
+	args := []any{getScript, len(keys)}
 	for _, key := range keys {
-		_ = ac.conn.Send("GET", ac.fullKey(key)) // after an error ReceiveContext fails, too
+		args = append(args, ac.fullKey(key))
 	}
-	_ = ac.conn.Flush()
-	for _, key := range keys {
-		value, err := redis.String(redis.ReceiveContext(ac.conn, ac.ctx))
-		if errors.Is(err, redis.ErrNil) {
-			continue
-		}
-		ac.err = cmp.Or(ac.err, err)
-		values[key] = value
+	list, _ := redis.Strings(ac.do("EVAL", args...)) // empty after an error
+	values := map[string]string{}
+	for i, value := range list {
+		values[keys[i]] = value
 	}
 	return values
 }

@@ -55,8 +55,7 @@ type Store struct {
 
 	mu      sync.Mutex      // guards the fields below
 	pending []change        // that the store has missed, at most maxPending
-	logged  map[string]bool // hints in the log, since the store at this URL began to fail
-	dropped bool            // keep has dropped a change since the store last began to work
+	logged  map[string]bool // see logsFirst
 }
 
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
@@ -69,6 +68,7 @@ func NewStore(
 		roots:    roots,
 		log:      log,
 		inFlight: make(chan struct{}, maxScripts),
+		logged:   map[string]bool{},
 
 		whileFailing: "they are those of this replica",
 	}
@@ -109,11 +109,10 @@ func (s *Store) Probe(ctx context.Context) {
 // noteWorking notes that a probe has succeeded. After the first one for a URL it checks the policy
 // of the store.
 func (s *Store) noteWorking(ctx context.Context) {
-	if s.failing.CompareAndSwap(true, false) {
+	if s.IsFailing() {
+		s.forgetLogged()
+		s.failing.Store(false)
 		s.log.Info("the store of the limits works again")
-		s.mu.Lock()
-		s.dropped = false
-		s.mu.Unlock()
 	}
 	if !s.needsProbe.CompareAndSwap(true, false) {
 		return
@@ -167,7 +166,7 @@ func (s *Store) runScript(ch change) reply {
 	fails = wasCurrent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if wasCurrent {
-		s.logFailure(ctx, err, fails)
+		s.logFailure(ctx, err)
 	}
 	if connected && !refuses {
 		return reply{outcome: unsure}
@@ -175,18 +174,28 @@ func (s *Store) runScript(ch change) reply {
 	return reply{}
 }
 
+// logsFirst reports whether a line is the first of its kind since the store last worked, or got its
+// URL, and notes it: the log has one line of each kind.
+func (s *Store) logsFirst(kind string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isFirst := !s.logged[kind]
+	s.logged[kind] = true
+	return isFirst
+}
+
+// forgetLogged lets logsFirst begin anew.
+func (s *Store) forgetLogged() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.logged)
+}
+
 // logFailure logs an error of the store when it begins to fail, and another cause while it fails,
 // each once for a URL: a server that starts again may ask for another password.
-func (s *Store) logFailure(ctx context.Context, err error, begins bool) {
+func (s *Store) logFailure(ctx context.Context, err error) {
 	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
-	s.mu.Lock()
-	if begins || s.logged == nil {
-		s.logged = map[string]bool{}
-	}
-	known := s.logged[hint]
-	s.logged[hint] = true
-	s.mu.Unlock()
-	if known {
+	if !s.logsFirst(hint) {
 		return
 	}
 
