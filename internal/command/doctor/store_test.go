@@ -54,4 +54,6 @@ func TestStore(t *testing.T) {
 	got := storeChecks(t, "redis://"+server.Address)
 	compare.Contains(t, "checks", got, "warn store policy allkeys-lru: drops keys when it is full, and forgets "+
 		"what people have used\n -> set its maxmemory-policy to noeviction\n")
+	server.Do("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	compare.Contains(t, "checks", storeChecks(t, "redis://"+server.Address), "noeviction: no key is dropped")
 }

@@ -3,7 +3,6 @@ package budget
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,45 +169,9 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// A person whose agent makes calls in ten loops for ten days uses what the limit allows for them,
-// what a bucket has at first, and what it may owe: calls run when it ends. The tokens of calls
-// differ.
-func TestMoney(t *testing.T) {
-	const limit = 500_000
-	const days = 10
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{TokensPerDay: limit}, Timeout: time.Hour})
-		began := time.Now()
-		var used [10]int64
-		for i := range used {
-			go func() {
-				for n := i; time.Since(began) < days*day; n++ {
-					taken, err := take(b, "token:alice")
-					if err != "" {
-						time.Sleep(time.Minute)
-						continue
-					}
-					tokens := []int64{5_000, 20_000, 60_000, 300_000}[n%4]
-					time.Sleep(time.Minute)
-					used[i] += tokens
-					settle(taken, tokens)
-				}
-			}()
-		}
-		time.Sleep((days + 1) * day)
-
-		var sum int64
-		for _, tokens := range used {
-			sum += tokens
-		}
-		if sum < days*limit || sum > (days+3)*limit {
-			t.Errorf("used the limit of %.2f days, want at most 13", float64(sum)/limit)
-		}
-	})
-}
-
-// Calls of a person in steps: "take" begins a call, "end=TOKENS" ends the first one that runs, and
-// "limit=TOKENS" is the limit from then on. A time passes.
+// Calls of a person in steps: "take" begins a call, "end=TOKENS" ends the first one that runs,
+// "last=TOKENS" the last one, and "back" gives the first one back. The limit is "limit=TOKENS" or
+// "calls=N" from then on. A time passes.
 func TestSteps(t *testing.T) {
 	for _, tt := range compare.Rows[struct {
 		Name, Steps string
@@ -216,7 +179,9 @@ func TestSteps(t *testing.T) {
 		Takes       string // their errors, or "passes"
 	}](t, "steps") {
 		inBubble(t, tt.Name, func(t *testing.T) {
-			b := New(Options{Limits: Limits{CallsPerHour: math.MaxInt}, Timeout: 5 * time.Minute})
+			b := New(Options{Timeout: 5 * time.Minute})
+			limits := map[string]float64{}
+			b.SetPersonLimits(PersonLimits{"token:alice": limits})
 			var running []*Taken
 			var takes []string
 			for step := range strings.FieldsSeq(tt.Steps) {
@@ -224,7 +189,9 @@ func TestSteps(t *testing.T) {
 				n, _ := strconv.Atoi(number)
 				switch word {
 				case "limit":
-					b.TokensPerDay = n
+					limits["tokens_per_day"] = float64(n)
+				case "calls":
+					limits["calls_per_hour"] = float64(n)
 				case "take":
 					taken, err := take(b, "token:alice")
 					takes = append(takes, cmp.Or(err, "passes"))
@@ -234,6 +201,11 @@ func TestSteps(t *testing.T) {
 				case "end":
 					settle(running[0], int64(n))
 					running = running[1:]
+				case "last":
+					settle(running[len(running)-1], int64(n))
+					running = running[:len(running)-1]
+				case "back":
+					running[0].Settle(&call.Call{}, End{NotCounted: true})
 				default:
 					pause, _ := time.ParseDuration(step)
 					time.Sleep(pause)

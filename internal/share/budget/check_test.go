@@ -11,23 +11,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/redistest"
 )
 
-// The store drops keys by a policy that does, if it has a maxmemory.
-func TestPolicies(t *testing.T) {
-	server := redistest.New(t)
-	for _, tt := range compare.Rows[struct {
-		MaxMemory, Policy string
-		Drops             bool
-	}](t, "policies") {
-		t.Run(tt.MaxMemory+" "+tt.Policy, func(t *testing.T) {
-			server.Do("CONFIG", "SET", "maxmemory", tt.MaxMemory)
-			server.Do("CONFIG", "SET", "maxmemory-policy", tt.Policy)
-			found := idleReplica(t, "redis://"+server.Address, Options{}).Store.Check(t.Context())
-			compare.Equal(t, "policy", found.EvictionPolicy, tt.Policy)
-			compare.Equal(t, "drops keys", found.DropsKeys, tt.Drops)
-		})
-	}
-}
-
 // A policy that drops keys is a warning once for each URL, when the store is reached, and none
 // where the account may not ask.
 func TestPolicyWarning(t *testing.T) {

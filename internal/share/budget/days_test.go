@@ -28,6 +28,7 @@ var (
 	detailed = habit{"answer_detailed", 100_000, 600_000, 4 * time.Minute, 8, 2, 1}
 	crowd    = habit{"answer_detailed", 100_000, 600_000, 4 * time.Minute, 400, 1, 2}
 	quick    = habit{"answer_quick", 3_000, 15_000, 8 * time.Second, 15, 4, 1}
+	loops    = habit{"answer", 5_000, 300_000, time.Minute, 10, 540, 1}
 )
 
 // size returns how many tokens a call uses. Their logarithms have a normal distribution.
@@ -67,6 +68,7 @@ func TestDays(t *testing.T) {
 		"400 detailed at once": {crowd, 1_000_000, 2.6, 0},
 		"8 detailed at once":   {detailed, 200_000, 0, 0},
 		"15 quick at once":     {quick, 200_000, 2.6, 13},
+		"10 each minute":       {loops, 500_000, 4, 0},
 	} {
 		for seed := range uint64(8) {
 			t.Run(fmt.Sprint(name, ", seed ", seed), func(t *testing.T) {

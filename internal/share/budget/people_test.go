@@ -28,41 +28,6 @@ func TestParsePersonLimits(t *testing.T) {
 	}
 }
 
-// A call that began without a limit, or with others, frees nothing of one that has come since, and
-// gives nothing back.
-func TestYoungLimit(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		old     Limits
-		setting string
-		limit   float64
-		used    int64 // tokens of a call that begins and ends meanwhile
-		tokens  int64 // of the call without a limit
-		end     End
-		want    string
-	}{
-		{"tokens", Limits{}, "tokens_per_day", 100_000, 70_000, 40_000, End{},
-			"used 110000 of 100000 tokens a day; "},
-		{"calls", Limits{}, "calls_per_hour", 1, 0, 0, End{NotCounted: true}, "used 1 of 1 calls an hour; "},
-		{"calls beside tokens", Limits{TokensPerDay: 1_000_000}, "calls_per_hour", 1, 0, 0,
-			End{NotCounted: true}, "used 1 of 1 calls an hour; "},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := New(Options{Limits: tt.old})
-				running, _ := take(b, "token:alice")
-				b.SetPersonLimits(PersonLimits{"token:alice": {tt.setting: tt.limit}})
-				other, err := take(b, "token:alice")
-				compare.Equal(t, "error", err, "")
-				settle(other, tt.used)
-				running.Settle(reading(tt.tokens), tt.end)
-				_, err = take(b, "token:alice")
-				compare.Contains(t, "error", err, tt.want)
-			})
-		})
-	}
-}
-
 // A call that ends after its limit frees what it has reserved: the limit may come again. It does
 // not say that the limit is nearly used up.
 func TestEndedLimit(t *testing.T) {
@@ -80,20 +45,6 @@ func TestEndedLimit(t *testing.T) {
 		_, err = take(b, "token:alice")
 		compare.Equal(t, name+": error of the next call", err, "")
 	}
-}
-
-// What a call has reserved stays so if another one ends that began without the limit.
-func TestReservedLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(Options{Limits: Limits{CallsPerHour: 100}})
-		running, _ := take(b, "token:alice")
-		b.SetPersonLimits(PersonLimits{"token:alice": {"tokens_per_day": 10_000}})
-		_, err := take(b, "token:alice")
-		compare.Equal(t, "error", err, "")
-		running.Settle(reading(0), End{})
-		_, err = take(b, "token:alice")
-		compare.Contains(t, "error", err, "calls that are running")
-	})
 }
 
 // The limits of a person replace those of all, and are in force from the next call on. A name that

@@ -37,14 +37,9 @@ func reading(n int64) *call.Call {
 	return c
 }
 
-// stored returns how many thousand units of a quota a person has used in the store, with those
-// reserved. Some refill during a test.
-func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) int64 {
-	t.Helper()
-	return int64(math.Round(storedUnits(t, server, b, of) / 1000))
-}
-
-func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum float64) {
+// stored returns how many units of a quota alice has used in the store, with those reserved. Some
+// refill during a test.
+func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum float64) {
 	t.Helper()
 	key := b.bucketOf(alice, of).key
 	value, err := redis.String(server.Do("GET", b.Store.fullKey(key)))
@@ -61,8 +56,8 @@ func storedUnits(t *testing.T, server *redistest.Server, b *Budget, of unit) (su
 	return sum
 }
 
-// losing is a connection that loses what is written while loses is set, and does not end then: late
-// gets what sends it after all.
+// losing is a connection that loses what is written while loses is set, and does not end then. late
+// gets what sends it after all, except for probes.
 type losing struct {
 	net.Conn
 	loses *atomic.Bool
@@ -70,15 +65,17 @@ type losing struct {
 }
 
 func (l losing) Write(p []byte) (int, error) {
-	if l.loses.Load() {
-		sent := bytes.Clone(p)
+	if !l.loses.Load() {
+		return l.Conn.Write(p)
+	}
+	sent := bytes.Clone(p)
+	if !bytes.Contains(sent, []byte("probe")) {
 		l.late <- func() {
 			_ = l.Conn.SetDeadline(time.Time{})
 			_, _ = l.Conn.Write(sent)
 		}
-		return len(p), nil
 	}
-	return l.Conn.Write(p)
+	return len(p), nil
 }
 
 func (l losing) Close() error {
@@ -94,7 +91,8 @@ func TestSettleResponse(t *testing.T) {
 	server := redistest.New(t)
 	for i, tt := range compare.Rows[struct {
 		Name, Steps string
-		Tokens      int64
+		Thousands   float64 // tokens
+		Calls       float64
 		Observers   int // processes that observe the call
 	}](t, "responses") {
 		t.Run(tt.Name, func(t *testing.T) {
@@ -125,10 +123,11 @@ func TestSettleResponse(t *testing.T) {
 				word, number, _ := strings.Cut(step, "=")
 				n, _ := strconv.ParseInt(number, 10, 64)
 				switch word {
-				case "takes":
+				case "takes", "takes-refused": // with RefuseWithoutStore
+					replicas[0].RefuseWithoutStore = word == "takes-refused"
 					var err string
 					taken, err = takeCall(replicas[0].Budget, c)
-					compare.Equal(t, "error", err, "")
+					compare.Equal(t, "refused", err != "", replicas[0].RefuseWithoutStore)
 				case "again": // another replica takes another call
 					_, err := takeCall(replicas[1].Budget, &call.Call{Tool: c.Tool, Person: alice})
 					compare.Equal(t, "error", err, "")
@@ -192,8 +191,12 @@ func TestSettleResponse(t *testing.T) {
 				all.Wait()
 			}
 
-			compare.Equal(t, "tokens", stored(t, server, replicas[0].Budget, unitTokens), tt.Tokens/1000)
-			compare.Equal(t, "USD", stored(t, server, replicas[0].Budget, unitUSD), 2*tt.Tokens/1000)
+			inStore := func(of unit, scale float64) float64 {
+				return math.Round(stored(t, server, replicas[0].Budget, of) / scale)
+			}
+			compare.Equal(t, "tokens", inStore(unitTokens, 1000), tt.Thousands)
+			compare.Equal(t, "USD", inStore(unitUSD, 1000), 2*tt.Thousands)
+			compare.Equal(t, "calls", inStore(unitCalls, 1), tt.Calls)
 			compare.Equal(t, "observers", int(observers.Load()), tt.Observers)
 			compare.Equal(t, "the store fails", replicas[0].Store.IsFailing(), false)
 			bob := replicas[1].bucketOf(call.Person{ID: "token:bob"}, unitTokens).key

@@ -462,16 +462,6 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// A call whose end changes no bucket ends once, too, if the store has lost its keys.
-func TestLostCall(t *testing.T) {
-	server := redistest.New(t)
-	r := idleReplica(t, "redis://"+server.Address, perHour(2))
-	c, _ := take(r.Budget, "alice")
-	server.Do("FLUSHALL")
-	compare.Equal(t, "observed", c.Settle(reading(1000), End{}), true)
-	compare.Equal(t, "ends to repeat", len(r.Store.pending), 0)
-}
-
 // Deployments with different prefixes do not share people, and one without a prefix shares none
 // with them. The account of the page may use all keys.
 func TestPrefix(t *testing.T) {
