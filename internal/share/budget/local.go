@@ -40,11 +40,8 @@ func newLocalBuckets(clock func() time.Time) *localBuckets {
 }
 
 // minute returns the present minute since 1970, rounded up.
-func (l *localBuckets) minute() int64 { return roundUpToMinute(l.clock().UnixMicro()) }
-
-// roundUpToMinute returns the minute since 1970 of a time in microseconds, rounded up.
-func roundUpToMinute(micros int64) int64 {
-	return int64(math.Ceil(float64(micros) / minuteMicros))
+func (l *localBuckets) minute() int64 {
+	return int64(math.Ceil(float64(l.clock().UnixMicro()) / minuteMicros))
 }
 
 // apply changes all buckets, or none if one refuses. untilMinute is the minute since 1970 at whose

@@ -84,16 +84,33 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	return wasFirst && !end.GoesOn
 }
 
-// settleInStore sends a correction to the store. While the store fails, the change is kept if it has
-// a mark: the store has a reservation of the call to free, or another process may read the end, too,
-// and it must count once. For other calls the local buckets are enough.
-func (t *Taken) settleInStore(correction callChange, end End) (toStore change, r reply) {
-	toStore = t.changeInStore(correction, end)
+// settleInStore sends a correction to the store, and returns what it changes there:
+//
+//	the store has taken the call       its buckets are corrected
+//	it has not, and ResponseID goes on nothing: SettleResponse takes the call
+//	it has not                         the call is taken now, with what it has used
+//
+// While the store fails, the change is kept if it has a mark: the store has a reservation of the
+// call to free, or another process may read the end, too, and it must count once. For other calls
+// the local buckets are enough.
+func (t *Taken) settleInStore(correction callChange, end End) (ch change, r reply) {
 	store := t.budget.storeOf(t.person)
-	if t.inStore { // also if the person has no limit any more
-		store = t.budget.Store
+	responseID := end.endedResponseID()
+	if responseID != "" {
+		ch.marks = append(ch.marks, endMark(responseID))
 	}
-	return toStore, store.applyOrKeep(toStore)
+	switch {
+	case t.inStore:
+		store = t.budget.Store // also if the person has no limit any more
+		ch.marks = append(ch.marks, releaseMark(t.callName))
+		ch.buckets = t.corrections(correction)
+	case end.GoesOn && end.ResponseID != "":
+	default:
+		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
+		correction.reserve = amount{}
+		ch.buckets = correction.of(t.budget.buckets(t.person))
+	}
+	return ch, store.applyOrKeep(ch)
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
@@ -147,30 +164,6 @@ func (t *Taken) corrections(cc callChange) []bucketChange {
 	added := callChange{use: cc.use}
 	added.use[unitCalls] = 0
 	return append(cc.of(taken), added.of(young)...)
-}
-
-// changeInStore returns what a correction changes in the store:
-//
-//	the store has taken the call       its buckets are corrected
-//	it has not, and ResponseID goes on nothing: SettleResponse takes the call
-//	it has not                         the call is taken now, with what it has used
-func (t *Taken) changeInStore(correction callChange, end End) (ch change) {
-	responseID := end.endedResponseID()
-	if responseID != "" {
-		ch.marks = append(ch.marks, endMark(responseID))
-	}
-	switch {
-	case t.inStore:
-		ch.marks = append(ch.marks, releaseMark(t.callName))
-		ch.buckets = t.corrections(correction)
-	case end.GoesOn && end.ResponseID != "":
-		return change{}
-	default:
-		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
-		correction.reserve = amount{}
-		ch.buckets = correction.of(t.budget.buckets(t.person))
-	}
-	return ch
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the
