@@ -34,8 +34,8 @@ func (ch change) again() change {
 //	endMark      end:RESPONSE   settled   the end of the response in any process
 //	othersMark   others:NAME    settled   see settleOtherResponses
 //
-// The key of a call that is taken also has the minute at whose end its reserved units count as used.
-// A change with that key frees units of this minute.
+// The key of a call that is taken also has the minute at whose end its reserved units count as
+// used. A change with that key frees units of this minute.
 type mark struct {
 	key  string
 	then string        // the next state; noState deletes the key

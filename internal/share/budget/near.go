@@ -38,7 +38,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string
 		switch {
 		case r.shares[i] >= nearThousandths && !bc.limitEnded:
 			words = append(words, b.noteNearLocked(p, bc.bucket, r.shares[i]))
-		case b.near.Get(bc.key).quota != "": // it has refilled, or was reset, or its limit has ended
+		case b.near.Get(bc.key).quota != "": // it has refilled, was reset, or its limit has ended
 			e := b.near.Get(bc.key)
 			e.nearUntil = time.Time{}
 			b.near.Set(bc.key, e)
