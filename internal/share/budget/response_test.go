@@ -124,10 +124,11 @@ func TestSettleResponse(t *testing.T) {
 				n, _ := strconv.ParseInt(number, 10, 64)
 				switch word {
 				case "takes", "takes-refused": // with RefuseWithoutStore
-					replicas[0].RefuseWithoutStore = word == "takes-refused"
+					refuses := word == "takes-refused"
+					replicas[0].RefuseWithoutStore = refuses
 					var err string
 					taken, err = takeCall(replicas[0].Budget, c)
-					compare.Equal(t, "refused", err != "", replicas[0].RefuseWithoutStore)
+					compare.Equal(t, "refused", err != "", refuses)
 				case "again": // another replica takes another call
 					_, err := takeCall(replicas[1].Budget, &call.Call{Tool: c.Tool, Person: alice})
 					compare.Equal(t, "error", err, "")

@@ -359,9 +359,8 @@ func TestReplies(t *testing.T) {
 				r := replying(t, "redis://store", size, []byte(row[1]))
 				var got outcome
 				allocatesLittle(t, func() { got = r.Store.apply(start).outcome })
-				want := map[string]outcome{"not run": notRun, "unsure": unsure, "made": made,
-					"mark": refusedByMark, "bucket": refusedByBucket}[row[0]]
-				compare.Equal(t, "outcome", got, want)
+				words := []string{"not run", "unsure", "mark", "bucket", "made"} // in the order of outcomes
+				compare.Equal(t, "outcome", words[got], row[0])
 				r.CallsPerHour = 4
 				_, refused := take(r.Budget, "alice")
 				compare.Equal(t, "a call is refused", refused != "", row[0] == "bucket")
