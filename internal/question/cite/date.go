@@ -89,7 +89,7 @@ func readMonths() map[string]string {
 // dateWord is a word of dates.table with its kind: published, accessed, other or version.
 type dateWord struct{ text, kind string }
 
-// dateWords are the words of dates.table, the longest ones first.
+// dateWords are the words of dates.table.
 var dateWords = sync.OnceValue(readDateWords)
 
 func readDateWords() (all []dateWord) {
@@ -98,7 +98,6 @@ func readDateWords() (all []dateWord) {
 			all = append(all, dateWord{word, row[0]})
 		}
 	}
-	slices.SortFunc(all, func(a, b dateWord) int { return len(b.text) - len(a.text) })
 	return all
 }
 
@@ -260,25 +259,27 @@ func kindAfter(s string) string {
 }
 
 // wordBefore returns the longest of the dateWords that a text ends with, in any case.
-func wordBefore(s string) dateWord {
+func wordBefore(s string) (longest dateWord) {
 	for _, word := range dateWords() {
 		start := len(s) - len(word.text)
-		if start >= 0 && strings.EqualFold(s[start:], word.text) && !isWithinWord(s, start) {
-			return word
+		fits := start >= 0 && len(word.text) > len(longest.text)
+		if fits && strings.EqualFold(s[start:], word.text) && !isWithinWord(s, start) {
+			longest = word
 		}
 	}
-	return dateWord{}
+	return longest
 }
 
 // wordAfter returns the longest of the dateWords that a text begins with, in any case.
-func wordAfter(s string) dateWord {
+func wordAfter(s string) (longest dateWord) {
 	for _, word := range dateWords() {
 		end := len(word.text)
-		if end <= len(s) && strings.EqualFold(s[:end], word.text) && !isWithinWord(s, end) {
-			return word
+		fits := end <= len(s) && end > len(longest.text)
+		if fits && strings.EqualFold(s[:end], word.text) && !isWithinWord(s, end) {
+			longest = word
 		}
 	}
-	return dateWord{}
+	return longest
 }
 
 // spacedLetter matches a letter of a script that has spaces between words. Chinese and Japanese
