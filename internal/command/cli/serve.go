@@ -197,9 +197,10 @@ func (f *serveFlags) serve(
 	if drain < 0 {
 		drain = s.Config.Timeout()
 	}
-	metrics := httpd.NewMetrics(s.Profiles)
 	limiter := &logging.Limiter{}
-	serverOptions := observedOptions(s, metrics, limiter)
+	serverOptions := s.ServerOptions()
+	serverOptions.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
+	serverOptions.Observe = s.CallLogger(limiter)
 	serverOptions.Detach = detach
 	serverOptions.People = people.New(people.Bounds{
 		MaxCalls:          f.maxCalls,
@@ -215,7 +216,6 @@ func (f *serveFlags) serve(
 		DrainTime:              drain,
 		NumWaitingForRateLimit: s.APIClient.NumWaiting,
 		Access:                 access,
-		Metrics:                metrics,
 		TrustedProxy:           f.trustedProxy,
 		MetricsListener:        metricsListener,
 		// Probe returns at once without a store, and FollowKeys if people do not sign in.
@@ -228,22 +228,6 @@ func (f *serveFlags) serve(
 	}
 	f.logStart(s, o, ln)
 	return httpd.Serve(ctx, ln, o)
-}
-
-// observedOptions returns the options of the MCP server, with callbacks that count its calls in
-// metrics and log their ends, as far as limiter lets them.
-func observedOptions(
-	s *service.Service, metrics *httpd.Metrics, limiter *logging.Limiter,
-) server.Options {
-	logCallEnd := s.CallLogger(limiter)
-	o := s.ServerOptions()
-	o.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
-	o.ObserveStart = metrics.ObserveStart
-	o.Observe = func(ended server.CallEnd) {
-		metrics.Observe(ended)
-		logCallEnd(ended)
-	}
-	return o
 }
 
 // addLimits adds the flags of the quotas.

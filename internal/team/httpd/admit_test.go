@@ -249,9 +249,7 @@ func TestIdleOfOne(t *testing.T) {
 		s := serve(t, slow) // MaxCalls is 1
 		kept := 0
 		for range 1000 {
-			c := s.dial()
-			go io.WriteString(c, post(ping, ""))
-			res, _ := s.receive(c, 200)
+			res, _ := s.request(message, 200)
 			if !res.Close {
 				kept++
 			}
@@ -259,9 +257,7 @@ func TestIdleOfOne(t *testing.T) {
 		compare.Equal(t, "connections that stay open", kept, 2*1+maxUnauthenticated)
 
 		time.Sleep(idleTimeout + time.Second) // now they are closed
-		c := s.dial()
-		go io.WriteString(c, post(ping, ""))
-		res, _ := s.receive(c, 200)
+		res, _ := s.request(message, 200)
 		compare.Equal(t, "a later one closes", res.Close, false)
 	})
 }

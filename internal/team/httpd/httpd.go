@@ -47,9 +47,9 @@ const (
 
 // Options configures Serve.
 type Options struct {
-	// Server has the options of the MCP server, with People and Budget set. The bounds of calls bound
-	// requests, too: twice as many requests are accepted, since as many calls may wait as run. Any
-	// further request gets 429.
+	// Server has the options of the MCP server, with People, Budget and Observe set. The bounds of
+	// calls bound requests, too: twice as many requests are accepted, since as many calls may wait as
+	// run. Any further request gets 429. Serve counts the calls that Observe gets for /metrics, too.
 	Server server.Options
 
 	Path  string       // the MCP endpoint, such as /mcp
@@ -62,7 +62,6 @@ type Options struct {
 
 	NumWaitingForRateLimit func() int // counts the running calls that wait for the rate limit
 	Access                 Access
-	Metrics                *Metrics
 
 	// TrustedProxy is the proxy whose X-Forwarded-For names the address of a client for the log. It
 	// is zero if there is none.
@@ -84,6 +83,7 @@ type instance struct {
 	Options
 	mcpServer *server.Server
 	people    *people.Registry // Server.People
+	metrics   *metricSet
 	listener  *listener
 	ctx       context.Context // done when the server shuts down
 	callsCtx  context.Context // done when the calls in flight are cancelled
@@ -104,6 +104,7 @@ type instance struct {
 // Serve returns nil after a shutdown, or an error if it cannot accept connections any more: then it
 // cancels the calls without a drain.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
+	m := newMetricSet(&o)
 	mcpServer := server.New(o.Server)
 	defer mcpServer.Close()
 	callsCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -115,6 +116,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		Options:   o,
 		mcpServer: mcpServer,
 		people:    o.Server.People,
+		metrics:   m,
 		listener:  newListener(ln),
 		ctx:       ctx,
 		callsCtx:  callsCtx,
@@ -130,12 +132,11 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 
 	s.checkDescriptors()
-	s.connectMetrics()
 	srv := serve(s.listener, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
 		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", o.Metrics)
+		mux.HandleFunc("GET /metrics", s.serveMetrics)
 		guarded := requireHost(s.Access.metricsHosts(o.MetricsListener), mux)
 		defer serve(newListener(o.MetricsListener), guarded).Close()
 	}
@@ -211,26 +212,6 @@ func (s *instance) drain() {
 	}
 }
 
-// connectMetrics gives the metrics what they read. Without tokens all calls have one person, whose
-// series begin with zeros here.
-func (s *instance) connectMetrics() {
-	s.Metrics.gauges = s.gauges
-	budget := s.Server.Budget
-	s.Metrics.quotaNames = budget.QuotaNames
-	if budget.Store != nil {
-		budget.Store.ObserveUse = s.Metrics.observeStore
-	}
-	if s.Access.Authenticates() { // the series of a person begin with the first call
-		return
-	}
-	for tool := range s.Metrics.profiles {
-		s.Metrics.ObserveStart(&call.Call{
-			Tool:   tool,
-			Person: call.Person{Name: call.Anonymous},
-		})
-	}
-}
-
 // handler returns the routes of the server. All but /healthz and /readyz check the Host header.
 func (s *instance) handler() http.Handler {
 	guarded := http.NewServeMux()
@@ -245,7 +226,8 @@ func (s *instance) handler() http.Handler {
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 
 	if s.MetricsListener == nil {
-		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.metricsRefusal, s.Metrics))
+		page := http.HandlerFunc(s.serveMetrics)
+		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.metricsRefusal, page))
 		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)

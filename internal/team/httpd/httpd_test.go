@@ -172,10 +172,8 @@ func tokensOf(list string) func(*Options) {
 	return func(o *Options) { o.Access.Tokens = tokens }
 }
 
-// serve serves until the end of the test, with options that set may change.
-func serve(t *testing.T, a ask, set ...func(*Options)) *service {
-	t.Helper()
-	s := &service{pipes: newPipes(), t: t}
+// optionsFor returns the options of a server.
+func optionsFor(a ask, log io.Writer) Options {
 	o := Options{
 		Path:                   "/mcp",
 		Ready:                  func() error { return nil },
@@ -184,18 +182,32 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Access:                 Access{Loopback: true},
 		NumWaitingForRateLimit: func() int { return 0 },
 		NumStaleFiles:          func() int { return 0 },
-		Metrics:                NewMetrics(map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "gpt-5.2"}}}),
-		Log:                    slog.New(slog.NewTextHandler(&s.log, nil)),
+		Log:                    slog.New(slog.NewTextHandler(log, nil)),
 		LogLimiter:             &logging.Limiter{},
 	}
 	o.Server = server.Options{
-		Ask:      a.answer,
-		Explain:  func(_ string, err error) string { return err.Error() },
-		Settings: server.Settings{Timeout: time.Hour},
-		People:   people.New(people.Bounds{MaxCalls: 1}),
-		Budget:   budget.New(budget.Options{}),
-		Log:      slog.New(slog.DiscardHandler),
+		Ask:     a.answer,
+		Explain: func(_ string, err error) string { return err.Error() },
+		Observe: func(server.CallEnd) {},
+		Settings: server.Settings{
+			Timeout: time.Hour,
+			Profiles: map[string]answer.Profile{"answer": {
+				ModelSettings: call.ModelSettings{Model: "gpt-5.2"},
+				Price:         &call.Price{Output: 14},
+			}},
+		},
+		People: people.New(people.Bounds{MaxCalls: 1}),
+		Budget: budget.New(budget.Options{}),
+		Log:    slog.New(slog.DiscardHandler),
 	}
+	return o
+}
+
+// serve serves until the end of the test, with options that set may change.
+func serve(t *testing.T, a ask, set ...func(*Options)) *service {
+	t.Helper()
+	s := &service{pipes: newPipes(), t: t}
+	o := optionsFor(a, &s.log)
 	o.Server.People.Bounds.MaxCallsPerPerson = func() int {
 		return o.Access.PersonBound(o.Server.People.Bounds.MaxCalls, 0)()
 	}
@@ -203,8 +215,6 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	for _, change := range set {
 		change(&o)
 	}
-	o.Server.ObserveStart = o.Metrics.ObserveStart
-	o.Server.Observe = o.Metrics.Observe
 
 	s.access = o.Access
 	ctx, stop := context.WithCancel(t.Context())

@@ -16,6 +16,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
@@ -24,13 +25,10 @@ const (
 	maxPeople    = 1000                    // names of people in the metrics; others are "other"
 )
 
-// Metrics counts calls for /metrics, in the Prometheus text format
-// (https://prometheus.io/docs/instrumenting/exposition_formats).
-type Metrics struct {
-	profiles   map[string]answer.Profile  // by tool
-	gauges     func() []gauge             // set by instance.connectMetrics
-	quotaNames func(call.Person) []string // Budget.QuotaNames, set by connectMetrics
-
+// metricSet counts calls and rejected requests for /metrics.
+type metricSet struct {
+	profiles map[string]answer.Profile // by tool; name the models and prices
+	budget   *budget.Budget
 	families []*family // in the order of the page
 
 	calls, errors, limited, rejected, tokens, searches, cost, retries *family // counters
@@ -40,7 +38,7 @@ type Metrics struct {
 	mu          sync.Mutex      // guards personNames
 	personNames map[string]bool // names of people who have called, at most maxPeople
 
-	// begunSeries holds what ObserveStart has begun series for: the labels of a tool and a person,
+	// begunSeries holds what observeStart has begun series for: the labels of a tool and a person,
 	// and the names of the person's quotas.
 	begunSeries sync.Map
 }
@@ -68,12 +66,39 @@ var (
 // the first event as an increase only if the series was at 0 before.
 const seriesOnly = 0
 
-// NewMetrics returns metrics without any calls. The profiles, by tool, name the models and prices.
-func NewMetrics(profiles map[string]answer.Profile) *Metrics {
-	m := &Metrics{
-		profiles:    profiles,
+// newMetricSet returns a metricSet without calls, which observes the calls and the store of o.
+// Without tokens all calls have one person, whose series begin here.
+func newMetricSet(o *Options) *metricSet {
+	m := &metricSet{
+		profiles:    o.Server.Settings.Profiles,
+		budget:      o.Server.Budget,
 		personNames: map[string]bool{},
 	}
+	m.declareFamilies()
+	m.beginSeries()
+	if !o.Access.Authenticates() { // otherwise the series of a person begin with the first call
+		for tool := range m.profiles {
+			m.observeStart(&call.Call{
+				Tool:   tool,
+				Person: call.Person{Name: call.Anonymous},
+			})
+		}
+	}
+
+	observe := o.Server.Observe
+	o.Server.ObserveStart = m.observeStart
+	o.Server.Observe = func(end server.CallEnd) {
+		m.observe(end)
+		observe(end)
+	}
+	if m.budget.Store != nil {
+		m.budget.Store.ObserveUse = m.observeStore
+	}
+	return m
+}
+
+// declareFamilies adds all metrics but the gauges to the page.
+func (m *metricSet) declareFamilies() {
 	m.calls = m.counter("calls_total", "Calls that have ended.")
 	m.errors = m.counter("errors_total", "Calls without an answer.")
 	m.limited = m.counter("limited_calls_total", "Calls that a quota refused.")
@@ -88,14 +113,17 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		"Time that a call waited for the API's rate limit.", callBuckets)
 	m.storeFailures = m.counter("store_failures_total", "Times that the store began to fail.")
 	m.storeTime = m.declare("store_seconds", "Time of the uses of the store.", storeBuckets)
+}
 
+// beginSeries begins the series that do not depend on a person.
+func (m *metricSet) beginSeries() {
 	m.countRejections(seriesOnly, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
 	m.countRejections(seriesOnly, rejection{http.StatusForbidden, "Forbidden", ""})
 	m.zeroRejections("")
 	m.zeroRejections("other")
 	m.storeFailures.add(seriesOnly, "")
 	m.storeTime.addTime(seriesOnly, 0, "")
-	for tool := range profiles {
+	for tool := range m.profiles {
 		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
 			m.addTimes(seriesOnly, server.CallEnd{
 				Call:    &call.Call{Tool: tool},
@@ -106,14 +134,13 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 			m.errors.add(seriesOnly, "tool=%q,kind=%q", tool, kind.Label())
 		}
 	}
-	return m
 }
 
 // counter adds a counter to the page.
-func (m *Metrics) counter(name, help string) *family { return m.declare(name, help, nil) }
+func (m *metricSet) counter(name, help string) *family { return m.declare(name, help, nil) }
 
 // declare adds a metric to the page: a histogram, or without buckets a counter.
-func (m *Metrics) declare(name, help string, buckets []float64) *family {
+func (m *metricSet) declare(name, help string, buckets []float64) *family {
 	f := &family{metricPrefix + name, help, buckets, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
@@ -144,7 +171,7 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 
 // personLabel returns the name of a person, or "other" for people who have not called, or who
 // called after maxPeople others. If register is set, the person calls now.
-func (m *Metrics) personLabel(name string, register bool) string {
+func (m *metricSet) personLabel(name string, register bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if register && len(m.personNames) < maxPeople {
@@ -156,10 +183,10 @@ func (m *Metrics) personLabel(name string, register bool) string {
 	return "other"
 }
 
-// ObserveStart begins the series of the person of a call with zeros, so that the first call is an
+// observeStart begins the series of the person of a call with zeros, so that the first call is an
 // increase. The call has no figures yet.
-func (m *Metrics) ObserveStart(c *call.Call) {
-	names := m.quotaNames(c.Person)
+func (m *metricSet) observeStart(c *call.Call) {
+	names := m.budget.QuotaNames(c.Person)
 	callerLabels := m.registerCaller(c)
 	key := callerLabels + strings.Join(names, " ")
 	_, begun := m.begunSeries.Load(key)
@@ -187,8 +214,8 @@ func (m *Metrics) ObserveStart(c *call.Call) {
 	m.begunSeries.Store(key, true)
 }
 
-// Observe counts a call that has ended.
-func (m *Metrics) Observe(end server.CallEnd) {
+// observe counts a call that has ended.
+func (m *metricSet) observe(end server.CallEnd) {
 	m.countCall(1, end)
 	m.addTimes(1, end)
 	if end.Err != nil {
@@ -200,13 +227,13 @@ func (m *Metrics) Observe(end server.CallEnd) {
 
 // registerCaller keeps the name of the person of a call, and returns the labels of the tool and the
 // person.
-func (m *Metrics) registerCaller(c *call.Call) string {
+func (m *metricSet) registerCaller(c *call.Call) string {
 	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name, true))
 }
 
 // countCall counts a call for its person, or begins the series if n is seriesOnly: then the call
 // has no figures yet.
-func (m *Metrics) countCall(n float64, end server.CallEnd) {
+func (m *metricSet) countCall(n float64, end server.CallEnd) {
 	callerLabels := m.registerCaller(end.Call)
 	m.calls.add(n, "%s,outcome=%q", callerLabels, end.Outcome)
 	m.retries.add(float64(end.Retries), "%s", callerLabels)
@@ -238,7 +265,7 @@ func (m *Metrics) countCall(n float64, end server.CallEnd) {
 }
 
 // addTimes adds the times of a call, or begins the histograms if n is seriesOnly.
-func (m *Metrics) addTimes(n float64, end server.CallEnd) {
+func (m *metricSet) addTimes(n float64, end server.CallEnd) {
 	const withOutcome = "tool=%q,outcome=%q"
 	m.callTime.addTime(n, end.Duration, withOutcome, end.Tool, end.Outcome)
 	m.apiTime.addTime(n, end.APITime, withOutcome, end.Tool, end.Outcome)
@@ -246,7 +273,7 @@ func (m *Metrics) addTimes(n float64, end server.CallEnd) {
 }
 
 // observeStore counts a use of the store. beginsToFail is whether the store began to fail with it.
-func (m *Metrics) observeStore(took time.Duration, beginsToFail bool) {
+func (m *metricSet) observeStore(took time.Duration, beginsToFail bool) {
 	m.storeTime.addTime(1, took, "")
 	if beginsToFail {
 		m.storeFailures.add(1, "")
@@ -254,7 +281,7 @@ func (m *Metrics) observeStore(took time.Duration, beginsToFail bool) {
 }
 
 // countRejections counts n requests that were refused.
-func (m *Metrics) countRejections(n float64, r rejection) {
+func (m *metricSet) countRejections(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
 		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person, false))
@@ -263,7 +290,7 @@ func (m *Metrics) countRejections(n float64, r rejection) {
 }
 
 // zeroRejections begins the series of the requests of a person that the limits reject.
-func (m *Metrics) zeroRejections(person string) {
+func (m *metricSet) zeroRejections(person string) {
 	for _, reason := range []string{people.ReasonPerson, people.ReasonServer, people.ReasonBytes} {
 		m.countRejections(seriesOnly, rejection{http.StatusTooManyRequests, reason, person})
 	}
@@ -337,13 +364,14 @@ func (s *instance) gauges() []gauge {
 	return gauges
 }
 
-// ServeHTTP answers GET /metrics. Each metric has a description.
-func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+// serveMetrics answers GET /metrics in the Prometheus text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats). Each metric has a description.
+func (s *instance) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
 	const description = "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n"
 	last := ""
-	for _, g := range m.gauges() {
+	for _, g := range s.gauges() {
 		name, _, _ := strings.Cut(g.name, "{")
 		if name != last {
 			fmt.Fprintf(&page, description, metricPrefix+name, "gauge", g.help)
@@ -352,7 +380,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		value := strconv.FormatFloat(g.value, 'f', -1, 64)
 		fmt.Fprintf(&page, "%s%s %s\n", metricPrefix, g.name, value)
 	}
-	for _, f := range m.families {
+	for _, f := range s.metrics.families {
 		typ := "counter"
 		if f.buckets != nil {
 			typ = "histogram"

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -17,39 +19,35 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // page returns /metrics after n calls of different people at once, while others read it.
-func page(t *testing.T, n int) (page string) {
-	synctest.Test(t, func(t *testing.T) {
-		m := NewMetrics(map[string]answer.Profile{"answer": {Price: &call.Price{Output: 14}}})
-		s := serve(t, ask{}, func(o *Options) {
-			o.Access.Tokens = nil
-			o.Metrics = m
+func page(t *testing.T, n int) string {
+	o := optionsFor(ask{}, io.Discard)
+	m := newMetricSet(&o)
+	s := &instance{Options: o, people: o.Server.People, metrics: m, ctx: t.Context()}
+	read := func() string {
+		w := httptest.NewRecorder()
+		s.serveMetrics(w, nil)
+		return w.Body.String()
+	}
+
+	var calls sync.WaitGroup
+	for i := range n {
+		calls.Go(func() {
+			c := &call.Call{Tool: "answer", Person: call.Person{Name: fmt.Sprint("user-", i)}}
+			o.Server.ObserveStart(c)
+			c.Usage.Output = 1000
+			o.Server.Observe(server.CallEnd{Call: c, Outcome: "ok"})
 		})
-
-		read := func() { _, page = s.request(get("/metrics"), 200) }
-		read() // then the server has set up the metrics
-
-		var calls sync.WaitGroup
-		for i := range n {
-			calls.Go(func() {
-				c := &call.Call{Tool: "answer", Person: call.Person{Name: fmt.Sprint("user-", i)}}
-				m.ObserveStart(c)
-				c.Usage.Output = 1000
-				m.Observe(server.CallEnd{Call: c, Outcome: "ok"})
-			})
-			if i%100 == 0 {
-				read()
-			}
+		if i%100 == 0 {
+			read()
 		}
-		calls.Wait()
-		read()
-	})
-	return page
+	}
+	calls.Wait()
+	return read()
 }
 
 // Before the first call each family has its description, the series of alerts are 0, and the
@@ -81,7 +79,6 @@ func TestFirstPage(t *testing.T) {
 
 // A use of the store has its time on the page, and the use after which the store fails is counted.
 func TestStoreMetrics(t *testing.T) {
-	m := NewMetrics(nil)
 	store := budget.NewStore(nil, slog.New(slog.DiscardHandler))
 	store.Dial = func(context.Context, string, string) (net.Conn, error) {
 		time.Sleep(150 * time.Millisecond)
@@ -94,21 +91,17 @@ func TestStoreMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, ask{}, func(o *Options) {
 			o.Access.Tokens = nil
-			o.Metrics = m
 			o.Server.Budget = budget.New(budget.Options{Store: store})
 			o.Loops = append(o.Loops, store.Probe)
 		})
 		time.Sleep(2 * time.Second) // two probes
-		_, page := s.request(get("/metrics"), 200)
-		for _, want := range []string{
+		s.metrics(
 			"store_failing 1",
 			"store_failures_total 1",
 			`store_seconds_bucket{le="0.1"} 0`,
 			`store_seconds_bucket{le="0.2"} 2`,
 			"store_seconds_sum 0.3",
-		} {
-			compare.Contains(t, "the page", page, "\n"+metricPrefix+want+"\n")
-		}
+		)
 	})
 }
 
@@ -120,7 +113,7 @@ func TestManyClients(t *testing.T) {
 	compare.Equal(t, "series of calls", strings.Count(got, metricPrefix+"calls_total{"), series)
 	for _, others := range []string{
 		metricPrefix + `calls_total{tool="answer",client="other",outcome="ok"} 101`,
-		metricPrefix + `cost_usd_total{tool="answer",client="other",model=""} 1.414`,
+		metricPrefix + `cost_usd_total{tool="answer",client="other",model="gpt-5.2"} 1.414`,
 	} {
 		compare.Contains(t, "the page", got, others)
 	}
@@ -134,12 +127,7 @@ func TestNamesOfCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const client = `{tool="answer",client="alice"`
 		const model = client + `,model="gpt-5.2"`
-		prices := map[string]answer.Profile{"answer": {
-			ModelSettings: call.ModelSettings{Model: "gpt-5.2"},
-			Price:         &call.Price{Output: 14},
-		}}
 		s := serve(t, slow, func(o *Options) {
-			o.Metrics = NewMetrics(prices)
 			o.Server.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1e9, USDPerDayOfAll: 1000}})
 			o.Server.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
 		})
@@ -154,11 +142,9 @@ func TestNamesOfCallers(t *testing.T) {
 			conns = append(conns, s.send(post(tool, "")))
 		}
 		synctest.Wait()
-		var zeros []string
 		for _, row := range compare.Table(t, "zeros", 1) {
-			zeros = append(zeros, row[0])
+			s.metrics(row[0])
 		}
-		s.metrics(zeros...)
 
 		for _, c := range conns {
 			s.receive(c, 200)

@@ -165,7 +165,7 @@ func (r *response) recordRejection(status int) {
 		person: r.person.Name,
 	}
 	s := r.instance
-	s.Metrics.countRejections(1, rej)
+	s.metrics.countRejections(1, rej)
 
 	log := s.Log.Info
 	if status == http.StatusMethodNotAllowed {
