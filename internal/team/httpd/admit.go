@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
@@ -53,11 +54,15 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if r.Method == http.MethodPost && !acceptMessage(w, r, data) {
-		return
+	var m *rpc.Message // nil for another method than POST, which the SDK refuses
+	if r.Method == http.MethodPost {
+		m = acceptMessage(res, r, data)
+		if m == nil {
+			return
+		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(data))
-	s.serveMessage(w, r)
+	s.serveMessage(res, r, m)
 }
 
 // body is the body of a request. Its bytes count for the person as soon as they are read.

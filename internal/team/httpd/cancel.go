@@ -96,13 +96,11 @@ func isNotification(m *rpc.Message) bool {
 	return !m.ID.Exists() && server.Methods[m.Method] == nil
 }
 
-// serveMessage answers notifications, lets clients cancel calls with one, and passes all other
-// requests on to serveMCP. The response to initialize gets a session id (Mcp-Session-Id), which
-// tells the client's calls from those of other clients. A call is in s.running while it runs, and a
-// cancellation ends it.
-func (s *instance) serveMessage(w http.ResponseWriter, r *http.Request) {
-	res := responseOf(w)
-	m := res.message
+// serveMessage answers a request whose message is m, or nil if it has none. It answers
+// notifications, lets clients cancel calls with one, and passes all other requests on to serveMCP.
+// The response to initialize gets a session id (Mcp-Session-Id), which tells the client's calls
+// from those of other clients. A call is in s.running while it runs, and a cancellation ends it.
+func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
 	switch {
 	case m == nil:
 	case isNotification(m):
@@ -125,7 +123,7 @@ func (s *instance) serveMessage(w http.ResponseWriter, r *http.Request) {
 		defer s.running.remove(key, res)
 	}
 
-	s.serveMCP(w, r)
+	s.serveMCP(res, r)
 }
 
 // cancelCalls ends the calls that the cancellation m names, if they run in this process.

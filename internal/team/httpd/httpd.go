@@ -280,13 +280,12 @@ func (s *instance) checkReady() error {
 // serveMCP answers a request with the SDK, by a server and a handler of its own, which end with the
 // request: without a session the client could not ask for the response later. When s.callsCtx ends,
 // all calls that are not detached end, and still send their errors.
-func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
+func (s *instance) serveMCP(res *response, r *http.Request) {
 	// The SDK accepts only the protocol version that initialize answers, but a client may skip
 	// initialize.
 	if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
 		r.Header.Set(versionHeader, s.mcpServer.ProtocolVersion())
 	}
-	res := responseOf(w)
 	acceptsStream := normalizeAccept(r.Header)
 	res.keepOpen(acceptsStream)
 
@@ -303,5 +302,5 @@ func (s *instance) serveMCP(w http.ResponseWriter, r *http.Request) {
 		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
 		// A copy, as the SDK changes it: net/http reads it when sendComment begins the response.
-	}).ServeHTTP(w, r.WithContext(requestCtx))
+	}).ServeHTTP(res, r.WithContext(requestCtx))
 }

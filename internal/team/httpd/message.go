@@ -22,10 +22,9 @@ import (
 // SDK included. A progress token must be smaller: its decoded 2^53 may have been 2^53+1.
 const maxID = 1 << 53
 
-// acceptMessage reads the message in a body, and reports whether the SDK can answer it. If so,
-// response.message is set. If not, acceptMessage has answered with an error: the SDK would change
-// the id of some messages.
-func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
+// acceptMessage returns the message in a body. If the SDK cannot answer it, acceptMessage answers
+// with an error, as the SDK would change the id of some messages, and returns nil.
+func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Message {
 	m, refusal := server.Methods.Parse(body)
 	id := "" // the id in the error response; "" is null
 	switch {
@@ -44,8 +43,7 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		if m.Method == "initialize" {
 			dropVersionHeader(r.Header, m.Params)
 		}
-		responseOf(w).message = m
-		return true
+		return m
 	}
 
 	status := http.StatusBadRequest
@@ -62,7 +60,7 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) bool {
 		cmp.Or(id, "null"),
 		refusal.Code,
 		message)
-	return false
+	return nil
 }
 
 // dropVersionHeader removes the protocol version from the header of an initialize request, whose

@@ -16,7 +16,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 )
 
 const (
@@ -88,10 +87,9 @@ func (o Options) clientAddress(r *http.Request) string {
 type response struct {
 	instance *instance
 	request  *http.Request
-	reason   string       // why the request is rejected; "" is the text of the status
-	person   call.Person  // zero until requireToken knows the person
-	header   http.Header  // header that the handler sets; w gets it in beginLocked
-	message  *rpc.Message // message of the request; nil until acceptMessage accepts it
+	reason   string      // why the request is rejected; "" is the text of the status
+	person   call.Person // zero until requireToken knows the person
+	header   http.Header // header that the handler sets; w gets it in beginLocked
 	control  *http.ResponseController
 
 	// These fields are for a call that its client can cancel with a notification.
