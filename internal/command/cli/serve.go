@@ -184,11 +184,16 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	detach, err := f.detachOptions(s, server.DetachOptions{OtherProcesses: true})
+	serverOptions, err := f.serverOptions(s, files,
+		server.DetachOptions{OtherProcesses: true},
+		budget.Options{
+			DefaultID:          call.Anonymous,
+			RefuseWithoutStore: f.withoutStore == refuseWithoutStore,
+		})
 	if err != nil {
 		return err
 	}
-	b, err := f.budget(s, access, files)
+	err = f.limitPeople(s, access, serverOptions.Budget, files)
 	if err != nil {
 		return err
 	}
@@ -198,15 +203,12 @@ func (f *serveFlags) serve(
 		drain = s.Config.Timeout()
 	}
 	limiter := &logging.Limiter{}
-	serverOptions := s.ServerOptions()
 	serverOptions.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
 	serverOptions.Observe = s.CallLogger(limiter)
-	serverOptions.Detach = detach
 	serverOptions.People = people.New(people.Bounds{
 		MaxCalls:          f.maxCalls,
 		MaxCallsPerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
 	})
-	serverOptions.Budget = b
 
 	o := httpd.Options{
 		Server:                 serverOptions,
@@ -220,7 +222,7 @@ func (f *serveFlags) serve(
 		MetricsListener:        metricsListener,
 		// Probe returns at once without a store, and FollowKeys if people do not sign in.
 		Loops: []func(context.Context){
-			files.Follow, b.Store.Probe, access.Resource.FollowKeys,
+			files.Follow, serverOptions.Budget.Store.Probe, access.Resource.FollowKeys,
 		},
 		NumStaleFiles: files.NumStale,
 		Log:           s.Log,
@@ -251,27 +253,14 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 		"alice usd_per_day=5, one a line; read again when it changes")
 }
 
-// budget returns the quotas, with the limits of single people.
-func (f *serveFlags) budget(
-	s *service.Service, access httpd.Access, files *service.Files,
-) (*budget.Budget, error) {
-	b, err := s.NewBudget(budget.Options{
-		DefaultID:          call.Anonymous,
-		RefuseWithoutStore: f.withoutStore == refuseWithoutStore,
-	}, files)
-	if err != nil {
-		return nil, usageError("", "%v", err)
-	}
-	if b.RefuseWithoutStore && b.Store == nil {
-		return nil, usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
-	}
-	return b, f.personLimits(s, access, b, files)
-}
-
-// personLimits reads the limits of single people, if there is a file with them.
-func (f *serveFlags) personLimits(
+// limitPeople checks --without-store, and reads the limits of single people if there is a file with
+// them.
+func (f *serveFlags) limitPeople(
 	s *service.Service, access httpd.Access, b *budget.Budget, files *service.Files,
 ) error {
+	if b.RefuseWithoutStore && b.Store == nil {
+		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
+	}
 	if f.limitsFile == "" {
 		return nil
 	}

@@ -126,20 +126,13 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	}
 
 	eof := make(chan struct{}) // closed by the transport at the end of stdin
-	detach, err := a.detachOptions(s, server.DetachOptions{EOF: eof})
+	files := s.NewFiles()
+	o, err := a.serverOptions(s, files,
+		server.DetachOptions{EOF: eof}, budget.Options{DefaultID: a.quotaID()})
 	if err != nil {
 		return err
 	}
-
-	files := s.NewFiles()
-	b, err := s.NewBudget(budget.Options{DefaultID: a.quotaID()}, files)
-	if err != nil {
-		return usageError("", "%v", err)
-	}
-	o := s.ServerOptions()
-	o.Detach = detach
 	o.Needs = a.needs(s)
-	o.Budget = b
 	srv := server.New(o)
 	defer srv.Close()
 	t := &stdio.Transport{
@@ -153,7 +146,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Undelivered: srv.CancelUndelivered,
 	}
 
-	err = runSession(ctx, srv, t, files.Follow, b.Store.Probe) // Probe may have a nil store
+	err = runSession(ctx, srv, t, files.Follow, o.Budget.Store.Probe) // Probe may have a nil store
 	switch {
 	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
 		return nil
@@ -239,14 +232,23 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	}
 }
 
-// detachOptions returns the result of Service.DetachOptions, and prints its warning.
-func (a *app) detachOptions(
-	s *service.Service, ofTransport server.DetachOptions,
-) (server.DetachOptions, error) {
-	detach, warning, err := s.DetachOptions(ofTransport)
+// serverOptions returns the options of an MCP server that both transports share. detach and quotas
+// have the fields that a transport sets (Service.DetachOptions, Service.NewBudget).
+func (a *app) serverOptions(
+	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
+) (o server.Options, err error) {
+	detach, warning, err := s.DetachOptions(detach)
 	if err != nil {
-		return detach, usageError("separate secrets by commas or blanks", "%v", err)
+		return o, usageError("separate secrets by commas or blanks", "%v", err)
 	}
 	a.warn(warning)
-	return detach, nil
+	b, err := s.NewBudget(quotas, files)
+	if err != nil {
+		return o, usageError("", "%v", err)
+	}
+
+	o = s.ServerOptions()
+	o.Detach = detach
+	o.Budget = b
+	return o, nil
 }
