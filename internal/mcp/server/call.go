@@ -107,12 +107,12 @@ func (s *Server) callTool(
 		return s.failure(req, name, err)
 	}
 
-	task, a, err := s.runOrDetach(ctx, req, c, q, taken)
+	task, state := s.runOrDetach(ctx, req, c, q, taken)
 	switch {
-	case errors.Is(err, call.ErrWaiting):
+	case errors.Is(state.Err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil
-	case task == nil:
-		return s.result(req, name, a, err)
+	case !state.IsWorking():
+		return s.result(req, name, state)
 	}
 
 	if s.options.Detach.OtherProcesses { // over HTTP, where the session ends with the request

@@ -55,16 +55,15 @@ type DetachOptions struct {
 // then.
 const polledProgressDelay = 5 * time.Second
 
-// runOrDetach runs a call until it has an answer, has failed or is detached. Exactly one of the
-// three results is not nil: the task if the call goes on without its request, else the answer or
-// the error.
+// runOrDetach runs a call, and returns its task with the state in which the request leaves it: it
+// has ended, or it still works, because the call goes on without its request.
 func (s *Server) runOrDetach(
 	ctx context.Context,
 	req *mcp.CallToolRequest,
 	c *call.Call,
 	q answer.Question,
 	taken *budget.Taken,
-) (*tasks.Task, *answer.Answer, error) {
+) (*tasks.Task, tasks.State) {
 	o := s.options.Detach
 	t := s.tasks.Prepare(c, tasks.CallOptions{
 		Polled:         s.isPolled(req.Params),
@@ -85,8 +84,7 @@ func (s *Server) runOrDetach(
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
 	if s.tasks.DetachWhenDue(t) { // false at once if Run has already waited for the end
-		return t, nil, nil
+		return t, tasks.State{}
 	}
-	a, err := t.Result()
-	return nil, a, err
+	return t, t.Result()
 }

@@ -92,7 +92,7 @@ func (s *Server) callAnswerResult(
 	if state.IsWorking() {
 		return s.workingResult(req, next), nil
 	}
-	return s.result(req, task.Tool, state.Answer, state.Err)
+	return s.result(req, task.Tool, state)
 }
 
 // CancelUndelivered cancels the task that a result of tools/call names, if the client does not get

@@ -12,6 +12,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
 
@@ -67,15 +68,13 @@ func knowsResultType(req mcp.Request) bool {
 	return asked || isStateless(req.GetParams().GetMeta())
 }
 
-// result returns what the client of a request gets for a call that has ended with an answer or an
-// error. tool is the tool of that call.
-func (s *Server) result(
-	req mcp.Request, tool string, a *answer.Answer, err error,
-) (mcp.Result, error) {
-	if err != nil {
-		return s.failure(req, tool, err)
+// result returns what the client of a request gets for a call that has ended. tool is the tool of
+// that call.
+func (s *Server) result(req mcp.Request, tool string, end tasks.State) (mcp.Result, error) {
+	if end.Err != nil {
+		return s.failure(req, tool, end.Err)
 	}
-	return s.success(req, a), nil
+	return s.success(req, end.Answer), nil
 }
 
 // usage is a call.Usage as _meta of a result shows it.

@@ -196,11 +196,10 @@ func (ts *Tasks) Run(
 	}()
 }
 
-// Result waits for the end of a task, and returns its answer, or the error that says why there is
-// none.
-func (t *Task) Result() (*answer.Answer, error) {
+// Result waits for the end of a task, and returns its state.
+func (t *Task) Result() State {
 	<-t.done
-	return t.final.Answer, t.final.Err
+	return t.final
 }
 
 // NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id. If

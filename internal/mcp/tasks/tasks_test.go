@@ -72,7 +72,7 @@ func TestDetach(t *testing.T) {
 				compare.Equal(t, "runs", !task.hasEnded(), detached)
 				compare.Equal(t, "detached afterwards", s.DetachWhenDue(task), false)
 				s.Close()
-				_, err := task.Result()
+				err := task.Result().Err
 				if !errors.Is(err, want) {
 					t.Errorf("error %v, want %v", err, want)
 				}
@@ -124,7 +124,7 @@ func TestClose(t *testing.T) {
 				began := time.Now()
 				s.Close()
 				compare.Equal(t, "waited", time.Since(began), tt.waits)
-				_, err := task.Result()
+				err := task.Result().Err
 				compare.Equal(t, "ended with the cause", errors.Is(err, tt.want), true)
 			})
 		})
@@ -151,7 +151,7 @@ func TestLost(t *testing.T) {
 			return nil, nil
 		})
 		compare.Equal(t, "detached", s.DetachWhenDue(task), false)
-		_, _ = task.Result()
+		task.Result()
 	})
 }
 
@@ -184,7 +184,7 @@ func TestOtherResponses(t *testing.T) {
 					return &answer.Answer{}, nil
 				})
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
-				_, err := task.Result()
+				err := task.Result().Err
 				compare.Equal(t, "error", err, nil)
 				response, reported := s.NoteCallEnded(task, c.Reported)
 				compare.Equal(t, "response", response, "resp_1")
