@@ -79,15 +79,19 @@ func (a Advisor) keyPlaceHint() string {
 
 // newKeyHint returns the hint for a key that the API has refused.
 func (a Advisor) newKeyHint() string {
-	hint := "the key is wrong, cut off or revoked: " + a.PutKeyHint(a.KeySource("a current key"))
+	cause := "the key is wrong, cut off or revoked: "
+	action := a.PutKeyHint(a.KeySource("a current key"))
 	if a.KeyFlaw != nil {
 		if flaw := a.KeyFlaw(); flaw != "" {
-			hint = a.PutKeyHint("the key alone") + ": " + flaw
+			cause = ""
+			action = a.PutKeyHint("the key alone") + ": " + flaw
 		}
 	}
-	if a.StoredKeyUnused {
-		hint += ", or unset " + a.KeyVariable + ", which hides the key that login has stored"
+	if a.StoredKeyUnused { // first, because truncation removes the end
+		action = "unset " + a.KeyVariable + " to use the key that login has stored, or " + action
 	}
+
+	hint := cause + action
 	if len(a.OtherHeaderVariables) > 0 {
 		hint += ", and check " + strings.Join(a.OtherHeaderVariables, ", ") + " (openai.headers)"
 	}
