@@ -133,7 +133,7 @@ func (a *app) printWrapped(lines string) {
 	_, _ = io.WriteString(a.stderr, terminal.Wrap(a.stderr, lines)) // notes need not arrive
 }
 
-const startServer = "start one with serve --http, and add --url https://HOST/mcp, without a user"
+const startServer = "start a server with serve --http, and add --url https://HOST/mcp, without a user in it"
 
 // checkReachable returns an error if a client cannot reach the server in the way that the flags
 // say.
