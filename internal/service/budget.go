@@ -98,6 +98,6 @@ func (s *Service) checkPrices(needed bool) error {
 	if len(models) == 0 {
 		return nil
 	}
-	return fmt.Errorf("a limit in USD needs prices in the configuration: there is none for %s",
+	return fmt.Errorf("a limit in USD needs prices in the configuration: add one for %s",
 		strings.Join(models, ", "))
 }

@@ -279,8 +279,7 @@ func (f *serveFlags) limitPeople(
 	}
 	err := s.FollowPersonLimits(f.limitsFile, b, isKnown, files)
 	if err != nil {
-		return usageError("name or issuer and subject, and limits, one person a line: "+
-			"alice tokens_per_day=500000", "--limits %s: %v", f.limitsFile, err)
+		return usageError(seeServe, "--limits %s: %v", f.limitsFile, err)
 	}
 	return nil
 }
