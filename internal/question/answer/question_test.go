@@ -78,7 +78,7 @@ func TestEveryArgument(t *testing.T) {
 			}
 			bubble(t, "request", func(t *testing.T) {
 				if requestOf(t, with(value)) == requestOf(t, args) {
-					t.Errorf("%v changes nothing", value)
+					t.Errorf("%v does not change the request", value)
 				}
 			})
 
