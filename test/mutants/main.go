@@ -65,7 +65,10 @@ func run(chosen *regexp.Regexp, settings string, seeds int) error {
 		}
 		fmt.Printf("%-9s %-50s %s\n", m.promise, m.name, found)
 	}
-	if tries == 0 || missed > 0 {
+	if tries == 0 {
+		return fmt.Errorf("no fault has a name that matches %s", chosen)
+	}
+	if missed > 0 {
 		return fmt.Errorf("%d of %d are not as they should be", missed, tries)
 	}
 	return nil
