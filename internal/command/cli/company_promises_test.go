@@ -277,7 +277,8 @@ func (w *world) checkOthers(broken report) {
 func (w *world) checkDelayed(broken report) {
 	for _, q := range w.questions {
 		smooth := q.answered && len(q.Troubles) == 0 && q.left.IsZero() && len(q.attempts) == 1
-		if smooth && w.hasSlots(q.crowd) && w.setting.Rate == 0 && q.Client != "slow" {
+		denied := q.Person == w.denied && len(q.refused) > 0 // the answer waited for its person
+		if smooth && !denied && w.hasSlots(q.crowd) && w.setting.Rate == 0 && q.Client != "slow" {
 			j := q.last().jobs[0]
 			want := q.Latency + j.end().Sub(j.start) + 4*s
 			if programs[q.Client].tasks || w.Plain {
