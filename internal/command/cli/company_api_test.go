@@ -341,7 +341,7 @@ func (x *exchange) fetch(id string, cancels bool) {
 	var missing, cancelled, failed bool
 	x.locked(func() {
 		x.job = x.jobs[id]
-		if x.job != nil && cancels && !x.ended() {
+		if x.job != nil && cancels && !x.ended() && !x.failed {
 			x.cancelled = time.Now()
 		}
 		cancelled = x.job != nil && !x.cancelled.IsZero()
@@ -421,6 +421,7 @@ func (x *exchange) write(from int) {
 		return err
 	}
 
+	cancelled := false
 	for i := from; i < j.events(); i++ {
 		wait := j.until(i)
 		if wait > 0 || b.Len() > 16<<10 {
@@ -428,6 +429,10 @@ func (x *exchange) write(from int) {
 			if !sleepContext(x.r.Context(), wait) || err != nil {
 				x.leave()
 				return
+			}
+			x.locked(func() { cancelled = !j.cancelled.IsZero() })
+			if cancelled {
+				return // nothing follows
 			}
 		}
 		name, data := j.event(i)
