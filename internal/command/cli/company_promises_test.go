@@ -317,11 +317,13 @@ func (w *world) checkBilled(broken report) {
 			continue
 		}
 		reported, billed := int64(0), int64(0)
+		cut := !a.left.IsZero() || a.timedOut()
 		for _, j := range a.jobs {
 			i := slices.Index(elsewhere, j.used())
 			if logged[trace] == 0 && a.id != "" && i >= 0 {
 				logged[trace] = j.used()
 				elsewhere = slices.Delete(elsewhere, i, i+1)
+				cut = true // "What a retry or a requery has used is not in it"
 			}
 			billed += j.used()
 			switch {
@@ -334,7 +336,7 @@ func (w *world) checkBilled(broken report) {
 		sum += logged[trace]
 		ended := w.died() || w.happened("a replica drains") && a.id != "" // before the answer
 		unsure := w.happened("the store") && a.id != ""                   // who settles the end
-		cut := ended || unsure || !a.left.IsZero() || a.timedOut()
+		cut = cut || ended || unsure
 		if logged[trace] > billed || logged[trace] < reported && !cut {
 			broken("%s: %d tokens are counted, the API has billed %d and reported %d",
 				a.name, logged[trace], billed, reported)
