@@ -302,6 +302,7 @@ func (q *question) read(r reply) bool {
 func (q *question) next(r reply) time.Duration {
 	result := gjson.Get(r.text, "result")
 	late := gjson.Parse(result.Get("content.0.text").Str)
+	q.last().waiting = late.Get("status").Str == "waiting"
 	switch {
 	case q.read(r):
 		return -1
@@ -311,8 +312,7 @@ func (q *question) next(r reply) time.Duration {
 	case r.err == nil && r.status != 200 && len(q.refused) < 100:
 		q.refused = append(q.refused, fmt.Sprint(r.status, " ", r.text))
 		return time.Second
-	case late.Get("status").Str == "waiting" && len(q.attempts) < 100:
-		q.last().waiting = true
+	case q.last().waiting && len(q.attempts) < 100:
 		return 0
 	case late.Get("status").Str == "working":
 		q.id = late.Get("id").Str

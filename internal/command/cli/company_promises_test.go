@@ -247,7 +247,7 @@ func (w *world) checkFailed(broken report) {
 		quota := strings.Contains(q.text, "tokens a day") && w.Limit > 0
 		rate := w.setting.Rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
 		late := strings.Contains(q.text, "timed out after") && w.mayWait(q.crowd) > callTime
-		limited := w.setting.Rate > 0 && q.last().waiting
+		limited := q.last().waiting && (w.setting.Rate > 0 || w.mayWait(q.crowd) > q.took)
 		others := quota || rate || late || limited || q.lost() || w.refusesAll() || q.Person == w.denied
 		if !q.answered && q.left.IsZero() && !q.gaveUp && !others && q.faults() <= 3 {
 			broken("%s fails without a reason: %.300s %q %q", q.name, q.text, q.broken, q.refused)
