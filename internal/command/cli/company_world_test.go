@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/ed25519"
@@ -224,7 +223,7 @@ func (w *world) program(
 	}
 }
 
-// start starts a replica.
+// start starts a replica, and returns when it is ready.
 func (w *world) start() {
 	ctx, stop := context.WithCancel(w.t.Context())
 	rep := &replica{stop: stop, done: make(chan struct{})}
@@ -239,7 +238,13 @@ func (w *world) start() {
 			"--tokens-per-day", fmt.Sprint(w.Limit), "--public-url", "http://127.0.0.1/mcp",
 			"--oauth-issuer", "http://"+issuerAddress, "--oauth-scope", "mcp")
 	}()
-	time.Sleep(time.Second)
+	for range 200 { // the issuer may be down
+		time.Sleep(time.Second)
+		_, err := w.get(rep, "/readyz")
+		if err == nil {
+			break
+		}
+	}
 	w.locked(func() { rep.ready = true })
 }
 
@@ -474,12 +479,9 @@ func sleepContext(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// scrape adds the metrics of a replica.
-func (w *world) scrape(rep *replica) {
-	if !rep.draining.IsZero() || !rep.dead.IsZero() {
-		return
-	}
-	req := serving.Request(w.t.Context(), http.MethodGet, "http://127.0.0.1/metrics", metricsToken, "")
+// get returns the text of a page of a replica.
+func (w *world) get(rep *replica, page string) (string, error) {
+	req := serving.Request(w.t.Context(), http.MethodGet, "http://127.0.0.1"+page, metricsToken, "")
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(
 		ctx context.Context, network, _ string,
 	) (net.Conn, error) {
@@ -487,16 +489,27 @@ func (w *world) scrape(rep *replica) {
 	}}
 	resp, err := (&http.Client{Transport: tr}).Do(req)
 	if err != nil {
-		w.t.Error(err)
-		return
+		return "", err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		w.t.Errorf("the metrics are %s", resp.Status)
+		return "", fmt.Errorf("%s is %s", page, resp.Status)
 	}
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		series, value, _ := strings.Cut(lines.Text(), " ")
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// scrape adds the metrics of a replica.
+func (w *world) scrape(rep *replica) {
+	if !rep.draining.IsZero() || !rep.dead.IsZero() {
+		return
+	}
+	text, err := w.get(rep, "/metrics")
+	if err != nil {
+		w.t.Error(err)
+	}
+	for line := range strings.Lines(text) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		name, labels, _ := strings.Cut(series, "{")
 		n, _ := strconv.ParseFloat(value, 64)
 		if strings.Contains(labels, `kind="input"`) || strings.Contains(labels, `kind="output"`) {
