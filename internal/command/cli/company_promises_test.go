@@ -379,15 +379,17 @@ func (w *world) checkLimit(broken report) {
 }
 
 func (w *world) checkMemory(broken report) {
-	processes := int64(0)
+	room := int64(2 << 20)
 	for _, who := range w.Crowds {
+		each := int64(32 << 10) // of the connections of a client
 		if programs[who.Client].stdio {
-			processes += int64(who.Clients)
+			each = 1 << 20 // of a process
 		}
+		room += int64(who.Clients) * each
 	}
 	for _, s := range w.samples {
 		held := s.heap - w.idle
-		if held > (2+processes)<<20+s.calls*(256<<10+s.written/4) {
+		if held > room+s.calls*(256<<10+s.written/4) {
 			broken("%d running calls hold %d KiB, the API has written %d KiB to each",
 				s.calls, held>>10, s.written>>10)
 		}
