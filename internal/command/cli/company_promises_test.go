@@ -117,10 +117,28 @@ func (w *world) hasSlots(who *crowd) bool { return who.load() <= 8 && w.load(8) 
 // mayWait is how long a call of a person may take, at most, with those before it.
 func (w *world) mayWait(who *crowd) time.Duration {
 	longest := time.Duration(0)
+	gap := s / 3 // of the queue at the rate limit; each refused request makes it longer
 	for _, other := range w.Crowds {
 		longest = max(longest, other.patience(w.Background))
+		for range other.Clients * other.Asks * other.refusals() {
+			gap = min(gap*5/4, 20*s)
+		}
+	}
+	if who.refusals() > 0 {
+		longest += gap * time.Duration(w.load(16))
 	}
 	return longest * time.Duration(1+max(who.load()/8, w.load(1000)/16))
+}
+
+// refusals is how many requests for a question the rate limit refuses.
+func (p *plan) refusals() (n int) {
+	for _, t := range p.Troubles {
+		e := troubles[t.Kind]
+		if e.status == 429 && !e.final {
+			n += t.Times
+		}
+	}
+	return n
 }
 
 // faults is how many requests for a question fail, many if asking again is no use.
@@ -246,7 +264,7 @@ func (w *world) checkFailed(broken report) {
 	for _, q := range w.questions {
 		quota := strings.Contains(q.text, "tokens a day") && w.Limit > 0
 		rate := w.setting.Rate > 0 && (strings.Contains(q.text, "rate limit") || q.faults() > 0)
-		late := strings.Contains(q.text, "timed out after") && w.mayWait(q.crowd) > callTime
+		late := q.took > callTime-10*s && w.mayWait(q.crowd) > callTime
 		limited := q.last().waiting && (w.setting.Rate > 0 || w.mayWait(q.crowd) > q.took)
 		others := quota || rate || late || limited || q.lost() || w.refusesAll() || q.Person == w.denied
 		if !q.answered && q.left.IsZero() && !q.gaveUp && !others && q.faults() <= 3 {
