@@ -208,6 +208,7 @@ func (c *client) post(ctx context.Context, message string) *http.Request {
 // sendLine is send over stdio.
 func (c *client) sendLine(ctx context.Context, message string) reply {
 	fmt.Fprintln(c.stdin, message)
+	c.locked(func() { c.lines++ })
 	for {
 		select {
 		case line, ok := <-c.stdout:

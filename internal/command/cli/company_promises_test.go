@@ -416,7 +416,7 @@ func (w *world) checkMemory(broken report) {
 
 func (w *world) checkWork(broken report) {
 	requests := int64(len(w.replies) + len(w.attempts))
-	most := 40<<20 + requests*(2500<<10) + int64(w.requests)*(300<<10) + 16*w.bytes
+	most := 40<<20 + requests*(2500<<10) + int64(w.requests+w.lines)*(300<<10) + 16*w.bytes
 	if w.allocated > most {
 		broken("%d MiB are allocated for %d requests and %d KiB of the API", w.allocated>>20,
 			len(w.replies), w.bytes>>10)

@@ -55,6 +55,7 @@ type world struct {
 	denied   string
 	from, to time.Time // in which the person is denied
 	replies  []reply
+	lines    int           // requests over stdio
 	slowest  time.Duration // that a process has taken to end after EOF
 	errors   []error       // of replicas and processes
 
