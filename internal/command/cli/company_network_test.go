@@ -18,7 +18,7 @@ import (
 type network struct {
 	mu    sync.Mutex
 	hosts map[string]*host
-	pipes []*pipe
+	pipes map[*pipe]bool // that are open
 }
 
 // host listens on an address. A host that is down refuses connections, a silent one says nothing.
@@ -32,7 +32,15 @@ type host struct {
 // pipe is one end of a connection. owner is the host that made it.
 type pipe struct {
 	net.Conn
-	owner string
+	owner   string
+	network *network
+}
+
+func (p *pipe) Close() error {
+	p.network.mu.Lock()
+	defer p.network.mu.Unlock()
+	delete(p.network.pipes, p)
+	return p.Conn.Close()
 }
 
 func (n *network) listen(address string) *host {
@@ -60,9 +68,9 @@ func (n *network) dialer(owner string) func(context.Context, string, string) (ne
 			return nil, errRefused
 		}
 		here, there := net.Pipe()
-		near := &pipe{here, owner}
-		far := &pipe{there, address}
-		n.pipes = append(n.pipes, near, far)
+		near := &pipe{here, owner, n}
+		far := &pipe{there, address, n}
+		n.pipes[near], n.pipes[far] = true, true
 		silent := h.silent
 		n.mu.Unlock()
 		if silent {
@@ -89,9 +97,9 @@ func (n *network) set(address string, down, silent bool) {
 			h.down, h.silent = down, silent
 		}
 	}
-	for _, p := range n.pipes {
+	for p := range n.pipes {
 		if p.owner == address || address == "" {
-			_ = p.Close()
+			_ = p.Conn.Close()
 		}
 	}
 }

@@ -159,6 +159,7 @@ func newWorld(t *testing.T, c setting) *world {
 		gauges: map[string]float64{},
 	}
 	w.network.hosts = map[string]*host{}
+	w.network.pipes = map[*pipe]bool{}
 	w.store.stored = map[string]quota{}
 	w.store.states = map[string]string{}
 	for _, name := range names {
