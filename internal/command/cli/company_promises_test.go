@@ -397,7 +397,7 @@ func (w *world) checkLimit(broken report) {
 }
 
 func (w *world) checkMemory(broken report) {
-	room := int64(2 << 20)
+	room := int64(2+len(w.replicas)) << 19
 	for _, who := range w.Crowds {
 		each := int64(32 << 10) // of the connections of a client
 		if programs[who.Client].stdio {
