@@ -464,7 +464,8 @@ func (w *world) checkCancelled(broken report) {
 	for _, q := range w.questions {
 		waited := q.left.Sub(q.last().start)
 		inTime := waited == w.Within || waited == 2*s // perhaps it got an id in the same instant
-		if !q.stopped || w.died() || inTime {
+		unread := q.Client == "slow" && waited > w.Within && w.Within > 0
+		if !q.stopped || w.died() || inTime || unread {
 			continue
 		}
 		soon := q.left.Add(4 * time.Second)
