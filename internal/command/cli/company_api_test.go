@@ -466,8 +466,10 @@ func (x *exchange) spoil(b *strings.Builder, data string) {
 	case x.half:
 		b.WriteString("data: " + data[:len(data)/2])
 	case x.fails:
-		fmt.Fprintf(b, `data: {"type":"response.failed","response":{"status":"failed","error":`+
-			`{"code":"server_error","message":"x"},"usage":{"input_tokens":%d}}}`+"\n\n", x.Tokens)
+		fmt.Fprintf(b, `data: {"type":"response.failed","sequence_number":%d,"response":{`+
+			`"status":"failed","error":{"code":"server_error","message":"x"},`+
+			`"usage":{"input_tokens":%d}}}`+"\n\n",
+			x.events(), x.Tokens)
 	}
 	x.locked(func() {
 		x.failed = x.failed || x.fails
