@@ -21,9 +21,9 @@ import (
 
 // A response is a list of items. A stream reports each item several times: its start, each piece of
 // its text, the complete item, and at the end the whole response. The accumulator sends each piece
-// of text to the call once, as soon as any event contains it. To do so, it numbers the items, and
-// keeps for each text the block that the call gets and the text that was sent. The columns item,
-// block and sent show this state after the event:
+// of text to the call once, as soon as any event contains it. To do so, it keeps a streamItem for
+// each item, and for each text the block that the call gets and the text that was sent. The columns
+// item, block and sent show this state after the event:
 //
 //	event                                    item  block  sent       the call gets
 //	output_item.added   index 0, rs_1        1     0                 BlockStart 0 thinking
@@ -39,35 +39,31 @@ import (
 // If the connection breaks before output_item.done, the block stops after "Paris". If the response
 // in the last event has no output, addStreamed gives it the items 1 and 2.
 
-// itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The ids and
-// indexes of the API cannot serve as keys: some servers give an item a different id in each event,
-// or give all items the output_index 0.
-type itemNumber int
-
-const unknownItem itemNumber = 0
+// streamItem is an item of a stream, as far as it has come. Events refer to it by its id and its
+// index. Neither identifies it alone: some servers give an item a different id in each event, or
+// give all items the output_index 0.
+type streamItem struct {
+	call.Item           // as the latest output_item event describes it; no Type: there was none
+	isComplete bool     // its event output_item.done has come
+	doneText   string   // the text of the complete item
+	textBlocks []*block // the blocks of a message
+}
 
 // accumulator reads one response, from an object or from a stream: it turns the events of the
 // stream into events of a call, and returns the response at the end. In the background the stream
 // may take several connections. Events and items of unknown types start no blocks, but the response
-// keeps the items.
-//
-// While a stream is read, no item number is higher than lastItem. At the end, emitUnstreamed gives
-// higher numbers to items that only the final output contains. A block stays in blocks and in
-// startedBlocks after it has stopped.
+// keeps the items. A block stays in blocks and in startedBlocks after it has stopped.
 type accumulator struct {
 	call *call.Call
 	log  func(rawJSON) // writes what was received to the debug log
 
 	event streamEvent // the current event, decoded into the same memory each time
 
-	lastItem      itemNumber             // number of the newest item; 0: none yet
-	byIndex       map[float64]itemNumber // the item that is being streamed at each output_index
-	byID          map[string]itemNumber
-	items         map[itemNumber]call.Item // as the latest output_item event describes each item
-	doneTexts     map[itemNumber]string    // the text of each complete item
+	items         []*streamItem           // in the order in which they began
+	byIndex       map[float64]*streamItem // the item that is being streamed at each output_index
+	byID          map[string]*streamItem
 	blocks        map[blockKey]*block
-	startedBlocks []*block                // all blocks, in the order in which they started
-	textBlocks    map[itemNumber][]*block // the blocks of each message
+	startedBlocks []*block // all blocks, in the order in which they started
 
 	background    background     // what is known of a response that runs without its connection
 	endedResponse *call.Response // the response once it has ended, also if it failed; nil before
@@ -91,12 +87,9 @@ func (cl *Client) newAccumulator(c *call.Call) *accumulator {
 		log: func(from rawJSON) {
 			cl.logBody("openai(client): response", from)
 		},
-		byIndex:    map[float64]itemNumber{},
-		byID:       map[string]itemNumber{},
-		items:      map[itemNumber]call.Item{},
-		doneTexts:  map[itemNumber]string{},
-		blocks:     map[blockKey]*block{},
-		textBlocks: map[itemNumber][]*block{},
+		byIndex: map[float64]*streamItem{},
+		byID:    map[string]*streamItem{},
+		blocks:  map[blockKey]*block{},
 	}
 }
 
@@ -183,7 +176,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	a.emitEvent(ev)
 
 	// One element may be in several of these numbers. checkResponse counts all of them at the end.
-	items := max(len(a.startedBlocks), len(a.byID), int(a.lastItem))
+	items := max(len(a.startedBlocks), len(a.byID), len(a.items))
 	elements := max(items, a.elementCount, a.annotationCount)
 	if elements > maxElements {
 		return nil, call.TooLargeError(tooMany)
@@ -231,7 +224,7 @@ func (a *accumulator) runsAtAPI() bool {
 func (a *accumulator) isRefusal(err error) bool {
 	kind := call.KindOf(err)
 	refuses := kind == call.KindAPIQuota || kind == call.KindRateLimit
-	hasItems := a.lastItem > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
+	hasItems := len(a.items) > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
 	return refuses && !hasItems && !a.runsAtAPI()
 }
 
@@ -292,7 +285,16 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 
 // isAnswered reports whether every item that began is complete, and the last one is an answer.
 func (a *accumulator) isAnswered() bool {
-	return isAnswer(a.streamedItem(a.lastItem)) && len(a.doneTexts) == int(a.lastItem)
+	isIncomplete := func(item *streamItem) bool { return !item.isComplete }
+	return isAnswer(a.lastItem().asStreamed()) && !slices.ContainsFunc(a.items, isIncomplete)
+}
+
+// lastItem returns the newest item, or an empty one if there is none yet.
+func (a *accumulator) lastItem() *streamItem {
+	if len(a.items) == 0 {
+		return &streamItem{}
+	}
+	return a.items[len(a.items)-1]
 }
 
 // finishStreamed returns the response of a stream that no event has ended. Its usage is unknown.
@@ -300,7 +302,7 @@ func (a *accumulator) finishStreamed() (*call.Response, error) {
 	r := a.created
 	r.Streamed = true
 	r.Status = "completed"
-	if a.items[a.lastItem].Status == "incomplete" {
+	if a.lastItem().Status == "incomplete" {
 		r.Status = "incomplete"
 	}
 	return a.finish(&r, rawJSON{})

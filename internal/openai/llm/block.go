@@ -13,7 +13,7 @@ import (
 // blockKey identifies a block of a response. Only a message has several blocks of a kind: one for
 // each of its texts.
 type blockKey struct {
-	item         itemNumber
+	item         *streamItem
 	kind         string
 	contentIndex float64 // content_index of the text; 0 for other kinds
 }
@@ -88,14 +88,15 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
-		number := a.itemNumberOf(ev)
+		item := a.itemOf(ev)
 		if ev.Item.Type != "" {
-			a.items[number] = ev.Item
+			item.Item = ev.Item
 		}
-		a.emitItem(number, ev.Item, 0, complete)
+		a.emitItem(item, ev.Item, 0, complete)
 		if complete {
 			a.log(rawJSON{data: ev.Item.Raw})
-			a.doneTexts[number] = textOf(a.items[number])
+			item.isComplete = true
+			item.doneText = textOf(item.Item)
 			a.elementCount += countElements(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
@@ -106,7 +107,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 			ID:      ev.ItemID,
 			Content: []call.Part{ev.Part},
 		}
-		a.emitItem(a.itemNumberOf(ev), message, ev.ContentIndex, complete)
+		a.emitItem(a.itemOf(ev), message, ev.ContentIndex, complete)
 
 	default:
 		a.emitDelta(ev)
@@ -134,7 +135,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	default:
 		return
 	}
-	b := a.openBlock(a.itemNumberOf(ev), update)
+	b := a.openBlock(a.itemOf(ev), update)
 	if b == nil {
 		return
 	}
@@ -182,47 +183,50 @@ func (b *block) joinHalves(ev *streamEvent) string {
 	return delta
 }
 
-// itemNumberOf returns the number of the item that an event is about. A new item gets the next one.
-func (a *accumulator) itemNumberOf(ev *streamEvent) itemNumber {
-	number := a.byIndex[ev.OutputIndex]
-	if number == unknownItem && ev.Type != "response.output_item.added" {
-		number = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
-		doneText := a.doneTexts[number]
-		isOther := ev.Item.Type != "" && doneText != "" && doneText != textOf(ev.Item)
+// itemOf returns the item that an event is about, which may be a new one.
+func (a *accumulator) itemOf(ev *streamEvent) *streamItem {
+	item := a.byIndex[ev.OutputIndex]
+	if item == nil && ev.Type != "response.output_item.added" {
+		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
+		hasText := item != nil && item.doneText != ""
+		isOther := hasText && ev.Item.Type != "" && item.doneText != textOf(ev.Item)
 		if isOther { // another item with the same id
-			number = unknownItem
+			item = nil
 		}
 	}
-	if number == unknownItem {
-		a.lastItem++
-		number = a.lastItem
-		a.byIndex[ev.OutputIndex] = number
+	if item == nil {
+		item = &streamItem{}
+		a.items = append(a.items, item)
+		a.byIndex[ev.OutputIndex] = item
 	}
-	return number
+	return item
 }
 
 // emitItem starts those blocks of an item that are new, and completes all of its blocks if the item
-// is complete. first is the content_index of a message's first part.
-func (a *accumulator) emitItem(number itemNumber, item call.Item, first float64, complete bool) {
-	a.rememberID(number, item.ID)
-	for _, update := range blockUpdates(item, first) {
-		b := a.openBlock(number, update)
+// is complete. received is the item, or a part of it, as it was received; first is the content_index
+// of a message's first part.
+func (a *accumulator) emitItem(
+	item *streamItem, received call.Item, first float64, complete bool,
+) {
+	a.rememberID(item, received.ID)
+	for _, update := range blockUpdates(received, first) {
+		b := a.openBlock(item, update)
 		if complete {
 			a.completeBlock(b, update)
 		}
 	}
 }
 
-func (a *accumulator) rememberID(number itemNumber, id string) {
+func (a *accumulator) rememberID(item *streamItem, id string) {
 	if id != "" {
-		a.byID[id] = number
+		a.byID[id] = item
 	}
 }
 
 // openBlock returns the block that an update is about, and starts the block if it is new. It
 // returns nil for the block of a tool whose name is not known yet.
-func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
-	key := blockKey{number, update.Kind, update.contentIndex}
+func (a *accumulator) openBlock(item *streamItem, update blockUpdate) *block {
+	key := blockKey{item, update.Kind, update.contentIndex}
 	b := a.blocks[key]
 	nameless := update.Kind == call.BlockToolUse && update.Name == ""
 	if b != nil || nameless {
@@ -235,9 +239,9 @@ func (a *accumulator) openBlock(number itemNumber, update blockUpdate) *block {
 	a.blocks[key] = b
 	a.startedBlocks = append(a.startedBlocks, b)
 	if b.Kind == call.BlockText {
-		a.textBlocks[number] = append(a.textBlocks[number], b)
+		item.textBlocks = append(item.textBlocks, b)
 	}
-	a.rememberID(number, update.ID)
+	a.rememberID(item, update.ID)
 	a.call.Emit(b.BlockStart)
 	return b
 }

@@ -41,14 +41,13 @@ func (a *accumulator) addStreamed(r *call.Response) {
 func (a *accumulator) streamedItems(filtered bool) []call.Item {
 	var complete, unfinished []call.Item
 	answered := filtered // leaves out incomplete messages, too
-	for number := itemNumber(1); number <= a.lastItem; number++ {
-		item := a.items[number]
+	for _, s := range a.items {
+		item := s.Item
 		if !filtered {
-			item = a.streamedItem(number)
+			item = s.asStreamed()
 		}
-		_, done := a.doneTexts[number]
 		switch {
-		case done && item.Type != "":
+		case s.isComplete && item.Type != "":
 			complete = append(complete, item)
 			answered = answered || isAnswer(item)
 		case textOf(item) != "":
@@ -85,15 +84,15 @@ func countCitable(items []call.Item) int {
 	return n
 }
 
-// streamedItem returns an item as it was streamed. A message gets the texts and annotations that
-// came only in events of their own.
-func (a *accumulator) streamedItem(number itemNumber) call.Item {
-	item := a.items[number]
+// asStreamed returns an item as it was streamed. A message gets the texts and annotations that came
+// only in events of their own.
+func (s *streamItem) asStreamed() call.Item {
+	item := s.Item
 	if cmp.Or(item.Type, "message") != "message" {
 		return item
 	}
 	annotations := 0
-	for _, b := range a.textBlocks[number] {
+	for _, b := range s.textBlocks {
 		annotations += len(b.annotations)
 	}
 	whole := strings.TrimSpace(textOf(item)) != "" && countCitable([]call.Item{item}) >= annotations
@@ -102,7 +101,7 @@ func (a *accumulator) streamedItem(number itemNumber) call.Item {
 	}
 
 	content := []map[string]any{}
-	for _, b := range a.textBlocks[number] {
+	for _, b := range s.textBlocks {
 		item.ID = cmp.Or(item.ID, b.ID)
 		content = append(content, map[string]any{
 			"type":        "output_text",
@@ -128,32 +127,30 @@ func (a *accumulator) streamedItem(number itemNumber) call.Item {
 	return item
 }
 
-// emitUnstreamed sends the parts of the final output that were not streamed. It finds the number of
-// an item by its id. Some servers give items other ids in the final output, so an unknown id is
-// taken for that of the next streamed item of the same type, unless the output names that item by
-// its id:
+// emitUnstreamed sends the parts of the final output that were not streamed. It finds the streamed
+// item by its id. Some servers give items other ids in the final output, so an unknown id is taken
+// for that of the next streamed item of the same type, unless the output names that item by its id:
 //
 //	streamed       1 rs_1, 2 msg_1, 3 msg_2
 //	final output   rs_1, msg_8, msg_2          msg_8 is taken for item 2
 func (a *accumulator) emitUnstreamed(output []call.Item) {
-	named := map[itemNumber]bool{}
+	named := map[*streamItem]bool{}
 	for _, item := range output {
 		named[a.byID[item.ID]] = true
 	}
 
-	next := unknownItem
+	rest := a.items // those that an unknown id may still be taken for
 	for _, item := range output {
-		number := a.byID[item.ID]
-		for number == unknownItem {
-			next++
+		streamed := a.byID[item.ID]
+		for streamed == nil && len(rest) > 0 {
+			next := rest[0]
+			rest = rest[1:]
 			// An item of which only deltas came has no type, and fits any.
-			sameType := cmp.Or(a.items[next].Type, item.Type) == item.Type
-			free := !named[next] && sameType
-			isNew := next > a.lastItem // this item was not streamed
-			if isNew || free {
-				number = next
+			sameType := cmp.Or(next.Type, item.Type) == item.Type
+			if sameType && !named[next] {
+				streamed = next
 			}
 		}
-		a.emitItem(number, item, 0, true)
+		a.emitItem(cmp.Or(streamed, &streamItem{}), item, 0, true) // a new one was not streamed
 	}
 }
