@@ -64,7 +64,6 @@ type Used struct {
 
 	Blocks       int               // llm: blocks that have started, in all responses
 	RequestInput []json.RawMessage // llm: of the last request; an error may repeat its words
-	RootsErr     error             // llm: the RootsError of the last request, which openai-go drops
 
 	// Ahead is how many calls were before this one when it gave up waiting: for the rate limit
 	// (llm) or for a slot (people).

@@ -107,7 +107,8 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 func (cl *Client) cancel(
 	ctx context.Context, c *call.Call, id string,
 ) (resp *http.Response, err error) {
-	_, err = cl.service.Cancel(ctx, id, cl.requestOptions(c, &resp)...)
+	options := cl.requestOptions(ctx, c, &resp)
+	_, err = cl.service.Cancel(context.WithoutCancel(ctx), id, options...)
 	if err == nil {
 		return resp, nil
 	}
@@ -290,7 +291,7 @@ func (cl *Client) getOnce(
 	acc.failure = nil
 	acc.endTimer = nil
 	var resp *http.Response
-	options := cl.requestOptions(acc.call, &resp)
+	options := cl.requestOptions(ctx, acc.call, &resp)
 	if stream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
@@ -303,7 +304,8 @@ func (cl *Client) getOnce(
 		}
 	}
 
-	_, err := cl.service.Get(ctx, acc.background.id, responses.ResponseGetParams{}, options...)
+	endless := context.WithoutCancel(ctx)
+	_, err := cl.service.Get(endless, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
 		timer.Stop() // after its header a stream may take long: silenceLimit bounds its silence
 	}
@@ -328,7 +330,7 @@ func (cl *Client) getOnce(
 		return acc.endedResponse, cl.attemptError(context.WithoutCancel(parent), err, 1)
 	}
 	// The reason is parent, if that has ended: ctx also ends with closeConn.
-	return nil, cl.attemptError(parent, errors.Join(err, acc.call.RootsErr), 1) // as in post
+	return nil, cl.attemptError(parent, err, 1)
 }
 
 // lostError returns err, the error of a GET, or if the response is lost a copy with ResponseLost

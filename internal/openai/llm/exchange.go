@@ -217,14 +217,14 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	if x.params["stream"] == true {
 		accept = eventStream
 	}
-	options := append(x.client.requestOptions(x.call, &resp),
-		option.WithRequestBody("application/json", body),
-		option.WithHeader("Accept", accept))
-
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
 	})
-	_, err = x.client.service.New(ctx, responses.ResponseNewParams{}, options...) // sets resp
+	options := append(x.client.requestOptions(ctx, x.call, &resp),
+		option.WithRequestBody("application/json", body),
+		option.WithHeader("Accept", accept))
+	endless := context.WithoutCancel(ctx)
+	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...) // sets resp
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
 	mayBeTaken := !hasStatus || failure.Status >= http.StatusInternalServerError ||
@@ -241,8 +241,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 		x.client.memory.noteAccepted(x.model, x.params, x.toRemember)
 		x.toRemember = nil
 	}
-	// openai-go has dropped RootsErr from err. It is nil after a 2xx: each request resets it.
-	return resp, mayCost, errors.Join(err, x.call.RootsErr)
+	return resp, mayCost, err
 }
 
 // prepareRepeat removes the parameter that the API refuses, and reports whether to make the request

@@ -31,29 +31,29 @@ const (
 	errorBodyTimeout = 5 * time.Second // to read the body of an error
 )
 
-// requestOptions returns the options with which openai-go makes a request of a call. They set resp
-// to the HTTP response and leave its body unread, because a server may answer any request with an
-// object or with a stream.
-func (cl *Client) requestOptions(c *call.Call, resp **http.Response) []option.RequestOption {
+// requestOptions returns the options with which openai-go makes a request of a call, which ends with
+// ctx. They set resp to the HTTP response and leave its body unread, because a server may answer any
+// request with an object or with a stream. openai-go itself gets a context that does not end: it
+// would return the error of a context that has ended in place of that of the request, such as a
+// RootsError.
+func (cl *Client) requestOptions(
+	ctx context.Context, c *call.Call, resp **http.Response,
+) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithResponseBodyInto(resp),
-		option.WithMiddleware(cl.middleware(c)),
+		option.WithMiddleware(cl.middleware(ctx, c)),
 	}
 }
 
-// middleware wraps each HTTP request of a call: it completes the request, bounds the body of the
-// HTTP response, and turns any status but 2xx into a *call.APIError.
-func (cl *Client) middleware(c *call.Call) option.Middleware {
+// middleware wraps each HTTP request of a call: it completes the request, ends it with ctx, bounds
+// the body of the HTTP response, and turns any status but 2xx into a *call.APIError.
+func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.completeRequest(req, c)
-		ctx, cancel := context.WithCancel(req.Context())
+		ctx, cancel := context.WithCancel(ctx)
 		resp, err := next(req.WithContext(ctx))
-		c.RootsErr = nil
 		if err != nil {
 			cancel()
-			if errors.As(err, new(call.RootsError)) {
-				c.RootsErr = err
-			}
 			return nil, err
 		}
 		c.APIRequestID = cl.options.Redactor.Truncate(requestID(resp), 100)
@@ -263,7 +263,7 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
-	resp, err := cl.middleware(&call.Call{})(req, cl.httpClient.Do)
+	resp, err := cl.middleware(ctx, &call.Call{})(req, cl.httpClient.Do)
 	if err != nil {
 		return nil, err
 	}
