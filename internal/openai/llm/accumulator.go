@@ -80,10 +80,12 @@ type accumulator struct {
 	endTimer  *time.Timer    // calls closeConn in detailTimeout (endSoon sets it); nil: not set
 }
 
-// newAccumulator returns an accumulator for a response of c that has read nothing yet.
-func (cl *Client) newAccumulator(c *call.Call) *accumulator {
+// newAccumulator returns an accumulator for a response of c that has read nothing yet. b is what is
+// known of the response.
+func (cl *Client) newAccumulator(c *call.Call, b background) *accumulator {
 	return &accumulator{
-		call: c,
+		call:       c,
+		background: b,
 		log: func(from rawJSON) {
 			cl.logBody("openai(client): response", from)
 		},

@@ -77,13 +77,12 @@ func (cl *Client) Get(
 		return nil, err
 	}
 
-	acc := cl.newAccumulator(c)
-	acc.background = background{
+	acc := cl.newAccumulator(c, background{
 		strict404: true,
 		id:        id,
 		model:     model,
 		include:   include,
-	}
+	})
 	r, failure := cl.getOrConfirmLost(ctx, acc, false)
 	if r == nil {
 		return nil, failure
@@ -150,8 +149,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTimeout)
 		defer cancel()
-		usageAcc := cl.newAccumulator(&c)
-		usageAcc.background = acc.background
+		usageAcc := cl.newAccumulator(&c, acc.background)
 		_, _ = cl.getOnce(getCtx, usageAcc, false) // adds the usage to c; an error is logged
 	}
 
@@ -318,19 +316,16 @@ func (cl *Client) getOnce(
 	if found {
 		cl.memory.noteFound(acc.background.model)
 	}
-	if err == nil {
-		return r, nil
-	}
 
-	if acc.runsAtAPI() {
-		strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
-		err = lostError(err, strict)
-	}
-	if acc.endedResponse != nil { // the API says why, also if parent ends now
+	switch {
+	case err == nil:
+		return r, nil
+	case ended: // the API says why, also if parent ends now
 		return acc.endedResponse, cl.attemptError(context.WithoutCancel(parent), err, 1)
 	}
 	// The reason is parent, if that has ended: ctx also ends with closeConn.
-	return nil, cl.attemptError(parent, err, 1)
+	strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
+	return nil, cl.attemptError(parent, lostError(err, strict), 1)
 }
 
 // lostError returns err, the error of a GET, or if the response is lost a copy with ResponseLost

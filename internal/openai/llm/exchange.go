@@ -163,12 +163,11 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	connCtx, closeConn := context.WithCancel(ctx)
 	defer closeConn()
 
-	acc := x.client.newAccumulator(x.call)
-	acc.background = background{
+	acc := x.client.newAccumulator(x.call, background{
 		requested: x.params["background"] == true,
 		model:     x.model,
 		include:   x.params.include(),
-	}
+	})
 	acc.closeConn = closeConn
 	defer acc.stopBlocks()
 
