@@ -237,7 +237,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 
 	if err == nil {
 		x.ticket.NoteAccepted()
-		x.client.memory.noteAccepted(x.model, x.params, x.toRemember)
+		x.client.memory.noteAccepted(x.params, x.toRemember)
 		x.toRemember = nil
 	}
 	return resp, mayCost, err

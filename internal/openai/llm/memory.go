@@ -159,11 +159,11 @@ func (m *memory) noteNotRefused(personID string) {
 // noteAccepted records that the API accepts the parameters of a request, and that it refused the
 // removed ones. These are recorded only now, because the API could have refused the request without
 // them, too.
-func (m *memory) noteAccepted(model string, request params, removed []refusedParam) {
+func (m *memory) noteAccepted(request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p := range m.parameters.Live() {
-		if p.model == model && request.has(p) {
+		if request.has(p) {
 			m.parameters.Delete(p)
 		}
 	}
@@ -177,12 +177,12 @@ func (m *memory) noteAccepted(model string, request params, removed []refusedPar
 
 // stripRefused removes from a person's request the parameters that the API refuses. One refusal is
 // enough if it is for everyone; otherwise two of the person are needed.
-func (m *memory) stripRefused(request params, model, personID string) {
+func (m *memory) stripRefused(request params, personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p, e := range m.parameters.Live() {
 		counts := p.personID == everyone || p.personID == personID && e.count > 1
-		if counts && p.model == model && request.has(p) {
+		if counts && request.has(p) {
 			request.remove(p.name)
 		}
 	}

@@ -61,7 +61,7 @@ func (cl *Client) newParams(person call.Person, request call.Request) params {
 	}
 
 	p.mergeExtraBody(request.ExtraBody)
-	cl.memory.stripRefused(p, request.Model, person.ID)
+	cl.memory.stripRefused(p, person.ID)
 	return p
 }
 
@@ -144,10 +144,12 @@ func (p params) value(name string) any {
 	return nil
 }
 
-// has reports whether the parameters contain a refused one with the refused value.
+// has reports whether the request is to the model that a parameter is refused for, and contains the
+// parameter with the refused value.
 func (p params) has(known refusedParam) bool {
 	v := p.value(known.name)
-	return v != nil && (known.value == anyValue || fmt.Sprint(v) == known.value)
+	hasValue := v != nil && (known.value == anyValue || fmt.Sprint(v) == known.value)
+	return hasValue && p["model"] == known.model
 }
 
 // remove removes a parameter that p contains, and with it a list or object that becomes empty. name
