@@ -26,6 +26,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
@@ -144,7 +145,7 @@ func (o Options) clientMaker(
 			Store:        cfg.Responses.Store,
 			MaxRetries:   retries,
 			RefusalPause: o.RefusalPause,
-			HTTPClient:   llm.NewHTTPClient(o.Dial),
+			HTTPClient:   httpclient.New(o.Dial),
 			UserAgent:    version.Name + "/" + version.String(),
 			Logger:       log,
 			Redactor:     o.Redactor,

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
@@ -22,7 +22,7 @@ func (s *Service) openStore(
 		return nil, nil, err
 	}
 
-	store = budget.NewStore(llm.Roots, log)
+	store = budget.NewStore(httpclient.Roots, log)
 	if s.dial != nil {
 		store.Dial = s.dial
 	}

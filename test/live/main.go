@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 )
 
@@ -82,7 +83,7 @@ type session struct {
 }
 
 func newSession(base, key, model string) *session {
-	s := &session{model: model, base: llm.NewHTTPClient(nil).Transport}
+	s := &session{model: model, base: httpclient.New(nil).Transport}
 	s.api = llm.Options{
 		API:        llm.API{BaseURL: strings.TrimSuffix(base, "/")},
 		APIKey:     key,

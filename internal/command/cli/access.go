@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
@@ -76,7 +76,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 		return nil, nil
 	}
 
-	o.Client = llm.NewHTTPClient(f.dial)
+	o.Client = httpclient.New(f.dial)
 	o.Log = s.Log
 	resource, err := oauth.New(o)
 	if err == nil && len(o.Scopes) == 0 {

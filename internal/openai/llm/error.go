@@ -20,6 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
@@ -111,10 +112,10 @@ func statusError(resp *http.Response, c *call.Call) *call.APIError {
 			e.Kind = call.KindBadResponse
 		}
 	}
-	if e.Status == http.StatusProxyAuthRequired { // for plain HTTP; for TLS see checkTunnel
+	if e.Status == http.StatusProxyAuthRequired { // for plain HTTP; for TLS the transport does it
 		proxy, _ := http.ProxyFromEnvironment(resp.Request)
 		sentPassword := proxy != nil && proxy.User != nil
-		e.Err = errors.Join(e.Err, proxyError(resp.Header, sentPassword))
+		e.Err = errors.Join(e.Err, httpclient.ProxyError(resp.Header, sentPassword))
 	}
 	return e
 }

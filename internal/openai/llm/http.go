@@ -243,6 +243,18 @@ func (cl *Client) logBody(msg string, from rawJSON) {
 	}
 }
 
+// checkRedirect follows a redirect only where the same request goes to the same scheme, host and
+// port (307 and 308). Any other redirect is an error: the key and the question are for the
+// configured host.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1]
+	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host
+	if req.Method != from.Method || !sameServer || len(via) > 5 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
 // Model returns what the API says about a model (GET /models/{id}). Every error is a
 // *call.APIError. The request is not repeated. Model does without openai-go, whose service for
 // models is in a package of 13 MB.

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -36,9 +37,8 @@ func serve(t *testing.T, handle func(http.ResponseWriter)) *httptest.Server {
 }
 
 // proxied returns a transport without roots, and with a proxy if it is not "".
-func proxied(proxy string) *transport {
-	tr := NewHTTPClient(nil).Transport.(*transport)
-	tr.roots.Do(func() {}) // the test's own roots stay
+func proxied(proxy string) *httpclient.Transport {
+	tr := httpclient.New(nil).Transport.(*httpclient.Transport)
 	tr.TLSClientConfig.RootCAs = x509.NewCertPool()
 	if proxy != "" {
 		tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
@@ -152,7 +152,7 @@ func TestEncodings(t *testing.T) {
 				_, _ = io.WriteString(w, text)
 			})
 
-			cl := newClientOf(s.URL, NewHTTPClient(nil).Transport, 3, io.Discard)
+			cl := newClientOf(s.URL, httpclient.New(nil).Transport, 3, io.Discard)
 			request := question()
 			request.NoStream = !strings.HasPrefix(name, "streamed")
 			c := &call.Call{}
@@ -210,18 +210,6 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 		cl, _ := newClient(0, answer(400, apiBody("", "", "", blanks+testKey)))
 		wantEqual(t, "message", asError(t, createError(t, cl)).Message, "[redacted]")
 	}
-}
-
-// An image made from scratch has no roots; the bundled ones replace them.
-func TestRoots(t *testing.T) {
-	got := map[string]bool{
-		"empty":   lacksRoots(x509.NewCertPool(), nil),
-		"error":   lacksRoots(nil, errors.New("no roots")),
-		"bundled": lacksRoots(bundledRoots(), nil),
-	}
-
-	want := map[string]bool{"empty": true, "error": true, "bundled": false}
-	wantEqual(t, "lacksRoots", got, want)
 }
 
 // A request that reached the API may have used tokens, unless it says how many, or refuses it.

@@ -9,7 +9,6 @@
 //	memory.go       refusals that later calls remember
 //	http.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
-//	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  a stream, from its first event to the response
 //	event.go        the events of a stream, and how they are read
 //	block.go        events to the blocks that a call sees
@@ -34,6 +33,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/pacer"
@@ -51,7 +51,7 @@ type Options struct {
 	Headers map[string]string
 
 	UserAgent  string
-	HTTPClient *http.Client // nil: NewHTTPClient(nil)
+	HTTPClient *http.Client // nil: httpclient.New(nil)
 	MaxRetries int          // attempts after the first one
 
 	// RefusalPause is how long calls fail without a request after the API has refused the key or
@@ -94,7 +94,7 @@ func New(o Options) *Client {
 	sendsKey := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
 	address := cmp.Or(strings.TrimSpace(o.BaseURL), defaultBaseURL)
 	base, query, _ := strings.Cut(address, "?")
-	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient(nil))
+	httpClient := *cmp.Or(o.HTTPClient, httpclient.New(nil))
 	httpClient.CheckRedirect = checkRedirect
 
 	cl := &Client{

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // overPipe returns a client of HTTP/2 without TLS, and the other end of its only connection.
 func overPipe() (cl *Client, server net.Conn) {
 	client, server := net.Pipe()
-	tr := NewHTTPClient(nil).Transport.(*transport)
+	tr := httpclient.New(nil).Transport.(*httpclient.Transport)
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		return client, nil
 	}

@@ -1,4 +1,7 @@
-package llm
+// Package httpclient makes the HTTP clients of the program: for the Responses API, and for the
+// identity providers of people who sign in. Its root certificates also serve the connection to the
+// store.
+package httpclient
 
 import (
 	"cmp"
@@ -20,13 +23,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
-// environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
-// (an image made from scratch). The client bounds connecting; the context of a request bounds the
-// wait for the HTTP response. dial connects; nil: package net does.
-func NewHTTPClient(
-	dial func(ctx context.Context, network, address string) (net.Conn, error),
-) *http.Client {
+// New returns an HTTP client with proxies from the environment, TLS 1.2 or later, HTTP/2, and
+// bundled root certificates where the system has none (an image made from scratch). The client
+// bounds connecting; the context of a request bounds the wait for the HTTP response. dial connects;
+// nil: package net does.
+func New(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	if dial != nil {
 		base.DialContext = dial
@@ -44,7 +45,7 @@ func NewHTTPClient(
 		PingTimeout:               15 * time.Second,
 		MaxReceiveBufferPerStream: 256 << 10,
 	}
-	return &http.Client{Transport: &transport{Transport: base}}
+	return &http.Client{Transport: &Transport{Transport: base}}
 }
 
 // checkTunnel turns a proxy's refusal into an error with its status.
@@ -53,7 +54,7 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 	case http.StatusOK:
 		return nil
 	case http.StatusProxyAuthRequired:
-		return proxyError(resp.Header, req.Header.Get("Proxy-Authorization") != "")
+		return ProxyError(resp.Header, req.Header.Get("Proxy-Authorization") != "")
 	}
 	return call.TunnelError(resp.StatusCode)
 }
@@ -61,10 +62,10 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 // quotedText matches a quoted value of a challenge, which may contain commas and blanks.
 var quotedText = text.LazyRegexp(`"[^"]*"`)
 
-// proxyError returns the error of a proxy that requires a password; sent reports whether the
-// request had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC
+// ProxyError returns the error of a proxy that requires a password; sent reports whether the request
+// had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC
 // 9110 section 11.6.1). net/http supports Basic only.
-func proxyError(h http.Header, sent bool) call.ProxyError {
+func ProxyError(h http.Header, sent bool) call.ProxyError {
 	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")
 	var schemes []string
 	for part := range strings.SplitSeq(quotedText().ReplaceAllString(challenges, ""), ",") {
@@ -83,14 +84,15 @@ func proxyError(h http.Header, sent bool) call.ProxyError {
 	}
 }
 
-// transport waits for the root certificates at the first request over TLS, not at the start: they
-// cost milliseconds and megabytes, and plain HTTP does not need them.
-type transport struct {
+// Transport waits for the root certificates at the first request over TLS, not at the start: they
+// cost milliseconds and megabytes, and plain HTTP does not need them. RootCAs that are set stay.
+type Transport struct {
 	*http.Transport
 	roots sync.Once
 }
 
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip makes a request.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	proxy, _ := t.Proxy(req) // RoundTrip reports its error
 	if req.URL.Scheme == "https" || proxy != nil && proxy.Scheme == "https" {
 		pool, err := Roots(req.Context())
@@ -100,7 +102,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		t.roots.Do(func() { t.TLSClientConfig.RootCAs = pool })
+		t.roots.Do(func() {
+			t.TLSClientConfig.RootCAs = cmp.Or(t.TLSClientConfig.RootCAs, pool)
+		})
 	}
 	return t.Transport.RoundTrip(req)
 }
@@ -156,16 +160,4 @@ func bundledRoots() *x509.CertPool {
 		}
 	}
 	return pool
-}
-
-// checkRedirect follows a redirect only where the same request goes to the same scheme, host and
-// port (307 and 308). Any other redirect is an error: the key and the question are for the
-// configured host.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	from := via[len(via)-1]
-	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host
-	if req.Method != from.Method || !sameServer || len(via) > 5 {
-		return http.ErrUseLastResponse
-	}
-	return nil
 }
