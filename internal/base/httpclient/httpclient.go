@@ -62,8 +62,8 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 // quotedText matches a quoted value of a challenge, which may contain commas and blanks.
 var quotedText = text.LazyRegexp(`"[^"]*"`)
 
-// ProxyError returns the error of a proxy that requires a password; sent reports whether the request
-// had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC
+// ProxyError returns the error of a proxy that requires a password; sent reports whether the
+// request had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC
 // 9110 section 11.6.1). net/http supports Basic only.
 func ProxyError(h http.Header, sent bool) call.ProxyError {
 	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")

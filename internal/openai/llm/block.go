@@ -203,8 +203,8 @@ func (a *accumulator) itemOf(ev *streamEvent) *streamItem {
 }
 
 // emitItem starts those blocks of an item that are new, and completes all of its blocks if the item
-// is complete. received is the item, or a part of it, as it was received; first is the content_index
-// of a message's first part.
+// is complete. received is the item, or a part of it, as an event contains it; first is the
+// content_index of a message's first part.
 func (a *accumulator) emitItem(
 	item *streamItem, received call.Item, first float64, complete bool,
 ) {

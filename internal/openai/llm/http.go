@@ -31,11 +31,11 @@ const (
 	errorBodyTimeout = 5 * time.Second // to read the body of an error
 )
 
-// requestOptions returns the options with which openai-go makes a request of a call, which ends with
-// ctx. They set resp to the HTTP response and leave its body unread, because a server may answer any
-// request with an object or with a stream. openai-go itself gets a context that does not end: it
-// would return the error of a context that has ended in place of that of the request, such as a
-// RootsError.
+// requestOptions returns the options with which openai-go makes a request of a call. The request
+// ends with ctx. The options set resp to the HTTP response and leave its body unread, because a
+// server may answer any request with an object or with a stream. openai-go itself gets a context
+// that does not end: if it had ended, openai-go would return its error in place of that of the
+// request, such as a RootsError.
 func (cl *Client) requestOptions(
 	ctx context.Context, c *call.Call, resp **http.Response,
 ) []option.RequestOption {
