@@ -17,6 +17,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/apierror"
 )
 
 // A response is a list of items. A stream reports each item several times: its start, each piece of
@@ -122,7 +123,7 @@ func (a *accumulator) readStream(
 		case len(data) > maxEvent:
 			return nil, call.TooLargeError("an event of the answer is larger than 8 MiB")
 		case a.streamBytes > maxBody: // of all connections of the response
-			return nil, call.TooLargeError(tooLong)
+			return nil, call.TooLargeError(apierror.TooLong)
 		case !isObject(data):
 			continue
 		}
@@ -157,7 +158,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	case ev.Sequence < a.background.resumedFrom: // read from an earlier connection
 		return nil, nil
 	case ev.isError():
-		return nil, a.failOrKeep(responseError(data, streamFailed, a.call))
+		return nil, a.failOrKeep(apierror.FromResponse(data, streamFailed, a.call.RequestInput))
 	}
 
 	switch ev.Type {

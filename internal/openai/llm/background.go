@@ -246,7 +246,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 // mayResume reports whether a stream is resumed that has broken with failure. If the API accepted its
 // connection, it must have made progress: another one would hardly bring events either.
 func mayResume(failure *call.APIError, progress bool) bool {
-	wasAccepted := failure.Status == http.StatusOK // bodyError sets it for a broken stream
+	wasAccepted := failure.Status == http.StatusOK // FromBody sets it for a broken stream
 	return retryable(failure) && (progress || !wasAccepted)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/apierror"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/pacer"
 )
 
@@ -227,7 +228,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
 	mayBeTaken := !hasStatus || failure.Status >= http.StatusInternalServerError ||
-		mayBeInProgress(failure)
+		apierror.MayBeInProgress(failure)
 	if mayBeTaken {
 		x.call.WaitUntil = time.Time{}
 	}
@@ -318,6 +319,11 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 		log.Warn("the API refuses a parameter: asking again without it", "count", n)
 	})
 	return true
+}
+
+// retryable reports whether the same request may succeed later.
+func retryable(e *call.APIError) bool {
+	return e.Kind.IsTemporary() && !e.NoRetry
 }
 
 // newDelays returns the waits before attempts and GETs for which the API names no time.

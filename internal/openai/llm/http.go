@@ -17,12 +17,12 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/apierror"
 )
 
 const (
 	maxBody      = 16 << 20 // bytes of a body, after decompression
 	maxErrorBody = 1 << 20  // bytes that are read of the body of an error
-	maxErrorText = 64 << 10 // bytes that are read of a text in an error, unless most are blanks
 	eventStream  = "text/event-stream"
 
 	maxRest     = 4 << 10               // bytes that are read after the event that ends a response
@@ -56,7 +56,7 @@ func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middlewar
 			cancel()
 			return nil, err
 		}
-		c.APIRequestID = cl.options.Redactor.Truncate(requestID(resp), 100)
+		c.APIRequestID = cl.options.Redactor.Truncate(apierror.RequestID(resp), 100)
 
 		if resp.StatusCode/100 != 2 {
 			defer cancel()
@@ -64,7 +64,7 @@ func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middlewar
 			// Of a body that does not end, the status and what came say enough. Close would not end
 			// the Read: net/http makes it wait until the header of a body in gzip has come.
 			defer time.AfterFunc(errorBodyTimeout, cancel).Stop()
-			return nil, statusError(resp, c)
+			return nil, apierror.FromStatus(resp, errorBody(resp), c.RequestInput)
 		}
 		resp.Body = cancelingBody{http.MaxBytesReader(nil, resp.Body, maxBody), cancel}
 		return resp, nil
@@ -114,9 +114,9 @@ func readResponse(
 		acc.call.Reported.Add(reported(acc.endedResponse))
 	}
 	if err != nil {
-		return nil, bodyError(resp, err, acc.call)
+		return nil, apierror.FromBody(resp, err, acc.call.RequestInput)
 	}
-	r.RequestID = requestID(resp)
+	r.RequestID = apierror.RequestID(resp)
 
 	defer time.AfterFunc(restTimeout, acc.closeConn).Stop()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxRest)
@@ -195,9 +195,19 @@ func isStream(body *bufio.Reader, contentType string) bool {
 	return strings.HasPrefix(strings.ToLower(contentType), eventStream)
 }
 
-// requestID returns the id of a request that OpenAI's support asks for, or "".
-func requestID(resp *http.Response) string {
-	return resp.Header.Get("X-Request-Id")
+// errorBody returns the body of an HTTP response whose status is not a 2xx, or the part of it that
+// can be read.
+func errorBody(resp *http.Response) []byte {
+	if resp.StatusCode < 400 { // after 101 the body is another protocol, which no context ends
+		return nil
+	}
+	body, encodingErr := decodedBody(resp)
+	if encodingErr != nil {
+		return []byte(encodingErr.Message)
+	}
+	// After a read error, the part that was read may still name the error.
+	data, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	return data
 }
 
 // attemptError returns err, which has ended an attempt, as a *call.APIError without secrets, and
@@ -207,20 +217,20 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *ca
 	cause, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ctx.Err() != nil:
-		cause = contextError(ctx, err)
+		cause = apierror.FromContext(ctx, err)
 	case !ok:
-		cause = connectionError(err)
+		cause = apierror.FromConnection(err)
 	}
 	e := *cause
 	e.Attempts = attempts
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
-		line := cl.options.Redactor.Line((*s)[:min(len(*s), maxErrorText)])
-		// The first maxErrorText bytes are enough, although they may end within a secret: only 300
+		line := cl.options.Redactor.Line((*s)[:min(len(*s), apierror.MaxText)])
+		// The first MaxText bytes are enough, although they may end within a secret: only 300
 		// characters are kept. But Line drops blanks. If nearly all bytes are blanks, so little is
 		// left that a half secret is kept, which the redactor does not find. Then it gets the whole
 		// text.
-		if len(line) < maxErrorText/8 {
+		if len(line) < apierror.MaxText/8 {
 			line = cl.options.Redactor.Line(*s)
 		}
 		*s = text.Truncate(line, 300)
@@ -283,14 +293,14 @@ func (cl *Client) getModel(ctx context.Context, id string) (json.RawMessage, err
 
 	body, encodingErr := decodedBody(resp)
 	if encodingErr != nil {
-		return nil, bodyError(resp, encodingErr, &call.Call{})
+		return nil, apierror.FromBody(resp, encodingErr, nil)
 	}
 	data, err := io.ReadAll(body)
 	if err == nil && !(isObject(data) && json.Valid(data)) {
 		err = notResponseError(data)
 	}
 	if err != nil {
-		return nil, bodyError(resp, err, &call.Call{})
+		return nil, apierror.FromBody(resp, err, nil)
 	}
 	return data, nil
 }

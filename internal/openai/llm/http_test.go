@@ -16,6 +16,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/apierror"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -206,7 +207,7 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 	}
 
 	for n := range testKey { // of which the blanks leave a part
-		blanks := strings.Repeat(" ", maxErrorText-n)
+		blanks := strings.Repeat(" ", apierror.MaxText-n)
 		cl, _ := newClient(0, answer(400, apiBody("", "", "", blanks+testKey)))
 		wantEqual(t, "message", asError(t, createError(t, cl)).Message, "[redacted]")
 	}

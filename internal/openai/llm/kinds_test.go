@@ -43,7 +43,7 @@ var askedAgain = []string{"rate_limit", "server"}
 // A code, a type or words name the kind of an error in all forms of an answer. Only those of
 // askedAgain are asked again.
 func TestNamed(t *testing.T) {
-	for name, row := range table(t, "named") {
+	for name, row := range table(t, "../../apierror/testdata/named") {
 		status, _ := strconv.Atoi(row[0])
 		for form, steps := range formsOf(status, row[3]) {
 			bubble(t, name+", "+form, func(t *testing.T) {

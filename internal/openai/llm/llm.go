@@ -14,8 +14,6 @@
 //	block.go        events to the blocks that a call sees
 //	output.go       the output of a response, completed with what was streamed
 //	response.go     whether a response is an answer
-//	error.go        how failures of all kinds become a call.APIError
-//	kinds.go        the codes, types and words that name a kind of error: a table
 //	tool.go         Run: Create with function tools
 package llm
 

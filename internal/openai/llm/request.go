@@ -14,6 +14,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // params are the parameters of a request; its body is their JSON. remove changes their lists and
@@ -238,6 +239,24 @@ func (p params) refusedElement(e *call.APIError) string {
 		}
 	}
 	return ""
+}
+
+// unknownWords matches how servers say that they do not know a parameter.
+var unknownWords = text.LazyRegexp(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
+	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
+	`unexpected (keyword|argument|parameter|field|propert)`)
+
+// isUnknownParameter reports whether the server does not know the parameter that the error is
+// about.
+func isUnknownParameter(e *call.APIError) bool {
+	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
+}
+
+// mentions reports whether a refused request (KindBadRequest) has the name in the message of its
+// error, and no Param.
+func mentions(e *call.APIError, name string) bool {
+	unnamed := e.Kind == call.KindBadRequest && e.Param == ""
+	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
 }
 
 // safetyIdentifier returns the safety_identifier of a person, by which the API can block one person

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/apierror"
 )
 
 // backgroundStates are the states of a response in the background.
@@ -101,7 +102,7 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	case "cancelled":
 		return &call.APIError{Kind: call.KindCanceled, Message: "the response was cancelled"}
 	case "failed":
-		return responseError(from.json(), responseFailed, c)
+		return apierror.FromResponse(from.json(), responseFailed, c.RequestInput)
 	case "queued", "in_progress":
 		return &call.APIError{Kind: call.KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // there may be no output yet
@@ -112,7 +113,7 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	}
 
 	data := from.json()
-	e := responseError(data, "the response has no output", c)
+	e := apierror.FromResponse(data, "the response has no output", c.RequestInput)
 	hasError := gjson.GetBytes(data, "error").String() != "" || gjson.GetBytes(data, "errors.0").Exists()
 	if !hasError { // gateways send an error with a 200
 		e.Kind = call.KindBadResponse
@@ -124,11 +125,8 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 // together. The longest responses have a few hundred.
 const maxElements = 10_000
 
-// Messages about responses that are too large.
-const (
-	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
-	tooLong = "the answer is larger than 16 MiB"
-)
+// tooMany is the message about a response with too many elements.
+const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 
 // countElements returns the number of items and of the elements of their lists.
 func countElements(items ...call.Item) int {

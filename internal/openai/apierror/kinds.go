@@ -1,7 +1,8 @@
-package llm
+package apierror
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -329,13 +330,13 @@ func (r *rule) matchesStatus(status int) bool {
 
 // matchesMessage reports whether a message contains words of the rule. Words that are in the
 // question do not count: a server may repeat them.
-func (r *rule) matchesMessage(message, question string) bool {
+func (r *rule) matchesMessage(message, lowerQuestion string) bool {
 	if len(r.words) == 0 {
 		return false
 	}
 	found := r.message.FindAllString(message, 100)
 	return slices.ContainsFunc(found, func(words string) bool {
-		return !strings.Contains(question, strings.ToLower(words))
+		return !strings.Contains(lowerQuestion, strings.ToLower(words))
 	})
 }
 
@@ -348,9 +349,9 @@ func isKnownCode(text string) bool {
 // applyRules returns the kind that the code, the type or the words of e name, or the zero value,
 // and sets e.MaybeThisCall if later calls may not fail with the same error. If only words name a
 // quota, with status 0 or 429, and the error names a wait, the kind is a rate limit.
-func applyRules(e *call.APIError, c *call.Call) call.Kind {
-	message := e.Message[:min(len(e.Message), maxErrorText)]
-	question := strings.ToLower(fmt.Sprintf("%s", c.RequestInput))
+func applyRules(e *call.APIError, question []json.RawMessage) call.Kind {
+	message := e.Message[:min(len(e.Message), MaxText)]
+	lowerQuestion := strings.ToLower(fmt.Sprintf("%s", question))
 
 	for _, r := range rules() {
 		if !r.matchesStatus(e.Status) || !r.parameter.MatchString(e.Param) {
@@ -363,9 +364,9 @@ func applyRules(e *call.APIError, c *call.Call) call.Kind {
 
 		mayBeRate := e.Status == 0 || e.Status == http.StatusTooManyRequests
 		isQuota := r.kind == call.KindAPIQuota
-		isRateLimit := isQuota && mayBeRate && max(e.RetryAfter, messageWait(e, c)) > 0
+		isRateLimit := isQuota && mayBeRate && max(e.RetryAfter, messageWait(e, question)) > 0
 		switch {
-		case !r.matchesMessage(message, question):
+		case !r.matchesMessage(message, lowerQuestion):
 		case isRateLimit:
 			return call.KindRateLimit
 		default:

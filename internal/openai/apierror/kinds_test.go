@@ -1,4 +1,4 @@
-package llm
+package apierror
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Each code, each type and all words of kindTable have an example in testdata, which has another
@@ -38,13 +39,14 @@ func TestEachName(t *testing.T) {
 // statuses.
 func examples(t *testing.T) map[string]string {
 	kinds := map[string]string{}
-	for name, row := range table(t, "named") {
-		status, _ := strconv.Atoi(row[0])
-		e := apiError([]byte(row[3]), "")
+	for _, row := range compare.Table(t, "named", 6) {
+		name := row[0]
+		status, _ := strconv.Atoi(row[1])
+		e := apiError([]byte(row[4]), "")
 		e.Status = status
-		kinds[name] = classify(e, &call.Call{}).Label()
+		kinds[name] = classify(e, nil).Label()
 		e.Status = 0
-		kind := applyRules(e, &call.Call{})
+		kind := applyRules(e, nil)
 		if kind != (call.Kind{}) {
 			kinds[name+", without its status"] = kind.Label()
 		}

@@ -1,0 +1,198 @@
+// Package apierror makes a call.APIError of whatever ends a request to the Responses API: it reads
+// the errors of OpenAI, of compatible servers and of gateways, and names their kinds. question is the
+// input of the request: a server may repeat it in a message, so its words name neither a kind nor a
+// wait.
+//
+//	apierror.go  the errors of an HTTP response, a connection and a context
+//	body.go      how the JSON of an error is read
+//	kinds.go     the codes, types and words that name a kind of error: a table
+//	wait.go      the waits that headers and messages name
+package apierror
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// MaxText is how many bytes of a text of an error are read, unless most are blanks.
+const MaxText = 64 << 10
+
+// TooLong is the message of the error about a body that is too large.
+const TooLong = "the answer is larger than 16 MiB"
+
+// FromStatus returns the error of an HTTP response whose status is not a 2xx. data is its body, or
+// the part of it that was read.
+func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *call.APIError {
+	e := apiError(data, statusMessage(resp.StatusCode, data))
+	e.Status = resp.StatusCode
+	e.RequestID = RequestID(resp)
+	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
+	e.Kind = classify(e, question)
+	addWaits(e, resp.Header, question)
+
+	e.NoRetry = MayBeInProgress(e) && resp.Header.Get("X-Should-Retry") == "false"
+
+	location, err := resp.Location()
+	switch {
+	case err == nil && e.Status < 400:
+		e.Message = "the API redirects to " + location.Scheme + "://" + location.Host
+	case e.Status == http.StatusBadRequest && plainHTTP().Match(data):
+		e.Message = call.ErrPlainHTTP.Error()
+		e.Err = call.ErrPlainHTTP
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
+		e.Err = call.ErrWebPage
+		switch e.Kind {
+		case call.KindPermission, call.KindNotFound, call.KindBadRequest: // the API sends JSON
+			e.Kind = call.KindBadResponse
+		}
+	}
+	if e.Status == http.StatusProxyAuthRequired { // for plain HTTP; for TLS the transport does it
+		proxy, _ := http.ProxyFromEnvironment(resp.Request)
+		sentPassword := proxy != nil && proxy.User != nil
+		e.Err = errors.Join(e.Err, httpclient.ProxyError(resp.Header, sentPassword))
+	}
+	return e
+}
+
+// plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
+var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
+
+// statusMessage returns the name of a status, followed by the first line of the body if the body is
+// neither a web page nor JSON.
+func statusMessage(status int, data []byte) string {
+	name := call.StatusText(status)
+	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if line == "" || strings.ContainsAny(line[:1], "<{[") {
+		return name
+	}
+	return name + ": " + line
+}
+
+// FromBody returns the error of an HTTP response that was not read to its end, or whose body is no
+// answer. err is the error of reading it.
+func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.APIError {
+	cause, _ := errors.AsType[*call.APIError](err)
+	_, ok := errors.AsType[*http.MaxBytesError](err)
+	if ok {
+		cause = call.TooLargeError(TooLong)
+	}
+
+	e := *cmp.Or(cause, &call.APIError{
+		Kind:    call.KindConnection,
+		Message: "the answer was cut off: " + err.Error(),
+		Err:     err,
+	})
+	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired {
+		// If a stream brings the refusal, its headers may still name a wait.
+		e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
+		addWaits(&e, resp.Header, question)
+	}
+	e.Status = resp.StatusCode
+	e.RequestID = RequestID(resp)
+	return &e
+}
+
+// FromResponse reads the error of a response or stream that began with a 2xx and then failed. Such
+// an error has a code and no status, except that OpenRouter has a status as the code; FromBody then
+// sets that of the HTTP response. message is used if the API does not say why it failed.
+func FromResponse(data []byte, message string, question []json.RawMessage) *call.APIError {
+	e := apiError(data, message)
+	if e.Type == "error" { // the type of the event, not of the error
+		e.Type = ""
+	}
+	e.Kind = classify(e, question)
+	return e
+}
+
+// classify returns the kind that e names, else that of its status. The API sends an exhausted quota
+// as 429, other servers as 400, 402 or 403. It sets e.MaybeThisCall (applyRules).
+func classify(e *call.APIError, question []json.RawMessage) call.Kind {
+	if e.Status > 0 && e.Status < 400 {
+		return call.KindBadResponse
+	}
+	return cmp.Or(applyRules(e, question), call.StatusKind(e.Status))
+}
+
+// FromConnection returns the error of a request without an HTTP response.
+func FromConnection(err error) *call.APIError {
+	urlErr, ok := errors.AsType[*url.Error](err)
+	if ok {
+		err = urlErr.Err // without the URL, which may contain a password
+	}
+
+	message := err.Error()
+	if errors.Is(err, io.EOF) {
+		message = "the server closed the connection without an answer"
+	}
+	return &call.APIError{
+		Kind:    call.KindConnection,
+		Message: message,
+		Err:     err,
+		NoRetry: isPermanent(err),
+	}
+}
+
+// isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version
+// or a proxy's refusal does not change by itself. Other errors may be temporary.
+func isPermanent(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	plain := errors.Is(err, http.ErrSchemeMismatch)
+
+	op, ok := errors.AsType[*net.OpError](err)
+	alert := ok && op.Op == "remote error" // a TLS alert, for example about the version
+
+	status, ok := errors.AsType[call.TunnelError](err)
+	refused := ok && status < 500 // the proxy refuses to connect
+	return untrusted || plain || alert || refused
+}
+
+// FromContext returns the error of a call whose ctx has ended. err is the error that the call got.
+// The kind is that of the cause of ctx: a timeout, a cancellation or another one. In the result,
+// errors.Is finds the error of ctx and its cause, and errors.As a QueuedError or a RootsError of
+// err.
+func FromContext(ctx context.Context, err error) *call.APIError {
+	e := &call.APIError{
+		Message: "the call was canceled",
+		Err:     errors.Join(ctx.Err(), context.Cause(ctx)),
+	}
+	e.Kind = call.KindOf(e.Err)
+	if e.Kind == call.KindTimeout {
+		e.Message = "no complete answer in time"
+	}
+
+	queued, ok := errors.AsType[call.QueuedError](err)
+	if ok {
+		e.Message = queued.Error()
+		e.Err = errors.Join(e.Err, queued)
+	}
+	rootsErr, ok := errors.AsType[call.RootsError](err)
+	if ok {
+		e.Message = rootsErr.Error()
+		e.Err = errors.Join(e.Err, rootsErr)
+	}
+	return e
+}
+
+// MayBeInProgress reports whether the status of an error, 408 or 409, may mean that the API works
+// on the request already.
+func MayBeInProgress(e *call.APIError) bool {
+	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
+}
+
+// RequestID returns the id of a request that OpenAI's support asks for, or "".
+func RequestID(resp *http.Response) string {
+	return resp.Header.Get("X-Request-Id")
+}

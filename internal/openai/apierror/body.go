@@ -1,0 +1,130 @@
+package apierror
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
+)
+
+// maxNested bounds how deep errors are nested: the error of a gateway may contain that of its
+// provider, whose message may be JSON.
+const maxNested = 4
+
+// apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
+// send instead (a string, a list, a bare message or detail). message is used if the body has none.
+// The Status is set if the code of the error is an HTTP status.
+func apiError(data []byte, message string) *call.APIError {
+	e := &call.APIError{Message: message, Body: string(data)}
+	readAPIError(e, data, maxNested)
+	return e
+}
+
+// readAPIError sets in e what an error body says, and reports whether data is an error body. If the
+// error of a gateway contains that of its provider, the latter replaces it: it names the cause.
+func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
+	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, which recurses
+		return false
+	}
+
+	doc := gjson.ParseBytes(data)
+	switch {
+	case doc.Type == gjson.String: // JSON in JSON
+		return readAPIError(e, []byte(doc.Str), levelsLeft-1)
+	case doc.IsArray(): // Gemini
+		doc = doc.Get("0")
+	}
+	fields := doc.Get("error")
+	for _, list := range []string{"error.0", "errors.0"} { // Cloudflare
+		if !fields.IsObject() {
+			fields = doc.Get(list)
+		}
+	}
+	bare := "" // the error, if it is a string: a message or a code
+	if !fields.IsObject() {
+		setString(&bare, fields, "@this") // errors.0, if it is a string
+		setString(&bare, doc, "error")
+		fields = doc
+		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
+		if !isError && levelsLeft < maxNested { // the outermost body is an error in any case
+			return false
+		}
+	}
+
+	setString(&e.Type, fields, "type")
+	setString(&e.Param, fields, "param")
+	if isKnownCode(bare) {
+		e.Code = bare
+	}
+	setString(&e.Code, fields, "code")
+	status, _ := strconv.Atoi(e.Code)
+	if status >= 400 && status < 600 {
+		e.Status = status
+	}
+	setString(&e.Message, doc, "detail")
+	e.Message = cmp.Or(bare, e.Message)
+	setString(&e.Message, fields, "message")
+	delay := ""
+	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
+	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay))
+
+	readInner(e, fields.Get("metadata.raw"), levelsLeft-1)
+	return true
+}
+
+// setString sets dst to the value at a path of doc, unless that is empty, or "None", which LiteLLM
+// writes for null (https://github.com/BerriAI/litellm/pull/39521).
+func setString(dst *string, doc gjson.Result, path string) {
+	value := doc.Get(path).String()
+	if value != "" && value != "None" {
+		*dst = value
+	}
+}
+
+// readInner sets in e what the error inside an error says. It is in raw, the metadata.raw of
+// OpenRouter, as JSON or as plain words, or in a message that is JSON.
+func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
+	for _, inner := range []string{raw.String(), unwrapped(e.Message)} {
+		inner = strings.TrimSpace(inner)
+		isJSON := strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"{`)
+		if isJSON && len(inner) <= MaxText && readAPIError(e, []byte(inner), levelsLeft) {
+			e.MaybeThisCall = true
+			return
+		}
+	}
+
+	words := strings.TrimSpace(raw.Str)
+	isText := words != "" && !strings.ContainsAny(words[:1], "<{[\"")
+	if isText && len(words) <= MaxText {
+		e.Message = words
+		e.MaybeThisCall = true
+	}
+}
+
+// litellmPrefix matches what LiteLLM writes before the error of a provider
+// (https://github.com/OpenHands/software-agent-sdk/issues/755).
+var litellmPrefix = text.LazyRegexp(`^litellm\.[\w.: ]*Exception - \s*\{`)
+
+// namingClass matches the classes of LiteLLM that name the kind of an error (kindTable) even where
+// the error of the provider does not.
+var namingClass = text.LazyRegexp(`ContextWindowExceededError|ContentPolicyViolationError`)
+
+// unwrapped returns the JSON of a provider's error in a message of LiteLLM, without the words
+// before and after it, or any other message unchanged.
+func unwrapped(message string) string {
+	at := litellmPrefix().FindStringIndex(message[:min(len(message), MaxText)])
+	if at == nil || namingClass().MatchString(message[:at[1]]) {
+		return message
+	}
+	var inner json.RawMessage
+	err := json.NewDecoder(strings.NewReader(message[at[1]-1:])).Decode(&inner)
+	if err != nil {
+		return message
+	}
+	return string(inner)
+}
