@@ -151,6 +151,9 @@ func (a *accumulator) emitUnstreamed(output []call.Item) {
 				streamed = next
 			}
 		}
-		a.emitItem(cmp.Or(streamed, &streamItem{}), item, 0, true) // a new one was not streamed
+		if streamed == nil { // no event was about this item
+			streamed = &streamItem{}
+		}
+		a.emitItem(streamed, item, 0, true)
 	}
 }
