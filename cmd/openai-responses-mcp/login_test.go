@@ -34,19 +34,17 @@ func TestLoginInput(t *testing.T) {
 		"ESC", "\x1b",
 		"LONG", strings.Repeat("k", 8001),
 	)
-	for _, row := range compare.Table(t, "login", 3) {
-		t.Run(row[0], func(t *testing.T) {
-			out, _, got := login(t, t.TempDir(), values.Replace(row[1]))
+	compare.Each(t, "login", 3, func(t *testing.T, row []string) {
+		out, _, got := login(t, t.TempDir(), values.Replace(row[1]))
 
-			compare.Contains(t, "output", out, row[2])
+		compare.Contains(t, "output", out, row[2])
 
-			want := storedKey
-			if row[2] != "" {
-				want = ""
-			}
-			compare.Equal(t, "stored", got, want)
-		})
-	}
+		want := storedKey
+		if row[2] != "" {
+			want = ""
+		}
+		compare.Equal(t, "stored", got, want)
+	})
 }
 
 // Two at once leave one whole key.

@@ -126,42 +126,40 @@ func TestSecrets(t *testing.T) {
 		ask("2", "Is "+key+" a good key?"),
 	}, "\n")
 
-	for _, row := range compare.Table(t, "echoes", 4) {
-		t.Run(row[0], func(t *testing.T) {
-			t.Parallel()
-			s := newEcho(t, row[1], row[2], row[3])
+	compare.Each(t, "echoes", 4, func(t *testing.T, row []string) {
+		t.Parallel()
+		s := newEcho(t, row[1], row[2], row[3])
 
-			home := home(t, secretConfig)
-			address := strings.TrimPrefix(s.URL, "http://")
-			words := []string{
-				"OPENAI_API_KEY=" + key,
-				"TEAM_TOKEN=" + headerSecret,
-				"OPENAI_MAX_RETRIES=0",
-				"OPENAI_BASE_URL=http://api.invalid/v1?api-key=" + url.QueryEscape(querySecret),
-				"HTTP_PROXY=http://me:" + url.QueryEscape(proxySecret) + "@" + address,
-				"--config=config.yaml",
-			}
-			for _, args := range commands {
-				cmd := program(home, slices.Concat(strings.Fields(args), words)...)
-				cmd.Stdin = strings.NewReader(session)
-				if args == "login" {
-					cmd.Stdin = strings.NewReader(key)
-					cmd.Env = append(cmd.Env, "OPENAI_API_KEY=") // it is typed only
-				}
-
-				out, _ := cmd.CombinedOutput() // Most fail.
-				if len(out) == 0 {
-					t.Errorf("%s printed nothing", args)
-				}
-
-				checkOutput(t, args, string(out))
+		home := home(t, secretConfig)
+		address := strings.TrimPrefix(s.URL, "http://")
+		words := []string{
+			"OPENAI_API_KEY=" + key,
+			"TEAM_TOKEN=" + headerSecret,
+			"OPENAI_MAX_RETRIES=0",
+			"OPENAI_BASE_URL=http://api.invalid/v1?api-key=" + url.QueryEscape(querySecret),
+			"HTTP_PROXY=http://me:" + url.QueryEscape(proxySecret) + "@" + address,
+			"--config=config.yaml",
+		}
+		for _, args := range commands {
+			cmd := program(home, slices.Concat(strings.Fields(args), words)...)
+			cmd.Stdin = strings.NewReader(session)
+			if args == "login" {
+				cmd.Stdin = strings.NewReader(key)
+				cmd.Env = append(cmd.Env, "OPENAI_API_KEY=") // it is typed only
 			}
 
-			log, _ := os.ReadFile(filepath.Join(home, "debug.log"))
-			checkOutput(t, "debug.log", string(log))
-			compare.Contains(t, "debug.log", string(log), "openai(client): request")
-		})
-	}
+			out, _ := cmd.CombinedOutput() // Most fail.
+			if len(out) == 0 {
+				t.Errorf("%s printed nothing", args)
+			}
+
+			checkOutput(t, args, string(out))
+		}
+
+		log, _ := os.ReadFile(filepath.Join(home, "debug.log"))
+		checkOutput(t, "debug.log", string(log))
+		compare.Contains(t, "debug.log", string(log), "openai(client): request")
+	})
 }
 
 // checkOutput wants that a text has neither a secret nor a stack trace.

@@ -334,30 +334,28 @@ func TestSafetyIdentifier(t *testing.T) {
 		"ALICE", "142cf5f743a90ad4ee6dc54c46e017cfc8c16a1d652d017ef0b7d6179c824838",
 		"BOB", "cfb691d4009e24136bc3d9c54562a39cc07a5ccc753fa1c29ed3c839d5780315",
 	)
-	for _, row := range compare.Table(t, "identifiers", 4) {
-		t.Run(row[0], func(t *testing.T) {
-			t.Parallel()
-			api, env := newAPI(t, "always", row[1]+"+slow=1ms")
-			args := overHTTP + "REQUERY_ATTEMPTS=1 --config " +
-				home(t, inBackground+row[2]) + "/config.yaml"
-			a := newReplica(t, env, args)
-			b := newReplica(t, env, args)
+	compare.Each(t, "identifiers", 4, func(t *testing.T, row []string) {
+		t.Parallel()
+		api, env := newAPI(t, "always", row[1]+"+slow=1ms")
+		args := overHTTP + "REQUERY_ATTEMPTS=1 --config " +
+			home(t, inBackground+row[2]) + "/config.yaml"
+		a := newReplica(t, env, args)
+		b := newReplica(t, env, args)
 
-			a.tool(alice, "answer", "query", "x")
-			b.tool(bob, "answer", "query", "x")
-			b.tool(alice, "answer_detailed", "query", "x")
+		a.tool(alice, "answer", "query", "x")
+		b.tool(bob, "answer", "query", "x")
+		b.tool(alice, "answer_detailed", "query", "x")
 
-			var got []string
-			for _, r := range api.Requests() {
-				if r.Method == http.MethodPost {
-					got = append(got, cmp.Or(gjson.GetBytes(r.Body, "safety_identifier").Str, "-"))
-				}
+		var got []string
+		for _, r := range api.Requests() {
+			if r.Method == http.MethodPost {
+				got = append(got, cmp.Or(gjson.GetBytes(r.Body, "safety_identifier").Str, "-"))
 			}
-			want := strings.Fields(hashes.Replace(row[3]))
-			got = got[:min(len(got), len(want))] // the task may have asked again
-			compare.Equal(t, "the API gets", got, want)
-		})
-	}
+		}
+		want := strings.Fields(hashes.Replace(row[3]))
+		got = got[:min(len(got), len(want))] // the task may have asked again
+		compare.Equal(t, "the API gets", got, want)
+	})
 }
 
 // calls are the lines of a call that is answered and of one that fails.

@@ -75,3 +75,11 @@ func Rows[T any](t testing.TB, name string) (rows []T) {
 	}
 	return rows
 }
+
+// Each runs a subtest for each row of a table, with the name in the first column.
+func Each(t *testing.T, table string, columns int, test func(t *testing.T, row []string)) {
+	t.Helper()
+	for _, row := range Table(t, table, columns) {
+		t.Run(row[0], func(t *testing.T) { test(t, row) })
+	}
+}

@@ -42,32 +42,28 @@ func mustLoad(t *testing.T, flags Flags, environ ...string) *Config {
 
 // TestLoad loads a file, variables and --model, and looks at one key and at its origin.
 func TestLoad(t *testing.T) {
-	for _, row := range compare.Table(t, "load", 5) {
-		t.Run(row[0], func(t *testing.T) {
-			key := row[3]
-			c := mustLoad(t, write(t, row[1]), row[2])
+	compare.Each(t, "load", 5, func(t *testing.T, row []string) {
+		key := row[3]
+		c := mustLoad(t, write(t, row[1]), row[2])
 
-			got := fmt.Sprintf("%v %s", c.byKey[key].value, c.Origin(key))
-			compare.Equal(t, key, strings.TrimSpace(filepath.ToSlash(got)), row[4])
-		})
-	}
+		got := fmt.Sprintf("%v %s", c.byKey[key].value, c.Origin(key))
+		compare.Equal(t, key, strings.TrimSpace(filepath.ToSlash(got)), row[4])
+	})
 }
 
 func TestDebug(t *testing.T) {
-	for _, row := range compare.Table(t, "debug", 2) {
+	compare.Each(t, "debug", 2, func(t *testing.T, row []string) {
 		value, want := row[0], row[1]
-		t.Run(value, func(t *testing.T) {
-			flags := write(t, "server: {debug: true, debug_file: y.log}")
+		flags := write(t, "server: {debug: true, debug_file: y.log}")
 
-			c, warnings, err := Load(flags, []string{"DEBUG=" + value, "HOME=home"})
-			if err != nil {
-				t.Fatal(err)
-			}
+		c, warnings, err := Load(flags, []string{"DEBUG=" + value, "HOME=home"})
+		if err != nil {
+			t.Fatal(err)
+		}
 
-			got := fmt.Sprint(c.Server.Debug, " "+filepath.ToSlash(c.Server.DebugFile)+" ", warnings)
-			compare.Equal(t, "debug, file and warnings", got, want)
-		})
-	}
+		got := fmt.Sprint(c.Server.Debug, " "+filepath.ToSlash(c.Server.DebugFile)+" ", warnings)
+		compare.Equal(t, "debug, file and warnings", got, want)
+	})
 }
 
 // The flag takes any name, as the file does.
@@ -89,20 +85,18 @@ func TestTimeout(t *testing.T) {
 // Profiles are built in. With model_profiles in the file they inherit field by field (spec §3.0).
 // The variables of answer hold for the others, which have variables for their models.
 func TestProfiles(t *testing.T) {
-	for _, row := range compare.Table(t, "profiles", 4) {
-		t.Run(row[0], func(t *testing.T) {
-			all := mustLoad(t, write(t, row[1]), strings.Fields(row[2])...).ModelProfiles
+	compare.Each(t, "profiles", 4, func(t *testing.T, row []string) {
+		all := mustLoad(t, write(t, row[1]), strings.Fields(row[2])...).ModelProfiles
 
-			got := ""
-			for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
-				p := all[tool]
-				got += fmt.Sprintf("%s %s %s %s %d\n",
-					p.Model, p.ReasoningEffort, p.Verbosity, p.ReasoningSummary, p.MaxToolCalls)
-			}
+		got := ""
+		for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
+			p := all[tool]
+			got += fmt.Sprintf("%s %s %s %s %d\n",
+				p.Model, p.ReasoningEffort, p.Verbosity, p.ReasoningSummary, p.MaxToolCalls)
+		}
 
-			compare.Equal(t, "profiles", got, row[3])
-		})
-	}
+		compare.Equal(t, "profiles", got, row[3])
+	})
 }
 
 func TestLocalTimezone(t *testing.T) {

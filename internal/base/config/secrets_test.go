@@ -89,35 +89,31 @@ func TestLiteralHeaders(t *testing.T) {
 // The key is in a variable or in a file. A header with a credential replaces it, even if its
 // variable is not set. A file without a key is no error of the configuration.
 func TestKey(t *testing.T) {
-	for _, row := range compare.Table(t, "key", 5) {
-		t.Run(row[0], func(t *testing.T) {
-			flags := write(t, "openai: "+row[1])
+	compare.Each(t, "key", 5, func(t *testing.T, row []string) {
+		flags := write(t, "openai: "+row[1])
 
-			long := strings.NewReplacer("LONG", strings.Repeat("k", 8000))
-			err := os.WriteFile("c/key", []byte(long.Replace(row[3])), 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
+		long := strings.NewReplacer("LONG", strings.Repeat("k", 8000))
+		err := os.WriteFile("c/key", []byte(long.Replace(row[3])), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-			c, _, err := Load(flags, strings.Fields("HOME=c "+row[2]))
-			if err != nil {
-				t.Fatal(err)
-			}
+		c, _, err := Load(flags, strings.Fields("HOME=c "+row[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
 
-			got := fmt.Sprintf("%s %s %s %t %v",
-				c.CredentialVariable, c.APIKey, c.APIKeyFile, c.HasCredential, c.APIKeyErr)
-			compare.Equal(t, "key", filepath.ToSlash(got), long.Replace(row[4]))
-		})
-	}
+		got := fmt.Sprintf("%s %s %s %t %v",
+			c.CredentialVariable, c.APIKey, c.APIKeyFile, c.HasCredential, c.APIKeyErr)
+		compare.Equal(t, "key", filepath.ToSlash(got), long.Replace(row[4]))
+	})
 }
 
 // The passwords in the URLs that the program uses are secrets, even if net/http cannot parse one.
 func TestPasswords(t *testing.T) {
-	for _, row := range compare.Table(t, "passwords", 2) {
+	compare.Each(t, "passwords", 2, func(t *testing.T, row []string) {
 		variable, want := row[0], row[1]
-		t.Run(variable, func(t *testing.T) {
-			got := fmt.Sprintf("%q", mustLoad(t, Flags{}, variable).Secrets)
-			compare.Equal(t, "Secrets", got, want)
-		})
-	}
+		got := fmt.Sprintf("%q", mustLoad(t, Flags{}, variable).Secrets)
+		compare.Equal(t, "Secrets", got, want)
+	})
 }

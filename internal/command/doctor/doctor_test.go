@@ -19,12 +19,10 @@ import (
 // too.
 func testTable(t *testing.T, name string, check func(value string) Check) {
 	t.Helper()
-	for _, row := range compare.Table(t, name, 3) {
-		t.Run(row[0], func(t *testing.T) {
-			got := check(row[1])
-			compare.Equal(t, "check", got.Verdict+": "+got.Text, row[2])
-		})
-	}
+	compare.Each(t, name, 3, func(t *testing.T, row []string) {
+		got := check(row[1])
+		compare.Equal(t, "check", got.Verdict+": "+got.Text, row[2])
+	})
 }
 
 func TestShutdown(t *testing.T) {

@@ -22,48 +22,46 @@ import (
 var blanks = regexp.MustCompile(` +`)
 
 func TestProbe(t *testing.T) {
-	for _, row := range compare.Table(t, "probes", 3) {
-		t.Run(row[0], func(t *testing.T) {
-			hangs := row[1] == ""
-			limit := time.Minute
+	compare.Each(t, "probes", 3, func(t *testing.T, row []string) {
+		hangs := row[1] == ""
+		limit := time.Minute
+		if hangs {
+			limit = time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+
+		api := func(w http.ResponseWriter, r *http.Request) {
 			if hangs {
-				limit = time.Millisecond
+				<-r.Context().Done()
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			defer cancel()
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, row[1])
+		}
+		server := httptest.NewServer(http.HandlerFunc(api))
+		defer server.Close()
 
-			api := func(w http.ResponseWriter, r *http.Request) {
-				if hangs {
-					<-r.Context().Done()
-				}
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = io.WriteString(w, row[1])
-			}
-			server := httptest.NewServer(http.HandlerFunc(api))
-			defer server.Close()
-
-			s := &service.Service{
-				Config: &config.Config{Derived: &config.Derived{HasCredential: true, Location: time.UTC}},
-				NewAPIClient: func(string) *llm.Client {
-					return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
-				},
-				Advisor: advice.Advisor{
-					KeyVariable:   "K",
-					ProxyVariable: "HTTPS_PROXY",
-					BaseURL:       advice.Setting{Value: "https://api.example/v1", Origin: "Y"},
-					KeyFlaw:       func() string { return "" },
-				},
-				Profiles: map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}},
-				Getenv:   func(string) string { return "" },
-			}
-			checks := Run(ctx, Options{
-				Service: s,
-				Live:    hangs,
-			})
-
-			asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })
-			got := blanks.ReplaceAllString(FormatText(checks[asked:]), " ")
-			compare.Equal(t, "checks", got, row[2])
+		s := &service.Service{
+			Config: &config.Config{Derived: &config.Derived{HasCredential: true, Location: time.UTC}},
+			NewAPIClient: func(string) *llm.Client {
+				return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
+			},
+			Advisor: advice.Advisor{
+				KeyVariable:   "K",
+				ProxyVariable: "HTTPS_PROXY",
+				BaseURL:       advice.Setting{Value: "https://api.example/v1", Origin: "Y"},
+				KeyFlaw:       func() string { return "" },
+			},
+			Profiles: map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}},
+			Getenv:   func(string) string { return "" },
+		}
+		checks := Run(ctx, Options{
+			Service: s,
+			Live:    hangs,
 		})
-	}
+
+		asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })
+		got := blanks.ReplaceAllString(FormatText(checks[asked:]), " ")
+		compare.Equal(t, "checks", got, row[2])
+	})
 }

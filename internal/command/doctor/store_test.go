@@ -39,16 +39,14 @@ func TestStore(t *testing.T) {
 		"+eval", "+evalsha", "+get", "+set", "+del", "+time", "+select")
 	server.Do("ACL", "SETUSER", "reader", "on", ">secret", "~*", "-@all", "+get")
 	places := strings.NewReplacer("ADDRESS", server.Address, "SENTINEL", sentinel.Address)
-	for _, row := range compare.Table(t, "store", 2) {
+	compare.Each(t, "store", 2, func(t *testing.T, row []string) {
 		url, want := row[0], row[1]
-		t.Run(url, func(t *testing.T) {
-			got := storeChecks(t, places.Replace(url))
-			got = second.ReplaceAllString(got, "clock 0s ahead of that")
-			compare.Contains(t, "checks", got, places.Replace(want))
-			compare.Equal(t, "has checks", got != "", url != "")
-			compare.Equal(t, "secrets", strings.Count(got, "secret"), 0)
-		})
-	}
+		got := storeChecks(t, places.Replace(url))
+		got = second.ReplaceAllString(got, "clock 0s ahead of that")
+		compare.Contains(t, "checks", got, places.Replace(want))
+		compare.Equal(t, "has checks", got != "", url != "")
+		compare.Equal(t, "secrets", strings.Count(got, "secret"), 0)
+	})
 
 	server.Do("CONFIG", "SET", "maxmemory", "64mb")
 	got := storeChecks(t, "redis://"+server.Address)

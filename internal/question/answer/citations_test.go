@@ -42,21 +42,19 @@ func items(row string) (all []string) {
 }
 
 func TestCitations(t *testing.T) {
-	for _, row := range compare.Table(t, "citations", 3) {
-		t.Run(row[0], func(t *testing.T) {
-			ans := ask(t, completed(items(row[1])...))
-			if ans.Citations == nil {
-				t.Error("citations are nil, which is null in JSON")
-			}
-			searched := !strings.HasPrefix(row[0], "no search")
-			compare.Equal(t, "used_search", ans.UsedSearch, searched)
+	compare.Each(t, "citations", 3, func(t *testing.T, row []string) {
+		ans := ask(t, completed(items(row[1])...))
+		if ans.Citations == nil {
+			t.Error("citations are nil, which is null in JSON")
+		}
+		searched := !strings.HasPrefix(row[0], "no search")
+		compare.Equal(t, "used_search", ans.UsedSearch, searched)
 
-			var got []string
-			for _, c := range ans.Citations {
-				got = append(got, c.URL)
-			}
-			list := cmp.Or(strings.Join(got, " "), "none")
-			compare.Equal(t, "citations", list, pages.Replace(row[2]))
-		})
-	}
+		var got []string
+		for _, c := range ans.Citations {
+			got = append(got, c.URL)
+		}
+		list := cmp.Or(strings.Join(got, " "), "none")
+		compare.Equal(t, "citations", list, pages.Replace(row[2]))
+	})
 }

@@ -17,40 +17,38 @@ var annotation = regexp.MustCompile(`PAGE\((\d),?([^)]*)\)`)
 // Servers write searches, titles and usage in many forms. The answer, its progress and the number
 // of searches are the same.
 func TestForms(t *testing.T) {
-	for _, row := range compare.Table(t, "forms", 3) {
+	compare.Each(t, "forms", 3, func(t *testing.T, row []string) {
 		body := strings.ReplaceAll(row[1], "MESSAGE", message("", "x"))
 		body = annotation.ReplaceAllString(body, `{
 			"type":"message",
 			"content":[{"type":"output_text","text":"x","annotations":[
 				{"type":"url_citation","url":"https://${1}.example/","title":"${2}"}]}]}`)
-		t.Run(row[0], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var stages []string
-				c := &call.Call{Tool: "answer"}
-				c.Sink = func(ev call.Event) {
-					if _, ok := ev.(call.Search); ok {
-						stage, what := Stage(ev)
-						stages = append(stages, strings.TrimSpace(stage+" "+what))
-					}
+		synctest.Test(t, func(t *testing.T) {
+			var stages []string
+			c := &call.Call{Tool: "answer"}
+			c.Sink = func(ev call.Event) {
+				if _, ok := ev.(call.Search); ok {
+					stage, what := Stage(ev)
+					stages = append(stages, strings.TrimSpace(stage+" "+what))
 				}
-				a, _ := newAnswerer(0, strings.Replace(body, "{", `{"status":"completed",`, 1))
-				ans, err := a.Ask(t.Context(), c, Question{Query: "?"})
-				if err != nil {
-					t.Fatal(err)
+			}
+			a, _ := newAnswerer(0, strings.Replace(body, "{", `{"status":"completed",`, 1))
+			ans, err := a.Ask(t.Context(), c, Question{Query: "?"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(ans.Meta.Searches)
+			if !ans.UsedSearch {
+				got += " not searched"
+			}
+			for _, cited := range ans.Citations {
+				got += " " + cited.URL
+				if cited.Title != "" {
+					got += fmt.Sprintf(" %q", cited.Title)
 				}
-				got := fmt.Sprint(ans.Meta.Searches)
-				if !ans.UsedSearch {
-					got += " not searched"
-				}
-				for _, cited := range ans.Citations {
-					got += " " + cited.URL
-					if cited.Title != "" {
-						got += fmt.Sprintf(" %q", cited.Title)
-					}
-				}
-				got += "; " + strings.Join(stages, ", ")
-				compare.Equal(t, "answer", strings.TrimSpace(got), row[2])
-			})
+			}
+			got += "; " + strings.Join(stages, ", ")
+			compare.Equal(t, "answer", strings.TrimSpace(got), row[2])
 		})
-	}
+	})
 }

@@ -209,11 +209,9 @@ func TestMemoryAtOnce(t *testing.T) {
 // The queries and the opened pages are those of all searches, each once and at most ten of each. A
 // search that failed has none.
 func TestSteps(t *testing.T) {
-	for _, row := range compare.Table(t, "steps", 3) {
-		t.Run(row[0], func(t *testing.T) {
-			meta := ask(t, completed(items(row[1]+"; x")...)).Meta
-			got := fmt.Sprintf("%q %q", meta.Queries, meta.Opened)
-			compare.Equal(t, "steps", got, row[2])
-		})
-	}
+	compare.Each(t, "steps", 3, func(t *testing.T, row []string) {
+		meta := ask(t, completed(items(row[1]+"; x")...)).Meta
+		got := fmt.Sprintf("%q %q", meta.Queries, meta.Opened)
+		compare.Equal(t, "steps", got, row[2])
+	})
 }

@@ -123,10 +123,8 @@ func TestEveryField(t *testing.T) {
 
 // A string without a format is a short line.
 func TestLine(t *testing.T) {
-	for _, row := range compare.Table(t, "lines", 2) {
-		t.Run(row[0], func(t *testing.T) {
-			s, err := Argument{}.inFormat(gjson.Parse(row[0]))
-			compare.Equal(t, "line", fmt.Sprint(s, ": ", err), row[1])
-		})
-	}
+	compare.Each(t, "lines", 2, func(t *testing.T, row []string) {
+		s, err := Argument{}.inFormat(gjson.Parse(row[0]))
+		compare.Equal(t, "line", fmt.Sprint(s, ": ", err), row[1])
+	})
 }

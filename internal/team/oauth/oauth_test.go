@@ -158,33 +158,29 @@ func TestNames(t *testing.T) {
 // The metadata of a public URL has an address that follows from it. The rest of the challenge is
 // tested with the server.
 func TestURLs(t *testing.T) {
-	for _, row := range compare.Table(t, "urls", 2) {
+	compare.Each(t, "urls", 2, func(t *testing.T, row []string) {
 		u, want := row[0], row[1]
-		t.Run(u, func(t *testing.T) {
-			o := valid("{}")
-			o.PublicURL = u
+		o := valid("{}")
+		o.PublicURL = u
 
-			got := ""
-			r, err := New(o)
-			if err == nil {
-				got = r.Challenge(nil)
-				want = fmt.Sprintf(`Bearer resource_metadata="%s"`, want)
-			}
-			compare.Equal(t, "challenge", got, want)
-		})
-	}
+		got := ""
+		r, err := New(o)
+		if err == nil {
+			got = r.Challenge(nil)
+			want = fmt.Sprintf(`Bearer resource_metadata="%s"`, want)
+		}
+		compare.Equal(t, "challenge", got, want)
+	})
 }
 
 // A change of valid options is refused.
 func TestOptions(t *testing.T) {
-	for _, row := range compare.Table(t, "options", 2) {
+	compare.Each(t, "options", 2, func(t *testing.T, row []string) {
 		change, want := row[0], row[1]
-		t.Run(change, func(t *testing.T) {
-			_, err := New(valid(change))
+		_, err := New(valid(change))
 
-			if got := fmt.Sprint(err); !strings.HasPrefix(got, want) {
-				t.Errorf("error %s, want %s", got, want)
-			}
-		})
-	}
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) {
+			t.Errorf("error %s, want %s", got, want)
+		}
+	})
 }
