@@ -29,19 +29,17 @@ func TestFiles(t *testing.T) {
 		Logged        string
 		Stale         int
 	}](t, "files") {
-		t.Run(tt.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				accepted, log, stale := follow(t, tt.Changes)
-				compare.Equal(t, "stale files", stale, tt.Stale)
+		compare.Bubble(t, tt.Name, func(t *testing.T) {
+			accepted, log, stale := follow(t, tt.Changes)
+			compare.Equal(t, "stale files", stale, tt.Stale)
 
-				compare.Equal(t, "time until new data is accepted", accepted, tt.Accepted)
-				lines := strings.Count(log, "\n")
+			compare.Equal(t, "time until new data is accepted", accepted, tt.Accepted)
+			lines := strings.Count(log, "\n")
 
-				isLogged := strings.Contains(log, tt.Logged) && (lines > 0) == (tt.Logged != "")
-				if !isLogged || lines > 1 {
-					t.Errorf("logged %q, want %s once", log, tt.Logged)
-				}
-			})
+			isLogged := strings.Contains(log, tt.Logged) && (lines > 0) == (tt.Logged != "")
+			if !isLogged || lines > 1 {
+				t.Errorf("logged %q, want %s once", log, tt.Logged)
+			}
 		})
 	}
 }

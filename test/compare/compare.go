@@ -1,4 +1,5 @@
-// Package compare compares values in tests, reads their tables, and skips those that take long.
+// Package compare compares values in tests, reads their tables, runs their subtests, and skips those
+// that take long.
 package compare
 
 import (
@@ -6,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -24,6 +26,12 @@ func Contains(t testing.TB, what, got, part string) {
 	if !strings.Contains(got, part) {
 		t.Errorf("%s: want %q in %.2000q", what, part, got)
 	}
+}
+
+// Bubble runs a subtest in a bubble of testing/synctest.
+func Bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // Seeds returns how many seeds a test at random has: the value of TEST_SEEDS, which .ci/run sets,

@@ -5,10 +5,13 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 var repeated = regexp.MustCompile(`(?s)«(\d+) (.*?)»`)
@@ -45,6 +48,21 @@ func Table(t testing.TB, name string, columns int) (rows [][]string) {
 		}
 	}
 	return rows
+}
+
+// Pairs runs a subtest for each two files of an archive: an input, whose name it has, and what
+// becomes of it.
+func Pairs(t *testing.T, archive string, test func(t *testing.T, in, want string)) {
+	t.Helper()
+	a, err := txtar.ParseFile("testdata/" + archive + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pair := range slices.Chunk(a.Files, 2) {
+		t.Run(pair[0].Name, func(t *testing.T) {
+			test(t, string(pair[0].Data), string(pair[1].Data))
+		})
+	}
 }
 
 // Rows returns the rows of a table as values of T: a struct whose fields, in the order of the

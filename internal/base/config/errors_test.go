@@ -2,28 +2,18 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestBadFile(t *testing.T) {
-	bad, err := txtar.ParseFile("testdata/bad.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	compare.Pairs(t, "bad", func(t *testing.T, in, want string) {
+		_, _, err := Load(write(t, in), nil)
 
-	for pair := range slices.Chunk(bad.Files, 2) {
-		t.Run(pair[0].Name, func(t *testing.T) {
-			_, _, err := Load(write(t, string(pair[0].Data)), nil)
-
-			compare.Equal(t, "Load()", fmt.Sprintln(err), string(pair[1].Data))
-		})
-	}
+		compare.Equal(t, "Load()", fmt.Sprintln(err), want)
+	})
 }
 
 // A file with many problems ends the start at once, with the first of them and how many more there

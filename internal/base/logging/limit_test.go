@@ -27,22 +27,20 @@ func (l lines) sums() (sums [2]int) {
 // events have a line when the period ends, and then the person is forgotten.
 func TestLimiter(t *testing.T) {
 	for period, want := range map[time.Duration]int{0: 4, 2 * time.Second: 3, time.Minute: 2} {
-		t.Run(period.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := &Limiter{Period: period}
-				alice, bob := make(lines, 300), make(lines, 1)
-				for range 299 {
-					l.Log("alice", alice.log)
-					time.Sleep(10 * time.Millisecond)
-				}
-				l.Log("bob", bob.log)
-				compare.Equal(t, "another's event", <-bob, 1)
+		compare.Bubble(t, period.String(), func(t *testing.T) {
+			l := &Limiter{Period: period}
+			alice, bob := make(lines, 300), make(lines, 1)
+			for range 299 {
+				l.Log("alice", alice.log)
+				time.Sleep(10 * time.Millisecond)
+			}
+			l.Log("bob", bob.log)
+			compare.Equal(t, "another's event", <-bob, 1)
 
-				time.Sleep(2 * time.Minute)
-				synctest.Wait()
-				compare.Equal(t, "lines and events", alice.sums(), [2]int{want, 299})
-				compare.Equal(t, "keys that are left", len(l.pending), 0)
-			})
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			compare.Equal(t, "lines and events", alice.sums(), [2]int{want, 299})
+			compare.Equal(t, "keys that are left", len(l.pending), 0)
 		})
 	}
 }

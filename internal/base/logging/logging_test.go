@@ -116,33 +116,31 @@ func TestStderrNotRead(t *testing.T) {
 		{Text, 20000, "... "},
 		{JSON, 20000, `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":`},
 	} {
-		t.Run(fmt.Sprint(tt.format, tt.lines), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				reader, stderr := io.Pipe()
-				log, end, _ := New(Options{Format: tt.format, Stderr: stderr, Redactor: redact.New()})
+		compare.Bubble(t, fmt.Sprint(tt.format, tt.lines), func(t *testing.T) {
+			reader, stderr := io.Pipe()
+			log, end, _ := New(Options{Format: tt.format, Stderr: stderr, Redactor: redact.New()})
 
-				log.Warn("first")
-				synctest.Wait() // it is being written
-				for range tt.lines {
-					log.Warn("line")
-				}
-				end() // gives up
+			log.Warn("first")
+			synctest.Wait() // it is being written
+			for range tt.lines {
+				log.Warn("line")
+			}
+			end() // gives up
 
-				go func() {
-					end()
-					_ = stderr.Close()
-				}()
-				out, _ := io.ReadAll(reader) // a pipe fails only when it is closed
-				got := string(out)
+			go func() {
+				end()
+				_ = stderr.Close()
+			}()
+			out, _ := io.ReadAll(reader) // a pipe fails only when it is closed
+			got := string(out)
 
-				n := strings.Count(got, "\n") - 1 // without the first
-				if tt.dropped == "" && n != tt.lines {
-					t.Errorf("stderr got %d lines, want %d", n, tt.lines)
-				}
-				if !strings.Contains(got, tt.dropped) {
-					t.Errorf("stderr does not tell of dropped lines: %.300s", got)
-				}
-			})
+			n := strings.Count(got, "\n") - 1 // without the first
+			if tt.dropped == "" && n != tt.lines {
+				t.Errorf("stderr got %d lines, want %d", n, tt.lines)
+			}
+			if !strings.Contains(got, tt.dropped) {
+				t.Errorf("stderr does not tell of dropped lines: %.300s", got)
+			}
 		})
 	}
 }

@@ -16,7 +16,7 @@ func rendered(body string, width int) string {
 }
 
 func TestRender(t *testing.T) {
-	forEach(t, "testdata/render.txtar", func(t *testing.T, body, want string) {
+	compare.Pairs(t, "render", func(t *testing.T, body, want string) {
 		got := sequences().ReplaceAllString(rendered(body, 40), "")
 		compare.Equal(t, "rendered", got, want)
 	})
@@ -30,7 +30,7 @@ func TestStyles(t *testing.T) {
 		"\x1b]8;;", "{",
 		"\x1b\\", "|",
 	)
-	forEach(t, "testdata/styles.txtar", func(t *testing.T, in, want string) {
+	compare.Pairs(t, "styles", func(t *testing.T, in, want string) {
 		body, err := strconv.Unquote(`"` + strings.TrimSuffix(in, "\n") + `"`)
 		if err != nil {
 			t.Fatal(err)

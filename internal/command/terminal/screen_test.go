@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
@@ -88,20 +85,6 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// forEach runs a test for each pair of files of an archive: what is shown, and what it looks like.
-func forEach(t *testing.T, archive string, test func(t *testing.T, in, want string)) {
-	a, err := txtar.ParseFile(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for pair := range slices.Chunk(a.Files, 2) {
-		t.Run(pair[0].Name, func(t *testing.T) {
-			test(t, string(pair[0].Data), string(pair[1].Data))
-		})
-	}
-}
-
 // cited is an answer with citations, which cites more pages.
 var cited = answer.Answer{
 	Citations: []cite.Citation{
@@ -152,7 +135,7 @@ func end(s *Screen, ans *answer.Answer) {
 }
 
 func TestScreen(t *testing.T) {
-	forEach(t, "testdata/screen.txtar", func(t *testing.T, steps, want string) {
+	compare.Pairs(t, "screen", func(t *testing.T, steps, want string) {
 		var out strings.Builder
 		s := newTestScreen(&out, nil, 40)
 		for step := range strings.SplitSeq(steps, "\n") {

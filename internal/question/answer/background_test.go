@@ -16,7 +16,7 @@ func TestFetch(t *testing.T) {
 		Elapsed    time.Duration
 		Want       string
 	}](t, "fetch") {
-		bubble(t, tt.Name, func(t *testing.T) {
+		compare.Bubble(t, tt.Name, func(t *testing.T) {
 			a, _ := newAnswerer(0, tt.Body)
 			began := time.Now()
 			want, _ := a.Ask(t.Context(), &call.Call{Tool: "answer"}, Question{Query: "why"})

@@ -43,7 +43,7 @@ func TestRequery(t *testing.T) {
 		Requests  int
 		Want      string
 	}](t, "requery") {
-		bubble(t, tt.Name, func(t *testing.T) {
+		compare.Bubble(t, tt.Name, func(t *testing.T) {
 			var bodies []string
 			for name := range strings.FieldsSeq(tt.Responses) {
 				bodies = append(bodies, responses[name])
@@ -77,7 +77,7 @@ func TestCancelledRequery(t *testing.T) {
 		"cancelled":            context.Canceled,
 		"stdout has no reader": errors.New("stdout has no reader"),
 	} {
-		bubble(t, name, func(t *testing.T) {
+		compare.Bubble(t, name, func(t *testing.T) {
 			a, _ := newAnswerer(1, uncited, "503 ")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })

@@ -64,11 +64,6 @@ func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 	}), a
 }
 
-// bubble runs a subtest in a synctest bubble.
-func bubble(t *testing.T, name string, f func(*testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
-
 // ask returns the answer to a response with this body, or in place of its text the error.
 func ask(t *testing.T, body string) (ans *Answer) {
 	t.Helper()

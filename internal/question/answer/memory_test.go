@@ -56,7 +56,7 @@ func TestFollowUp(t *testing.T) {
 		"failed":     `503 {"error":{"message":"no"}}`,
 	}
 	for _, row := range compare.Table(t, "follow-ups", 3) {
-		bubble(t, row[0], func(t *testing.T) {
+		compare.Bubble(t, row[0], func(t *testing.T) {
 			tt := struct {
 				First               string        // the response to the first question
 				Query               string        // the first question
@@ -97,7 +97,7 @@ func TestFollowUp(t *testing.T) {
 // The latest answer to a question counts, also to one that continues another. Its hour begins when
 // it ends, and does not begin again when it is used.
 func TestLatestAnswer(t *testing.T) {
-	bubble(t, "latest", func(t *testing.T) {
+	compare.Bubble(t, "latest", func(t *testing.T) {
 		a := newMemory(completed(message("", "old")), completed(message("", "new")))
 		ask := func(query, earlier string) string {
 			c := callOf("token:a")
@@ -171,7 +171,7 @@ func TestMemoryBounds(t *testing.T) {
 
 // What is kept of a small question does not keep the large arguments that it came in.
 func TestMemoryCopies(t *testing.T) {
-	bubble(t, "large arguments", func(t *testing.T) {
+	compare.Bubble(t, "large arguments", func(t *testing.T) {
 		a := newMemory(completed(message("", "A")))
 		args := `{"query":"Q1","more":"` + strings.Repeat("x", 1<<20) + `"}`
 		q, err := Parse(gjson.Parse(args), Defaults{})

@@ -76,7 +76,7 @@ func TestEveryArgument(t *testing.T) {
 			if value == nil {
 				t.Fatal("values of its type are not checked")
 			}
-			bubble(t, "request", func(t *testing.T) {
+			compare.Bubble(t, "request", func(t *testing.T) {
 				if requestOf(t, with(value)) == requestOf(t, args) {
 					t.Errorf("%v does not change the request", value)
 				}

@@ -103,16 +103,14 @@ func TestTimes(t *testing.T) {
 	for _, row := range plays[1:] { // after a comment
 		lines := strings.Split(row, "\n")
 		asked, parts, _ := strings.Cut(lines[1], " ")
-		t.Run(lines[0], func(t *testing.T) {
+		compare.Bubble(t, lines[0], func(t *testing.T) {
 			wait, err := time.ParseDuration(asked)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			synctest.Test(t, func(t *testing.T) {
-				requests := play(t, wait, parts, strings.Split(lines[2], ", "))
-				compare.Equal(t, "requests", strings.Join(requests, ", "), lines[3])
-			})
+			requests := play(t, wait, parts, strings.Split(lines[2], ", "))
+			compare.Equal(t, "requests", strings.Join(requests, ", "), lines[3])
 		})
 	}
 }
@@ -254,16 +252,14 @@ func TestWaitsOn(t *testing.T) {
 // their order, the queue keeps its gap, and nothing is left.
 func TestProperties(t *testing.T) {
 	for seed := range compare.Seeds(10) {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &crowd{
-					T:      t,
-					Pacer:  New(),
-					chance: rand.New(rand.NewPCG(seed, 0)),
-					passed: map[string]int{},
-				}
-				c.play()
-			})
+		compare.Bubble(t, fmt.Sprint("seed=", seed), func(t *testing.T) {
+			c := &crowd{
+				T:      t,
+				Pacer:  New(),
+				chance: rand.New(rand.NewPCG(seed, 0)),
+				passed: map[string]int{},
+			}
+			c.play()
 		})
 	}
 }

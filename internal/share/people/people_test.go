@@ -45,19 +45,17 @@ var takes = []struct {
 // theirs.
 func TestTwoPeople(t *testing.T) {
 	for _, tt := range takes {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRegistry()
-				for _, id := range []string{"alice", "bob"} {
-					taken := 0
-					for range 2 * tt.most {
-						if tt.take(t, r, id) == nil {
-							taken++
-						}
+		compare.Bubble(t, tt.name, func(t *testing.T) {
+			r := newRegistry()
+			for _, id := range []string{"alice", "bob"} {
+				taken := 0
+				for range 2 * tt.most {
+					if tt.take(t, r, id) == nil {
+						taken++
 					}
-					compare.Equal(t, id+" has taken", taken, tt.most)
 				}
-			})
+				compare.Equal(t, id+" has taken", taken, tt.most)
+			}
 		})
 	}
 }
@@ -98,16 +96,14 @@ func TestLowerBound(t *testing.T) {
 // it can run, and nothing is left.
 func TestSlotsProperties(t *testing.T) {
 	for seed := range compare.Seeds(20) {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &slots{
-					Registry: newRegistry(),
-					chance:   rand.New(rand.NewPCG(seed, 0)),
-					began:    map[string][]int{},
-					patient:  seed%2 == 0,
-				}
-				s.play(t)
-			})
+		compare.Bubble(t, fmt.Sprint("seed=", seed), func(t *testing.T) {
+			s := &slots{
+				Registry: newRegistry(),
+				chance:   rand.New(rand.NewPCG(seed, 0)),
+				began:    map[string][]int{},
+				patient:  seed%2 == 0,
+			}
+			s.play(t)
 		})
 	}
 }

@@ -203,11 +203,6 @@ func start(t *testing.T, w *web, changes string) *resource {
 	return r
 }
 
-// inBubble runs a subtest in a synctest bubble.
-func inBubble(t *testing.T, name string, test func(*testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-}
-
 // wait lets time pass, and everything happen that is due then.
 func wait(d time.Duration) {
 	time.Sleep(d)

@@ -24,7 +24,7 @@ import (
 func TestDiscovery(t *testing.T) {
 	paths := strings.NewReplacer("OIDC", oidc, "RFC8414", rfc8414)
 	for _, row := range compare.Table(t, "discovery", 5) {
-		inBubble(t, row[0], func(t *testing.T) {
+		compare.Bubble(t, row[0], func(t *testing.T) {
 			w := newWeb()
 			w.pages.Delete(home + oidc)
 			w.pages.Store(paths.Replace(row[2]), metadata(row[1], row[3]))
@@ -45,7 +45,7 @@ func TestElsewhere(t *testing.T) {
 		Body   string
 		Want   int
 	}](t, "elsewhere") {
-		inBubble(t, tt.Name, func(t *testing.T) {
+		compare.Bubble(t, tt.Name, func(t *testing.T) {
 			w := newWeb(keyP256)
 			w.pages.Store(home+rfc8414, metadata(home, home+"/keys"))
 			w.pages.Store(home+oidc, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -61,7 +61,7 @@ func TestElsewhere(t *testing.T) {
 // A hostile issuer beside home changes nothing for home, and is in the log once.
 func TestHostileIssuers(t *testing.T) {
 	for _, row := range compare.Table(t, "hostile", 4) {
-		inBubble(t, row[0], func(t *testing.T) {
+		compare.Bubble(t, row[0], func(t *testing.T) {
 			page := body(row[2])
 			switch row[2] {
 			case "SLOW":
@@ -100,7 +100,7 @@ func TestDecodeKeys(t *testing.T) {
 		Both    bool
 		Log     string
 	}](t, "decode-keys") {
-		inBubble(t, tt.Changes, func(t *testing.T) {
+		compare.Bubble(t, tt.Changes, func(t *testing.T) {
 			changes := tt.Changes
 			var n uint
 			if _, err := fmt.Sscanf(changes, "BITS %d", &n); err == nil {
@@ -130,7 +130,7 @@ func TestUnknownKeys(t *testing.T) {
 		Pause, Lasts time.Duration
 		Least, Most  int // fetches
 	}](t, "unknown-keys") {
-		inBubble(t, tt.Name, func(t *testing.T) {
+		compare.Bubble(t, tt.Name, func(t *testing.T) {
 			w := newWeb(keyP256)
 			r := start(t, w, "{}")
 
@@ -174,7 +174,7 @@ func TestNewKey(t *testing.T) {
 		"just after a read": 0,
 		"during a read":     10*time.Minute + time.Millisecond,
 	} {
-		inBubble(t, name, func(t *testing.T) {
+		compare.Bubble(t, name, func(t *testing.T) {
 			w := newWeb(keyP256)
 			r := start(t, w, "{}")
 
@@ -305,7 +305,7 @@ func TestWaitEnds(t *testing.T) {
 		{"with the request", time.Second, time.Hour},
 		{"with Run", time.Hour, time.Second},
 	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+		compare.Bubble(t, tt.name, func(t *testing.T) {
 			w := newWeb(keyP256)
 			o := valid("{}")
 			o.Client.Transport = w

@@ -46,7 +46,7 @@ func TestAlgorithms(t *testing.T) {
 		{keyEd, "EdDSA"},
 	} {
 		for name := range strings.FieldsSeq(tt.algorithms) {
-			inBubble(t, name+" "+tt.key.KeyID, func(t *testing.T) {
+			compare.Bubble(t, name+" "+tt.key.KeyID, func(t *testing.T) {
 				tt.key.signs = jose.SignatureAlgorithm(name)
 
 				start(t, newKeys(), "{}").check(200, tt.key)
@@ -65,7 +65,7 @@ func verify(t *testing.T, token, want string) {
 
 func TestClaims(t *testing.T) {
 	for _, row := range compare.Table(t, "claims", 2) {
-		inBubble(t, row[0], func(t *testing.T) { verify(t, keyP256.sign(row[0]), row[1]) })
+		compare.Bubble(t, row[0], func(t *testing.T) { verify(t, keyP256.sign(row[0]), row[1]) })
 	}
 }
 
@@ -73,7 +73,7 @@ func TestClaims(t *testing.T) {
 // stands for an audience only in a list.
 func TestAudiences(t *testing.T) {
 	for _, row := range compare.Table(t, "audiences", 4) {
-		inBubble(t, row[0]+" "+row[2], func(t *testing.T) {
+		compare.Bubble(t, row[0]+" "+row[2], func(t *testing.T) {
 			r := start(t, newKeys(), fmt.Sprintf(`{"PublicURL":%q,"Audiences":%s}`, row[0], row[1]))
 			_, err := r.Verify(t.Context(), keyP256.sign(row[2]))
 
@@ -119,13 +119,13 @@ func TestForgedTokens(t *testing.T) {
 			malformed,
 		},
 	} {
-		inBubble(t, tt.name, func(t *testing.T) { verify(t, tt.token, tt.want) })
+		compare.Bubble(t, tt.name, func(t *testing.T) { verify(t, tt.token, tt.want) })
 	}
 }
 
 func TestScopes(t *testing.T) {
 	for _, row := range compare.Table(t, "scopes", 3) {
-		inBubble(t, row[0]+" "+row[1], func(t *testing.T) {
+		compare.Bubble(t, row[0]+" "+row[1], func(t *testing.T) {
 			r := start(t, newKeys(), fmt.Sprintf(`{"Scopes":%s}`, row[0]))
 			want, _ := strconv.Atoi(row[2])
 
@@ -145,7 +145,7 @@ func TestNames(t *testing.T) {
 		"bob\u3164\u034f\u2800":   "bob___",
 		strings.Repeat("語", 3000): strings.Repeat("語", 63) + "…",
 	} {
-		inBubble(t, want, func(t *testing.T) {
+		compare.Bubble(t, want, func(t *testing.T) {
 			claims := must(json.Marshal(map[string]string{"email": claim}))
 			token := keyP256.sign(string(claims))
 
