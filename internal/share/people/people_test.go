@@ -1,7 +1,6 @@
 package people
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,66 +19,7 @@ func newRegistry() *Registry {
 	return New(Bounds{MaxCalls: 8, MaxCallsPerPerson: func() int { return 2 }})
 }
 
-// run starts a call of a person, which gives up after a second.
-func (r *Registry) run(t *testing.T, id string) (end func(), err error) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	t.Cleanup(cancel)
-	return r.Acquire(ctx, &call.Call{Person: call.Person{ID: id}})
-}
-
-// What a person can take of a server, and how often.
-var takes = []struct {
-	name string
-	take func(t *testing.T, r *Registry, id string) error
-	most int
-}{
-	{"requests", func(_ *testing.T, r *Registry, id string) error { return r.TakeRequest(id) }, 4},
-	{"bytes", func(_ *testing.T, r *Registry, id string) error { return r.TakeBytes(id, 1<<20) }, 16},
-	{"slots", func(t *testing.T, r *Registry, id string) error {
-		_, err := r.run(t, id)
-		return err
-	}, 2},
-}
-
-// A person who takes as much as possible, and is refused as often again, leaves others what is
-// theirs.
-func TestTwoPeople(t *testing.T) {
-	for _, tt := range takes {
-		compare.Bubble(t, tt.name, func(t *testing.T) {
-			r := newRegistry()
-			for _, id := range []string{"alice", "bob"} {
-				taken := 0
-				for range 2 * tt.most {
-					if tt.take(t, r, id) == nil {
-						taken++
-					}
-				}
-				compare.Equal(t, id+" has taken", taken, tt.most)
-			}
-		})
-	}
-}
-
-// After BeginDrain no request is let in, and the end of the last one is known at once.
-func TestBeginDrain(t *testing.T) {
-	r := newRegistry()
-	_ = r.TakeRequest("alice")
-	_ = r.TakeRequest("alice")
-	empty := r.BeginDrain()
-	compare.Equal(t, "refused after BeginDrain", errors.Is(r.TakeRequest("bob"), ErrDraining), true)
-	compare.Equal(t, "bytes of requests before it", r.TakeBytes("alice", 1) == nil, true)
-
-	r.ReturnRequest("alice", 1)
-	select {
-	case <-empty:
-		t.Error("it is empty with a request left")
-	default:
-	}
-	r.ReturnRequest("alice", 0)
-	<-empty
-}
-
-// A lower bound does not refuse the bytes of requests that were admitted before.
+// Neither a lower bound nor BeginDrain refuses the bytes of requests that were admitted before.
 func TestLowerBound(t *testing.T) {
 	bound := 0
 	r := New(Bounds{MaxCalls: 4, MaxCallsPerPerson: func() int { return bound }})
@@ -89,6 +29,9 @@ func TestLowerBound(t *testing.T) {
 	bound = 1
 	compare.Equal(t, "its bytes", r.TakeBytes("alice", 1), nil)
 	compare.Equal(t, "another request is refused", r.TakeRequest("alice") != nil, true)
+
+	r.BeginDrain()
+	compare.Equal(t, "its bytes after BeginDrain", r.TakeBytes("alice", 1), nil)
 }
 
 // Calls at random run within the bounds, and none waits while one of its person may run. The calls
