@@ -115,40 +115,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Calls of people who are refused at random, with odd waits, and cancelled all end, and nothing of
-// them is left.
-func TestRace(t *testing.T) {
-	odd := []time.Duration{0, 1, -time.Second, time.Millisecond, 20 * time.Millisecond, 24 * time.Hour}
-	p := New()
-	var calls sync.WaitGroup
-	for i := range 2000 {
-		calls.Go(func() {
-			chance := rand.New(rand.NewPCG(uint64(i), 0))
-			time.Sleep(time.Duration(chance.IntN(300)) * time.Millisecond)
-			most := time.Duration(1+chance.IntN(400)) * time.Millisecond
-			ctx, cancel := context.WithTimeout(t.Context(), most)
-			defer cancel()
-
-			ticket := p.Ticket(fmt.Sprint(i % 7))
-			for attempt := range 4 {
-				err := ticket.Wait(ctx, attempt == 3, func(int) { p.NumWaiting() })
-				switch {
-				case err != nil, chance.IntN(10) == 0:
-					ticket.NoteNoVerdict()
-					return
-				case chance.IntN(3) > 0:
-					ticket.NoteAccepted()
-					return
-				}
-				ticket.NoteRefused(odd[chance.IntN(len(odd))])
-			}
-		})
-	}
-
-	calls.Wait()
-	compare.Equal(t, "waiting calls", p.NumWaiting(), 0)
-}
-
 // limited returns the ticket of a call of a person that the API has refused.
 func limited(t *testing.T, p *Pacer, person string, asked time.Duration) *Ticket {
 	ticket := p.Ticket(person)
@@ -298,7 +264,7 @@ func (c *crowd) play() {
 		}
 		calls.Go(func() {
 			time.Sleep(start)
-			for !c.call(person, within) { // gives up and asks again
+			for !c.call(person, within) { // gives up, or fails, and asks again
 				time.Sleep(c.upTo(90 * time.Second))
 			}
 		})
@@ -322,7 +288,7 @@ func (c *crowd) call(person string, within time.Duration) bool {
 	ticket := c.Ticket(person)
 	for {
 		began := time.Now()
-		err := ticket.Wait(ctx, false, nil)
+		err := ticket.Wait(ctx, false, func(int) { c.NumWaiting() })
 		if err != nil {
 			return false
 		}
@@ -332,7 +298,11 @@ func (c *crowd) call(person string, within time.Duration) bool {
 		}
 
 		time.Sleep(c.upTo(100 * time.Millisecond))
-		if c.accepts() {
+		switch {
+		case c.upTo(20) == 1: // the connection breaks
+			ticket.NoteNoVerdict()
+			return false
+		case c.accepts():
 			ticket.NoteAccepted()
 			return true
 		}
