@@ -130,31 +130,6 @@ func (t *Ticket) waitFor(ctx context.Context, within time.Duration) error {
 	return t.Wait(ctx, false, nil)
 }
 
-// A turn that comes as the wait ends is not left for the next wait. A request that fails after it
-// does not lock the pacer.
-func TestTurnAsWaitEnds(t *testing.T) {
-	for range 40 { // select takes either
-		synctest.Test(t, func(t *testing.T) {
-			p := New()
-			ticket := limited(t, p, "alice", 5*time.Second)
-			err := ticket.waitFor(t.Context(), 5*time.Second)
-			if err != nil {
-				compare.Equal(t, "waiting calls", p.NumWaiting(), 0)
-				return
-			}
-			ticket.NoteNoVerdict()
-
-			time.Sleep(time.Second)
-			go func() { _ = ticket.Wait(t.Context(), false, nil) }()
-			synctest.Wait()
-			if !p.mu.TryLock() {
-				t.Fatal("the pacer is locked")
-			}
-			p.mu.Unlock()
-		})
-	}
-}
-
 func wantLimited(t *testing.T, p *Pacer, want int) {
 	t.Helper()
 	p.mu.Lock()
