@@ -114,6 +114,7 @@ type Taken struct {
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
 	buckets     []bucket // those of the limits that were in force
+	near        nearWords
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -128,6 +129,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		untilMinute: b.local.minute() + b.reservedMinutes(),
 		reserved:    b.reservation(c.Tool),
 		buckets:     b.buckets(c.Person),
+		near:        nearWords{},
 	}
 	start := callChange{
 		use:     amount{unitCalls: 1},
@@ -152,7 +154,8 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.outcome == made {
-		c.NearLimit = b.noteNear(c.Person, changes, r)
+		b.noteNear(taken.near, c.Person, changes, r)
+		c.NearLimit = taken.near.of(taken.buckets)
 		return taken, nil
 	}
 	refusing := changes[r.refusingBucket-1].bucket

@@ -25,26 +25,41 @@ func (e nearEntry) isExpired() bool {
 	return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
 }
 
-// noteNear notes after changes which limits are nearly used up, and logs each bucket once in a
-// period. It returns words for these limits, such as "85 % of 100000 tokens a day", or "".
-func (b *Budget) noteNear(p call.Person, changes []bucketChange, r reply) string {
+// nearWords has words for limits that are nearly used up, such as "85 % of 100000 tokens a day", by
+// the keys of their buckets.
+type nearWords map[string]string
+
+// of returns the words for the limits of buckets, in their order, or "".
+func (w nearWords) of(buckets []bucket) string {
+	var list []string
+	for _, bk := range buckets {
+		if w[bk.key] != "" {
+			list = append(list, w[bk.key])
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// noteNear notes in near, and for NearLimitCounts, which limits are nearly used up after changes. It
+// logs each bucket once in a period.
+func (b *Budget) noteNear(near nearWords, p call.Person, changes []bucketChange, r reply) {
 	if r.outcome != made {
-		return ""
+		return
 	}
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
-	var words []string
 	for i, bc := range changes {
-		switch {
-		case r.shares[i] >= nearThousandths && !bc.limitEnded:
-			words = append(words, b.noteNearLocked(p, bc.bucket, r.shares[i]))
-		case b.near.Get(bc.key).quota != "": // it has refilled, was reset, or its limit has ended
-			e := b.near.Get(bc.key)
+		if r.shares[i] >= nearThousandths && !bc.limitEnded {
+			near[bc.key] = b.noteNearLocked(p, bc.bucket, r.shares[i])
+			continue
+		}
+		delete(near, bc.key)
+		e := b.near.Get(bc.key)
+		if e.quota != "" { // it has refilled, was reset, or its limit has ended
 			e.nearUntil = time.Time{}
 			b.near.Set(bc.key, e)
 		}
 	}
-	return strings.Join(words, ", ")
 }
 
 // noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how

@@ -18,7 +18,7 @@ func TestNear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		b := New(Options{
-			Limits: Limits{CallsPerHour: 10, TokensPerDay: 100_000, TokensPerDayOfAll: 240_000, USDPerDay: 1.1},
+			Limits: Limits{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 240_000, USDPerDay: 1.1},
 			Prices: map[string]*call.Price{"": {Output: 10}},
 			Log:    slog.New(slog.NewTextHandler(&log, nil)),
 		})

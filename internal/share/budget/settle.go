@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -75,7 +74,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if storeReply.isKnown() { // its buckets have the calls of all processes
 		buckets, r = toStore.buckets, storeReply
 	}
-	c.NearLimit = cmp.Or(b.noteNear(t.person, buckets, r), c.NearLimit)
+	b.noteNear(t.near, t.person, buckets, r)
+	c.NearLimit = t.near.of(b.buckets(t.person))
 
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
@@ -200,7 +200,7 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
-	b.noteNear(c.Person, end.buckets, r)
+	b.noteNear(nearWords{}, c.Person, end.buckets, r)
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.
