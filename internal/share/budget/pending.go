@@ -6,7 +6,7 @@ import "context"
 const maxPending = 1000
 
 // applyOrKeep makes a change now or, if the script does not run now, when the store works again. A
-// change without a mark is not kept: the store may have made it.
+// change without a mark is not kept: it could be made twice.
 func (s *Store) applyOrKeep(ch change) reply {
 	r := s.apply(ch)
 	if s == nil || r.isKnown() || len(ch.marks) == 0 {

@@ -86,9 +86,10 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 
 // settleInStore sends a correction to the store, and returns what it changes there:
 //
-//	the store has taken the call       its buckets are corrected
-//	it has not, and ResponseID goes on nothing: SettleResponse takes the call
-//	it has not                         the call is taken now, with what it has used
+//	the store has taken the call        its buckets are corrected
+//	it has not, and the response goes   nothing: SettleResponse takes the call
+//	on at the API
+//	it has not, and nothing goes on     the call is taken now, with what it has used
 //
 // While the store fails, the change is kept if it has a mark: the store has a reservation of the
 // call to free, or another process may read the end, too, and it must count once. For other calls

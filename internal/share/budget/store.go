@@ -191,8 +191,8 @@ func (s *Store) forgetLogged() {
 	clear(s.logged)
 }
 
-// logFailure logs an error of the store when it begins to fail, and another cause while it fails,
-// each once for a URL: a server that starts again may ask for another password.
+// logFailure logs an error of the store when it begins to fail, and each other cause while it fails:
+// a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, err error) {
 	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
 	if !s.logsFirst(hint) {
