@@ -147,7 +147,9 @@ func TestSettleResponse(t *testing.T) {
 					}
 					count(taken.Settle(end, End{ResponseID: response, ReportedOfResponse: of}))
 				case "settles": // other processes do not know its response
-					taken.Settle(reading(n), End{})
+					count(taken.Settle(reading(n), End{}))
+				case "forges": // who can write to the store settles the key of the call
+					server.Do("SET", replicas[0].Store.fullKey(callKey(taken.callName)), "settled 1")
 				case "drains":
 					taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{ResponseID: response, GoesOn: true})
 				case "second", "third":

@@ -80,8 +80,9 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
 	}
-	wasFirst := storeReply.outcome != refusedByMark // by endMark
-	return wasFirst && !end.GoesOn
+	// Without a response that has ended there is no endMark: no other process settles the call.
+	settledElsewhere := storeReply.outcome == refusedByMark && end.endedResponseID() != ""
+	return !settledElsewhere && !end.GoesOn
 }
 
 // settleInStore sends a correction to the store, and returns what it changes there:
