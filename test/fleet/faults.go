@@ -208,8 +208,8 @@ func (f *fleet) fault(n *network, i int, x []string) error {
 	return nil
 }
 
-// worksAgain returns how often each replica has logged that the store works again. On a busy machine
-// the store may have failed for some of them alone.
+// worksAgain returns how often each replica has logged that the store works again. On a busy
+// machine the store may have failed for some of them alone.
 func (f *fleet) worksAgain() (times []int) {
 	for _, r := range f.replicas {
 		times = append(times, r.Logged("works again"))

@@ -8,8 +8,8 @@ import (
 )
 
 // localBuckets holds the buckets of this process. Its rules are those of take.lua, which has the
-// same three steps: advance, refuse, change. TestSame compares both. Two rules are only there, for a
-// server that has lost keys, or whose clock was wrong.
+// same three steps: advance, refuse, change. TestSame compares both. Two rules are only there, for
+// a server that has lost keys, or whose clock was wrong.
 type localBuckets struct {
 	clock func() time.Time
 

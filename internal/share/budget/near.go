@@ -40,8 +40,8 @@ func (w nearWords) of(buckets []bucket) string {
 	return strings.Join(list, ", ")
 }
 
-// noteNear notes in near, and for NearLimitCounts, which limits are nearly used up after changes. It
-// logs each bucket once in a period.
+// noteNear notes in near, and for NearLimitCounts, which limits are nearly used up after changes.
+// It logs each bucket once in a period.
 func (b *Budget) noteNear(near nearWords, p call.Person, changes []bucketChange, r reply) {
 	if r.outcome != made {
 		return

@@ -19,8 +19,9 @@ func (s *Store) applyOrKeep(ch change) reply {
 	return r
 }
 
-// keep keeps a change for Probe, unless there are too many, which it logs once until the store works
-// again. It does not use the store: a call that ends does not wait until the store has all of them.
+// keep keeps a change for Probe, unless there are too many, which it logs once until the store
+// works again. It does not use the store: a call that ends does not wait until the store has all of
+// them.
 func (s *Store) keep(ch change) {
 	s.mu.Lock()
 	drops := len(s.pending) >= maxPending

@@ -19,8 +19,8 @@ import (
 //	                           reserved and count from the time limit on, that is 20,000. The store
 //	                           refuses the change of Settle, which then adds only what a retry or a
 //	                           requery has used.
-//	its process stops before   If there is time, Settle frees 60,000 and uses as many, as a guess; else
-//	the response has ended     it is as if killed. SettleResponse gives 40,000 back.
+//	its process stops before   If there is time, Settle frees 60,000 and uses as many, as a guess;
+//	the response has ended     else it is as if killed. SettleResponse gives 40,000 back.
 //	its process is killed      The 60,000 count from the time limit on. SettleResponse gives 40,000
 //	                           back.
 //	the store has not taken    The first of Settle and SettleResponse takes it with the 20,000; if
@@ -50,8 +50,8 @@ func (e End) endedResponseID() string {
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
 // GuessedTokens and NearLimit of c.
 //
-// observes tells whether the caller observes the end: not if the call goes on at the API, or another
-// process has settled it in the store. While the store fails, the caller observes it.
+// observes tells whether the caller observes the end: not if the call goes on at the API, or
+// another process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b := t.budget
 	correction := callChange{

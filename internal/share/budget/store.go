@@ -191,8 +191,8 @@ func (s *Store) forgetLogged() {
 	clear(s.logged)
 }
 
-// logFailure logs an error of the store when it begins to fail, and each other cause while it fails:
-// a server that starts again may ask for another password.
+// logFailure logs an error of the store when it begins to fail, and each other cause while it
+// fails: a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, err error) {
 	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
 	if !s.logsFirst(hint) {
@@ -258,8 +258,8 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 }
 
 // fullKey returns the key in the store for the key of a mark or a bucket. The braces keep all keys
-// in one hash slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the version
-// of the format of values.
+// in one hash slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the
+// version of the format of values.
 func (s *Store) fullKey(key string) string {
 	const namespace = "{openai-responses-mcp}:"
 	u := s.url.Load()
@@ -269,8 +269,8 @@ func (s *Store) fullKey(key string) string {
 	return namespace + Prefix(u) + ":3:" + key
 }
 
-// arguments returns the arguments of take.lua, the number of keys first. The values of a mark and of
-// a bucket are in the order of its ARGV.
+// arguments returns the arguments of take.lua, the number of keys first. The values of a mark and
+// of a bucket are in the order of its ARGV.
 func (s *Store) arguments(ch change) []any {
 	keys := []any{len(ch.marks) + len(ch.buckets)}
 	values := []any{len(ch.marks), ch.minutes}
