@@ -37,30 +37,6 @@ func TestManyProblems(t *testing.T) {
 	compare.Contains(t, "the page", page, fmt.Sprintf("at most %d problems", maxProblems))
 }
 
-// Every problem is reported: those of the variables in the order of the keys, and the flags last.
-func TestBadEnvironment(t *testing.T) {
-	environ := []string{
-		"SEARCH_RECENCY_DAYS=NaN",
-		"MAX_CITATIONS=0",
-		"OPENAI_API_TIMEOUT=0x10",
-		"OPENAI_BASE_URL=ftp://h/?key=5",
-		`MODEL_QUICK="gpt-5.2"`,
-		"OPENAI_API_KEY=sk-key",
-		"OPENAI_API_KEY_FILE=file",
-	}
-	const want = `OPENAI_BASE_URL: openai.base_url: [redacted] is not an absolute http or https URL
-OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a number of milliseconds of at least 1
-MODEL_QUICK: model_profiles.answer_quick.model: "\"gpt-5.2\"" is not a model id
-MAX_CITATIONS: policy.max_citations: 0 is not in 1..10
-SEARCH_RECENCY_DAYS: search.defaults.recency_days: NaN is not a number of at least 0
---model: model_profiles.answer.model: "" is not a model id
-OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
-
-	_, _, err := Load(Flags{Model: new("")}, environ)
-
-	compare.Equal(t, "Load()", fmt.Sprint(err), want)
-}
-
 // Package env names only the Go field of a value that it cannot parse. Other variables are not
 // blamed.
 func TestEachVariable(t *testing.T) {
