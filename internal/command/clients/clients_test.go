@@ -65,21 +65,6 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	for query, want := range map[string]string{
-		"Claude Code": "claude-code",
-		"CODEX":       "codex",
-		"code":        "vscode",
-		"Claude.ai":   "claude-ai",
-		"":            "",
-	} {
-		t.Run(query, func(t *testing.T) {
-			got, _ := Find(query)
-			compare.Equal(t, "client", got.ID, want)
-		})
-	}
-}
-
 //go:embed testdata/servers.yaml
 var serverFile []byte
 
