@@ -54,8 +54,21 @@ func (r *replica) answered(id, query string) {
 	}
 }
 
-// Late calls that run side by side get their own answers. At EOF a call is answered with its
-// answer, and those that are late end.
+// result waits for the response to a call, and calls answer_result with the same id while it works.
+func (c *client) result(id string) (raw string, late bool) {
+	c.t.Helper()
+	for ; ; late = true {
+		raw = c.want(id).raw
+		object := gjson.Parse(gjson.Get(raw, "result.content.0.text").Str)
+		if object.Get("status").Str != "working" {
+			return raw, late
+		}
+		c.line(call(id, "answer_result", fmt.Sprintf(`{"id":%q}`, object.Get("id").Str)))
+	}
+}
+
+// Late calls that run side by side, and continue a question, get their own answers. At EOF a call is
+// answered with its answer, and those that are late end.
 func TestLateCalls(t *testing.T) {
 	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()
@@ -63,18 +76,12 @@ func TestLateCalls(t *testing.T) {
 	c := start(t, program(t.TempDir(), append(env, "--stdio", strings.TrimSpace(late))...)).begin()
 	const n = 50
 	for i := range n {
-		c.line(ask(fmt.Sprint(i), fmt.Sprintf("delay=1500ms %d;", i)))
+		const form = `{"query":"delay=1500ms %d;","follow_up_to":"delay=1500ms"}`
+		c.line(call(fmt.Sprint(i), "answer", fmt.Sprintf(form, i)))
 	}
 	for i := range n {
-		id := fmt.Sprint(i)
-		for {
-			object := gjson.Parse(gjson.Get(c.want(id).raw, "result.content.0.text").Str)
-			if object.Get("status").Str != "working" {
-				compare.Contains(t, "answer", object.Raw, fmt.Sprintf("delay=1500ms %d;", i))
-				break
-			}
-			c.line(call(id, "answer_result", fmt.Sprintf(`{"id":%q}`, object.Get("id").Str)))
-		}
+		raw, _ := c.result(fmt.Sprint(i))
+		compare.Contains(t, "answer", raw, fmt.Sprintf("delay=1500ms %d;", i))
 	}
 	compare.Equal(t, "requests to the API", len(api.Requests()), n)
 

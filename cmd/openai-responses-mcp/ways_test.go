@@ -74,15 +74,9 @@ func session(config string) func(*testing.T, []string) asker {
 		c := start(t, program(t.TempDir(), words...)).begin()
 		return func(id, query string) string {
 			c.line(ask(id, query))
-			for late := false; ; late = true {
-				raw := c.want(id).raw
-				object := gjson.Parse(gjson.Get(raw, "result.content.0.text").Str)
-				if object.Get("status").Str != "working" {
-					compare.Equal(t, "late", late, strings.Contains(query, "+delay="))
-					return result(raw)
-				}
-				c.line(call(id, "answer_result", fmt.Sprintf(`{"id":%q}`, object.Get("id").Str)))
-			}
+			raw, late := c.result(id)
+			compare.Equal(t, "late", late, strings.Contains(query, "+delay="))
+			return result(raw)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -187,23 +186,6 @@ func TestMemoryCopies(t *testing.T) {
 			t.Error("the question is a part of its arguments")
 		}
 	})
-}
-
-// 256 calls at once of many people: each gets its own answer.
-func TestMemoryAtOnce(t *testing.T) {
-	m := &memory{}
-	var calls sync.WaitGroup
-	for i := range maxAnswers {
-		calls.Go(func() {
-			person := fmt.Sprint("token:", i)
-			m.add(pastAnswer{personID: person, question: "Q", answer: person})
-			got := m.find(person, "Q").answer
-			if got != person {
-				t.Errorf("%s gets %q", person, got)
-			}
-		})
-	}
-	calls.Wait()
 }
 
 // The queries and the opened pages are those of all searches, each once and at most ten of each. A
