@@ -19,8 +19,8 @@ import (
 //   - a task during a retry then has an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
-// minGoneTimeout is how long askWhetherGone may take even if the task is due before: between its two
-// GETs there are 2 s.
+// minGoneTimeout is how long askWhetherGone may take even if the task is due before: its two GETs
+// are 2 s apart.
 const minGoneTimeout = 4 * time.Second
 
 // CallOptions say what the client of a call takes, and when and where the call can go on without
@@ -90,8 +90,8 @@ func (l *localCall) runsSealedResponse() bool {
 // Prepare returns the task of a call, for Run, and sets fields of the call:
 //
 //   - WaitUntil, with OtherProcesses: a call that still waits for a slot or for the rate limit
-//     after DetachAfter ends then, because it cannot go on elsewhere. A call without Background
-//     could never go on elsewhere; it ends, too, because its client would soon give up.
+//     after DetachAfter ends then, because it cannot go on elsewhere. One without Background that
+//     waits ends, too: its client would soon give up. A call that runs does not end by it.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
 //     that no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {

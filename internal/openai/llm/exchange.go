@@ -88,7 +88,7 @@ type exchange struct {
 	call       *call.Call
 	model      string
 	params     params
-	toRemember []refusedParam // removed from params; for noteAccepted, after the next 2xx
+	toRemember []refusedParam // removed from params; for noteParametersAccepted, after the next 2xx
 
 	key     *string                     // the key at the start; SetKey stores another pointer
 	ticket  *pacer.Ticket               // the place of the call at the pacer of the model
@@ -193,7 +193,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 			r, err = x.follow(ctx, acc, err)
 		}
 		if !acc.isRefusal(err) { // which may also come after a 2xx
-			x.client.memory.noteNotRefused(x.call.Person.ID)
+			x.client.memory.noteKeyAccepted(x.call.Person.ID)
 		}
 	}
 	return r, err
@@ -238,7 +238,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 
 	if err == nil {
 		x.ticket.NoteAccepted()
-		x.client.memory.noteAccepted(x.params, x.toRemember)
+		x.client.memory.noteParametersAccepted(x.params, x.toRemember)
 		x.toRemember = nil
 	}
 	return resp, mayCost, err

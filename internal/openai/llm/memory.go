@@ -146,8 +146,9 @@ type evidence struct {
 	count int
 }
 
-// noteNotRefused records that the API has answered a request of a person, and not with a refusal.
-func (m *memory) noteNotRefused(personID string) {
+// noteKeyAccepted records that the API has answered a request of a person, and has refused neither
+// the key nor its quota.
+func (m *memory) noteKeyAccepted(personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refusals.Delete(personID)
@@ -156,10 +157,10 @@ func (m *memory) noteNotRefused(personID string) {
 	}
 }
 
-// noteAccepted records that the API accepts the parameters of a request, and that it refused the
-// removed ones. These are recorded only now, because the API could have refused the request without
-// them, too.
-func (m *memory) noteAccepted(request params, removed []refusedParam) {
+// noteParametersAccepted records that the API accepts the parameters of a request, and that it
+// refused the removed ones. These are recorded only now, because the API could have refused the
+// request without them, too.
+func (m *memory) noteParametersAccepted(request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p := range m.parameters.Live() {

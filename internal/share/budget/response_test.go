@@ -148,7 +148,7 @@ func TestSettleResponse(t *testing.T) {
 					count(taken.Settle(end, End{ResponseID: response, ReportedOfResponse: of}))
 				case "settles": // other processes do not know its response
 					count(taken.Settle(reading(n), End{}))
-				case "forges": // who can write to the store settles the key of the call
+				case "forges": // another program settles the key of the call
 					server.Do("SET", replicas[0].Store.fullKey(callKey(taken.callName)), "settled 1")
 				case "drains":
 					taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{ResponseID: response, GoesOn: true})

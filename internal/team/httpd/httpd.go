@@ -296,11 +296,12 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 
 	sdk := s.mcpServer.MCP(sessionCtx, res.person)
 	get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
+	// The SDK changes its request, and net/http reads ours when sendComment begins the response.
+	requestCopy := r.WithContext(requestCtx)
 	mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		JSONResponse:                 !acceptsStream,
 		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
-		// A copy, as the SDK changes it: net/http reads it when sendComment begins the response.
-	}).ServeHTTP(res, r.WithContext(requestCtx))
+	}).ServeHTTP(res, requestCopy)
 }
