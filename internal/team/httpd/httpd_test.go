@@ -401,6 +401,7 @@ func TestAccept(t *testing.T) {
 				res, body := s.request(strings.Replace(text, both, tt.Header, 1), tt.Status)
 
 				compare.Equal(t, "content type", res.Header.Get("Content-Type"), tt.Type)
+				compare.Equal(t, "has a length", res.ContentLength >= 0, tt.Status != 200) // begins at once
 				if !strings.HasPrefix(body, tt.Begins) {
 					t.Errorf("response %q, want it to begin with %q", body, tt.Begins)
 				}

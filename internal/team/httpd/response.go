@@ -181,8 +181,8 @@ func (r *response) recordRejection(status int) {
 	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
-// writeLocked writes b, and gives the client writeTimeout for each chunk. After keepOpen it flushes
-// b, and sets the timer for the next comment. After an error at most one comment is tried.
+// writeLocked writes b, and gives the client writeTimeout for each chunk. On an event stream it
+// flushes b. JSON is not flushed, so that net/http sends its length.
 func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -193,13 +193,20 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 		}
 	}
 
-	if r.keepAlive != nil {
-		err = r.control.Flush()
-		if err == nil {
-			r.keepAlive.Reset(commentInterval)
-		}
+	if r.isStream && r.keepAlive != nil {
+		err = r.flushLocked()
 	}
 	return written, err
+}
+
+// flushLocked sends what is written, and sets the timer for the next comment. After an error at most
+// one comment is tried.
+func (r *response) flushLocked() error {
+	err := r.control.Flush()
+	if err == nil {
+		r.keepAlive.Reset(commentInterval)
+	}
+	return err
 }
 
 // end completes the response, which must not be used afterwards.

@@ -9,8 +9,8 @@ import (
 // a comment, or JSON a blank line. Proxies close idle responses, many after 60 s.
 const commentInterval = 15 * time.Second
 
-// keepOpen makes r a response that may take long. From then on each write is sent at once, and
-// something that clients skip follows each silence: on an event stream a comment
+// keepOpen makes r a response that may take long. Then something that clients skip follows each
+// silence: on an event stream a comment
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html), before JSON a blank line. A call
 // without a progress token sends nothing else before its result.
 func (r *response) keepOpen(isStream bool) {
@@ -49,5 +49,8 @@ func (r *response) sendComment() {
 		comment = ": keep-alive\n\n"
 	}
 	r.beginLocked(http.StatusOK, r.longHeader())
-	_, _ = r.writeLocked([]byte(comment))
+	_, err := r.writeLocked([]byte(comment))
+	if err == nil {
+		_ = r.flushLocked() // of JSON, too
+	}
 }
