@@ -1,7 +1,8 @@
-// Package apierror makes a call.APIError of whatever ends a request to the Responses API: it reads
-// the errors of OpenAI, of compatible servers and of gateways, and names their kinds. question is the
-// input of the request: a server may repeat it in a message, so its words name neither a kind nor a
-// wait.
+// Package apierror reads the errors that end a request to the Responses API, those of OpenAI, of
+// compatible servers and of gateways, and returns each as a call.APIError with its kind.
+//
+// Its functions get the input of the request as the argument question: a server may repeat it in a
+// message, so its words name neither a kind nor a wait.
 //
 //	apierror.go  the errors of an HTTP response, a connection and a context
 //	body.go      how the JSON of an error is read

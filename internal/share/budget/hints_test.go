@@ -72,7 +72,7 @@ func TestHintsWhileFailing(t *testing.T) {
 	logs("correct the user and the password", 2)
 }
 
-// A Sentinel is named, with whatever account and database.
+// A Sentinel is named with any account and database.
 func TestSentinel(t *testing.T) {
 	server := redistest.NewSentinel(t)
 	for _, password := range []string{"", "x"} {

@@ -238,8 +238,8 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 			outcome: made,
 			shares:  [maxBuckets]int64(n[1:]),
 		}
-		isShare := func(share int64) bool { return 0 <= share && share <= 8000 }
-		return r, !slices.ContainsFunc(n[1:], func(share int64) bool { return !isShare(share) })
+		isInvalid := func(share int64) bool { return share < 0 || share > 8000 }
+		return r, !slices.ContainsFunc(n[1:], isInvalid)
 	}
 
 	if n[0] < 0 || n[0] > int64(len(ch.buckets)) {
