@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"strings"
 	"sync"
 	"time"
 
@@ -177,14 +178,17 @@ func (m *memory) noteParametersAccepted(request params, removed []refusedParam) 
 }
 
 // stripRefused removes from a person's request the parameters that the API refuses. One refusal is
-// enough if it is for everyone; otherwise two of the person are needed.
+// enough if it is for everyone; otherwise two of the person are needed. Members and elements go
+// first, because the API may also refuse the object or list without them.
 func (m *memory) stripRefused(request params, personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for p, e := range m.parameters.Live() {
-		counts := p.personID == everyone || p.personID == personID && e.count > 1
-		if counts && request.has(p) {
-			request.remove(p.name)
+	for _, nested := range []bool{true, false} {
+		for p, e := range m.parameters.Live() {
+			counts := p.personID == everyone || p.personID == personID && e.count > 1
+			if counts && nested == strings.Contains(p.name, ".") && request.has(p) {
+				request.remove(p.name)
+			}
 		}
 	}
 }

@@ -241,6 +241,17 @@ func TestRefusedAnyway(t *testing.T) {
 	})
 }
 
+// A list is left out if the API has refused both an element and the list without it.
+func TestRefusedList(t *testing.T) {
+	for range 100 { // the memory of refused parameters has no order
+		cl, api := newShared()
+		api.refuse("include", refusedAs("include", "reasoning.encrypted_content"))
+		wantSuccess(t, asks(t, cl, alice))
+		wantSuccess(t, asks(t, cl, bob))
+		wantEqual(t, "bob's include is sent", api.lastHas(bob, "include"), false)
+	}
+}
+
 // A blocked person is refused for good, and only a server that does not know safety_identifier is
 // asked without it. It stays where an error may repeat it from the question.
 func TestIdentifier(t *testing.T) {
