@@ -85,7 +85,7 @@ func ProxyError(h http.Header, sent bool) call.ProxyError {
 }
 
 // Transport waits for the root certificates at the first request over TLS, not at the start: they
-// cost milliseconds and megabytes, and plain HTTP does not need them. RootCAs that are set stay.
+// cost milliseconds and megabytes, and plain HTTP does not need them.
 type Transport struct {
 	*http.Transport
 	roots sync.Once
@@ -102,9 +102,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		t.roots.Do(func() {
-			t.TLSClientConfig.RootCAs = cmp.Or(t.TLSClientConfig.RootCAs, pool)
-		})
+		t.roots.Do(func() { t.TLSClientConfig.RootCAs = pool })
 	}
 	return t.Transport.RoundTrip(req)
 }

@@ -37,9 +37,9 @@ func serve(t *testing.T, handle func(http.ResponseWriter)) *httptest.Server {
 	return s
 }
 
-// proxied returns a transport without roots, and with a proxy if it is not "".
-func proxied(proxy string) *httpclient.Transport {
-	tr := httpclient.New(nil).Transport.(*httpclient.Transport)
+// proxied returns the transport of the program without roots, and with a proxy if it is not "".
+func proxied(proxy string) *http.Transport {
+	tr := httpclient.New(nil).Transport.(*httpclient.Transport).Transport
 	tr.TLSClientConfig.RootCAs = x509.NewCertPool()
 	if proxy != "" {
 		tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
