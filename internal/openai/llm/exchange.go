@@ -96,10 +96,9 @@ type exchange struct {
 	attempt int                         // number of the current attempt, from 1 on
 }
 
-// try waits for the pacer and makes one request of the attempt. It tells the pacer how a failed
-// request ended, also if post has told the pacer of a 2xx before, which stands if the request
-// succeeds. pacerWait is how long the pacer makes the call wait after a refusal by the rate limit,
-// else 0.
+// try waits for the pacer and makes one request of the attempt. After a failure it tells the pacer
+// how the request ended, also if post has told the pacer of a 2xx before. pacerWait is how long the
+// pacer makes the call wait after a refusal by the rate limit, else 0.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {
@@ -142,7 +141,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 			x.call.Emit(call.Waiting{Ahead: ahead})
 		}
 	}
-	// The last retry goes out later. Without retries the only attempt does not.
+	// The last retry waits longer. The first attempt is no retry, even if it is the only one.
 	isLastRetry := x.attempt > 1 && x.attempt > x.client.options.MaxRetries
 
 	queued := time.Now()
@@ -307,7 +306,7 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	}
 	// A gateway may repeat the question in its message. So if the question contains the name, an
 	// error that only mentions the name, or that may be of this call alone, is not remembered.
-	mayBeQuoted := (mentions(failure, name) || failure.MaybeThisCall) && x.params.questionContains(name)
+	mayBeQuoted := (onlyMentions(failure, name) || failure.MaybeThisCall) && x.params.questionContains(name)
 	if !mayBeQuoted {
 		x.toRemember = append(x.toRemember, p)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	minRefusals = 3 // so many refusals of the key in a row, and further ones, count
+	minRefusals = 3 // refusals of the key in a row from which on they count (see refusal)
 
 	// probeGrace is how long other calls fail while a probe asks the API. Then they ask the API,
 	// too: only the end of the probe tells that it is not refused, which may take minutes.
@@ -26,9 +26,9 @@ const (
 type memory struct {
 	refusalPause time.Duration // how long calls fail after a refusal of the key; 0: they never do
 
-	mu         sync.Mutex                   // guards the fields below
-	refusals   expire.Map[string, *refusal] // by the ID of the person
-	parameters expire.Map[refusedParam, evidence]
+	mu            sync.Mutex                   // guards the fields below
+	refusals      expire.Map[string, *refusal] // of the key or its quota, by the ID of the person
+	refusedParams expire.Map[refusedParam, evidence]
 
 	// lastFound is when a GET last found a background response, by model. Without an entry (nil),
 	// the server may have no GET /responses/{id}.
@@ -39,7 +39,7 @@ type memory struct {
 func newMemory(refusalPause time.Duration) *memory {
 	m := &memory{refusalPause: refusalPause}
 	m.refusals.Expired = func(r *refusal) bool { return time.Since(r.nextProbe) > refusalTTL }
-	m.parameters.Expired = func(e evidence) bool { return time.Since(e.since) > parameterTTL }
+	m.refusedParams.Expired = func(e evidence) bool { return time.Since(e.since) > parameterTTL }
 	m.lastFound.Expired = func(last *time.Time) bool { return time.Since(*last) >= parameterTTL }
 	return m
 }
@@ -47,9 +47,9 @@ func newMemory(refusalPause time.Duration) *memory {
 // refusal is what is remembered for a person after the API has refused the key or its quota. While
 // refusals count for a person, the person's calls fail with the last failure until nextProbe:
 //
-//	alice is refused minRefusals times in a row      they count for alice
-//	then bob, and the API has accepted no request    those of both count for all people
-//	the API accepts a request of alice               hers are forgotten; bob's count for bob alone
+//	alice is refused minRefusals times in a row   her refusals count for alice
+//	so is bob, with no request accepted between   the refusals of both count for all people
+//	the API accepts a request of alice            hers are forgotten; bob's count for bob alone
 type refusal struct {
 	failure             *call.APIError // the last one
 	sincePersonAccepted int            // refusals since the API accepted a request of the person
@@ -78,6 +78,17 @@ func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	}
 }
 
+// noteKeyAccepted records that the API has answered a request of a person, and has refused neither
+// the key nor its quota.
+func (m *memory) noteKeyAccepted(personID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refusals.Delete(personID)
+	for _, r := range m.refusals.Live() {
+		r.sinceAnyAccepted = 0
+	}
+}
+
 // forgetRefusals forgets all refusals, because they were of an earlier key.
 func (m *memory) forgetRefusals() {
 	m.mu.Lock()
@@ -85,8 +96,8 @@ func (m *memory) forgetRefusals() {
 	m.refusals.Clear()
 }
 
-// effectiveRefusalsLocked returns the refusals that count for a person (see refusal): those of all
-// people, if at least two have minRefusals each, and those of the person.
+// effectiveRefusalsLocked returns the refusals that count for a person (see refusal): those of
+// people who have minRefusals each, if there are at least two, and those of the person.
 func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
 	var effective []*refusal
 	for _, r := range m.refusals.Live() {
@@ -147,33 +158,22 @@ type evidence struct {
 	count int
 }
 
-// noteKeyAccepted records that the API has answered a request of a person, and has refused neither
-// the key nor its quota.
-func (m *memory) noteKeyAccepted(personID string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.refusals.Delete(personID)
-	for _, r := range m.refusals.Live() {
-		r.sinceAnyAccepted = 0
-	}
-}
-
 // noteParametersAccepted records that the API accepts the parameters of a request, and that it
 // refused the removed ones. These are recorded only now, because the API could have refused the
 // request without them, too.
 func (m *memory) noteParametersAccepted(request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for p := range m.parameters.Live() {
+	for p := range m.refusedParams.Live() {
 		if request.has(p) {
-			m.parameters.Delete(p)
+			m.refusedParams.Delete(p)
 		}
 	}
 	for _, p := range removed {
-		e := m.parameters.Get(p)
+		e := m.refusedParams.Get(p)
 		e.since = cmp.Or(e.since, time.Now())
 		e.count++
-		m.parameters.Set(p, e)
+		m.refusedParams.Set(p, e)
 	}
 }
 
@@ -184,7 +184,7 @@ func (m *memory) stripRefused(request params, personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, nested := range []bool{true, false} {
-		for p, e := range m.parameters.Live() {
+		for p, e := range m.refusedParams.Live() {
 			counts := p.personID == everyone || p.personID == personID && e.count > 1
 			if counts && nested == strings.Contains(p.name, ".") && request.has(p) {
 				request.remove(p.name)
@@ -194,13 +194,13 @@ func (m *memory) stripRefused(request params, personID string) {
 }
 
 // noteFound records that a GET has found a background response of a model. So the model runs in the
-// background: it is forgotten that background: true was refused for everyone, after a lost response
-// (prepareRepeat) or with a code such as unsupported_parameter.
+// background, and noteFound forgets that background: true was refused for everyone, after a lost
+// response (prepareRepeat) or with a code such as unsupported_parameter.
 func (m *memory) noteFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lastFound.Set(model, new(time.Now()))
-	m.parameters.Delete(refusedParam{model, "background", "true", everyone})
+	m.refusedParams.Delete(refusedParam{model, "background", "true", everyone})
 }
 
 // findsResponses reports whether a GET has found a background response of a model.

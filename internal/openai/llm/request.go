@@ -120,14 +120,14 @@ func merge(object, members map[string]any) {
 	}
 }
 
-// include returns the elements of the parameter include.
+// include returns the elements of include.
 func (p params) include() []string {
 	elements, _ := p["include"].([]string)
 	return elements
 }
 
-// value returns the value of a parameter, or nil. name may be a member of an object
-// (reasoning.effort) or an element of include (include.ELEMENT).
+// value returns the value of a parameter, or nil. name may be that of a member of an object
+// (reasoning.effort) or of an element of include (include.ELEMENT).
 func (p params) value(name string) any {
 	parent, member, nested := strings.Cut(name, ".")
 	if !nested {
@@ -147,10 +147,10 @@ func (p params) value(name string) any {
 
 // has reports whether the request is to the model that a parameter is refused for, and contains the
 // parameter with the refused value.
-func (p params) has(known refusedParam) bool {
-	v := p.value(known.name)
-	hasValue := v != nil && (known.value == anyValue || fmt.Sprint(v) == known.value)
-	return hasValue && p["model"] == known.model
+func (p params) has(refused refusedParam) bool {
+	v := p.value(refused.name)
+	hasValue := v != nil && (refused.value == anyValue || fmt.Sprint(v) == refused.value)
+	return hasValue && p["model"] == refused.model
 }
 
 // remove removes a parameter that p contains, and with it a list or object that becomes empty. name
@@ -203,9 +203,9 @@ func (p params) refusedName(e *call.APIError) string {
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], if there is no such element
 	namesIdentifier := name == safetyIdentifierParam ||
-		mentions(e, safetyIdentifierParam) && !p.questionContains(safetyIdentifierParam)
+		onlyMentions(e, safetyIdentifierParam) && !p.questionContains(safetyIdentifierParam)
 	switch {
-	case p["background"] == true && (name == "store" || mentions(e, "background")):
+	case p["background"] == true && (name == "store" || onlyMentions(e, "background")):
 		return "background"
 	case namesIdentifier && isUnknownParameter(e):
 		return safetyIdentifierParam
@@ -252,11 +252,11 @@ func isUnknownParameter(e *call.APIError) bool {
 	return e.Code != "unsupported_value" && unknownWords().MatchString(e.Code+" "+e.Message)
 }
 
-// mentions reports whether a refused request (KindBadRequest) has the name in the message of its
-// error, and no Param.
-func mentions(e *call.APIError, name string) bool {
-	unnamed := e.Kind == call.KindBadRequest && e.Param == ""
-	return unnamed && strings.Contains(strings.ToLower(e.Message), name)
+// onlyMentions reports whether an error of KindBadRequest has no Param, and has a name in its
+// message.
+func onlyMentions(e *call.APIError, name string) bool {
+	namesNone := e.Kind == call.KindBadRequest && e.Param == ""
+	return namesNone && strings.Contains(strings.ToLower(e.Message), name)
 }
 
 // safetyIdentifier returns the safety_identifier of a person, by which the API can block one person
