@@ -1,8 +1,8 @@
 // Package apierror reads the errors that end a request to the Responses API, those of OpenAI, of
 // compatible servers and of gateways, and returns each as a call.APIError with its kind.
 //
-// Its functions get the input of the request as the argument question: a server may repeat it in a
-// message, so its words name neither a kind nor a wait.
+// Its functions get the input of the request as the argument question: a server may repeat the
+// question in a message, and words of the question name neither a kind nor a wait.
 //
 //	apierror.go  the errors of an HTTP response, a connection and a context
 //	body.go      how the JSON of an error is read
@@ -31,8 +31,8 @@ import (
 // MaxText is how many bytes of a text of an error are read, unless most are blanks.
 const MaxText = 64 << 10
 
-// TooLong is the message of the error about a body that is too large.
-const TooLong = "the answer is larger than 16 MiB"
+// BodyTooLarge is the message of the error about a body that is too large.
+const BodyTooLarge = "the answer is larger than 16 MiB"
 
 // FromStatus returns the error of an HTTP response whose status is not a 2xx. data is its body, or
 // the part of it that was read.
@@ -88,7 +88,7 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 	cause, _ := errors.AsType[*call.APIError](err)
 	_, ok := errors.AsType[*http.MaxBytesError](err)
 	if ok {
-		cause = call.TooLargeError(TooLong)
+		cause = call.TooLargeError(BodyTooLarge)
 	}
 
 	e := *cmp.Or(cause, &call.APIError{
@@ -106,9 +106,9 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 	return &e
 }
 
-// FromResponse reads the error of a response or stream that began with a 2xx and then failed. Such
-// an error has a code and no status, except that OpenRouter has a status as the code; FromBody then
-// sets that of the HTTP response. message is used if the API does not say why it failed.
+// FromResponse returns the error of a response or stream that began with a 2xx and then failed. It
+// has a code and no status, except that OpenRouter has a status as the code; FromBody replaces it by
+// that of the HTTP response. message is used if the API does not say why the response failed.
 func FromResponse(data []byte, message string, question []json.RawMessage) *call.APIError {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of the event, not of the error
@@ -119,7 +119,7 @@ func FromResponse(data []byte, message string, question []json.RawMessage) *call
 }
 
 // classify returns the kind that e names, else that of its status. The API sends an exhausted quota
-// as 429, other servers as 400, 402 or 403. It sets e.MaybeThisCall (applyRules).
+// as 429, other servers as 400, 402 or 403. classify also sets e.MaybeThisCall (applyRules).
 func classify(e *call.APIError, question []json.RawMessage) call.Kind {
 	if e.Status > 0 && e.Status < 400 {
 		return call.KindBadResponse

@@ -18,7 +18,7 @@ const maxNested = 4
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a list, a bare message or detail). message is used if the body has none.
-// The Status is set if the code of the error is an HTTP status.
+// Status is set if the code of the error is an HTTP status.
 func apiError(data []byte, message string) *call.APIError {
 	e := &call.APIError{Message: message, Body: string(data)}
 	readAPIError(e, data, maxNested)
@@ -86,8 +86,8 @@ func setString(dst *string, doc gjson.Result, path string) {
 	}
 }
 
-// readInner sets in e what the error inside an error says. It is in raw, the metadata.raw of
-// OpenRouter, as JSON or as plain words, or in a message that is JSON.
+// readInner sets in e what the error inside an error says. The inner error is in raw, the
+// metadata.raw of OpenRouter, as JSON or as plain words, or in a message that is JSON.
 func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 	for _, inner := range []string{raw.String(), unwrapped(e.Message)} {
 		inner = strings.TrimSpace(inner)

@@ -37,7 +37,7 @@ func messageWait(e *call.APIError, question []json.RawMessage) time.Duration {
 
 // addWaits raises RetryAfter to the wait that the message of a rate limit or of a 402 names. For a
 // rate limit it also sets ResetAfter, if the headers tell when the limit is fully available again:
-// try waits for that only if the API names no other wait, and if it is in time.
+// package llm waits that long only if the API names no other wait, and if that is in time.
 func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 	payment := e.Kind == call.KindAPIQuota && e.Status == http.StatusPaymentRequired
 	if e.Kind != call.KindRateLimit && !payment {

@@ -123,7 +123,7 @@ func (a *accumulator) readStream(
 		case len(data) > maxEvent:
 			return nil, call.TooLargeError("an event of the answer is larger than 8 MiB")
 		case a.streamBytes > maxBody: // of all connections of the response
-			return nil, call.TooLargeError(apierror.TooLong)
+			return nil, call.TooLargeError(apierror.BodyTooLarge)
 		case !isObject(data):
 			continue
 		}
@@ -168,7 +168,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
 		"response.done":
-		r, err := a.finish(ev.lastResponse(), rawJSON{data: data, isEvent: true})
+		r, err := a.finish(ev.endedResponse(), rawJSON{data: data, isEvent: true})
 		e, ok := errors.AsType[*call.APIError](err)
 		if ok {
 			return nil, a.failOrKeep(e)
@@ -182,7 +182,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	items := max(len(a.startedBlocks), len(a.byID), len(a.items))
 	elements := max(items, a.elementCount, a.annotationCount)
 	if elements > maxElements {
-		return nil, call.TooLargeError(tooMany)
+		return nil, call.TooLargeError(tooManyElements)
 	}
 	return nil, nil
 }
@@ -222,8 +222,8 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.endedResponse == nil
 }
 
-// isRefusal reports whether err says that the API refuses the request, and no item of the response
-// has come. OpenAI reports an exhausted quota in a stream, after a 200.
+// isRefusal reports whether err says that the API refuses the request by its quota or rate limit,
+// and no item of the response has come. OpenAI reports an exhausted quota in a stream, after a 200.
 func (a *accumulator) isRefusal(err error) bool {
 	kind := call.KindOf(err)
 	refuses := kind == call.KindAPIQuota || kind == call.KindRateLimit

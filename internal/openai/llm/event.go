@@ -123,10 +123,10 @@ func (ev *streamEvent) readFlat(data string) bool {
 	return isFlat
 }
 
-// lastResponse returns the response of an event that ends a stream. A status that names an end
+// endedResponse returns the response of an event that ends a stream. A status that names an end
 // other than completed stays. Any other status, or a missing one, is replaced by the name of the
 // event: response.completed means completed.
-func (ev *streamEvent) lastResponse() *call.Response {
+func (ev *streamEvent) endedResponse() *call.Response {
 	r := ev.Response // a copy: the next event replaces it
 	r.Streamed = true
 	switch r.Status {

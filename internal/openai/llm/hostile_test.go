@@ -55,9 +55,9 @@ func hostileRows(t *testing.T) []hostileRow {
 	items := slices.Repeat([]string{itemDone}, 100)
 	lines := strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 10)
 	rows := []hostileRow{
-		{"lists of many items", outputOf(listOf(item101, 100)), tooMany},
-		{"streamed parts", manyParts(), tooMany},
-		{"many elements in many events", sseStep(items...), tooMany},
+		{"lists of many items", outputOf(listOf(item101, 100)), tooManyElements},
+		{"streamed parts", manyParts(), tooManyElements},
+		{"many elements in many events", sseStep(items...), tooManyElements},
 		{"an event in lines", sseStep(`{"type":"x",` + lines + `}`), largeEvent},
 		{"no end", withoutEnd(200), "the answer is larger than 16 MiB"},
 		{"no end of an error", withoutEnd(500), "Internal Server Error"},

@@ -94,7 +94,7 @@ func (j rawJSON) json() []byte {
 // checkResponse sets it.
 func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	if countElements(r.Output...) > maxElements {
-		return call.TooLargeError(tooMany)
+		return call.TooLargeError(tooManyElements)
 	}
 
 	r.Status = cmp.Or(r.Status, "completed")
@@ -125,8 +125,8 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 // together. The longest responses have a few hundred.
 const maxElements = 10_000
 
-// tooMany is the message about a response with too many elements.
-const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+// tooManyElements is the message of the error about a response with too many elements.
+const tooManyElements = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 
 // countElements returns the number of items and of the elements of their lists.
 func countElements(items ...call.Item) int {
