@@ -119,11 +119,12 @@ func (cl *Client) cancel(
 }
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
-// call.ErrLeaveAtAPI. After a retryable failure it asks once more: the response would go on, and be
-// paid. ctx may have ended: cancelEarly has cancelTimeout. It adds to the call what the response has
-// used, if the API reports that in the HTTP response to the cancellation, or to a GET after it.
-// When the process ends, it has only shutdownTimeout, and makes one request: over HTTP the errors
-// of the calls must still be sent.
+// call.ErrLeaveAtAPI. After a retryable failure it asks once more, because the response would go on,
+// and be paid. It adds to the call what the response has used, if the API reports that in the HTTP
+// response to the cancellation, or to a GET after it.
+//
+// cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
+// ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 		return
@@ -159,10 +160,10 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	}
 }
 
-// cancelOnce cancels a background response, and sets in c what the response has used, if the HTTP
-// response to the cancellation contains that. It does not if the response goes on for a moment.
-func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, of *background) error {
-	resp, err := cl.cancel(ctx, c, of.id)
+// cancelOnce cancels a background response. If the HTTP response to the cancellation shows that the
+// response has ended, and what it has used, cancelOnce sets that in c.
+func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) error {
+	resp, err := cl.cancel(ctx, c, b.id)
 	if resp == nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, of *background) 
 
 	var r call.Response
 	decodeErr := call.DecodeLenient(data, &r)
-	hasEnded := decodeErr == nil && r.ID != "" && !of.isOther(r.ID) && !r.Running()
+	hasEnded := decodeErr == nil && r.ID != "" && !b.isOther(r.ID) && !r.Running()
 	if hasEnded && r.Usage != (call.Usage{}) {
 		c.Reported = reported(&r)
 	}
@@ -243,8 +244,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	}
 }
 
-// mayResume reports whether a stream is resumed that has broken with failure. If the API accepted its
-// connection, it must have made progress: another one would hardly bring events either.
+// mayResume reports whether to resume a stream that has broken with failure. If the API accepted the
+// connection, it must have brought new events: another connection would hardly bring any either.
 func mayResume(failure *call.APIError, progress bool) bool {
 	wasAccepted := failure.Status == http.StatusOK // FromBody sets it for a broken stream
 	return retryable(failure) && (progress || !wasAccepted)
@@ -272,8 +273,8 @@ func (cl *Client) getOrConfirmLost(
 	return cl.getOnce(ctx, acc, false)
 }
 
-// getOnce makes one GET of the response of acc: one of getOrConfirmLost, or that for the usage after
-// a cancellation. If it did not find the response, the error has ResponseLost set.
+// getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a
+// cancellation. If the GET does not find the response, the error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,

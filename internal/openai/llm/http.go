@@ -23,6 +23,7 @@ import (
 const (
 	maxBody      = 16 << 20 // bytes of a body, after decompression
 	maxErrorBody = 1 << 20  // bytes that are read of the body of an error
+	maxErrorText = 300      // characters that are kept of each text of an error
 	eventStream  = "text/event-stream"
 
 	maxRest     = 4 << 10               // bytes that are read after the event that ends a response
@@ -61,8 +62,8 @@ func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middlewar
 		if resp.StatusCode/100 != 2 {
 			defer cancel()
 			defer resp.Body.Close()
-			// Of a body that does not end, the status and what came say enough. Close would not end
-			// the Read: net/http makes it wait until the header of a body in gzip has come.
+			// A body that does not end is cut short: the status and what came say enough. Close would
+			// not end a Read, because net/http makes Close wait for the header of a body in gzip.
 			defer time.AfterFunc(errorBodyTimeout, cancel).Stop()
 			return nil, apierror.FromStatus(resp, errorBody(resp), c.RequestInput)
 		}
@@ -225,15 +226,7 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *ca
 	e.Attempts = attempts
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.Body} {
-		line := cl.options.Redactor.Line((*s)[:min(len(*s), apierror.MaxText)])
-		// The first MaxText bytes are enough, although they may end within a secret: only 300
-		// characters are kept. But Line drops blanks. If nearly all bytes are blanks, so little is
-		// left that a half secret is kept, which the redactor does not find. Then it gets the whole
-		// text.
-		if len(line) < apierror.MaxText/8 {
-			line = cl.options.Redactor.Line(*s)
-		}
-		*s = text.Truncate(line, 300)
+		*s = cl.redactedStart(*s)
 	}
 
 	cl.options.Logger.Debug("openai(client): error",
@@ -244,6 +237,18 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *ca
 		"msg", e.Message,
 		"body", e.Body)
 	return &e
+}
+
+// redactedStart returns the first maxErrorText characters of a text of an error, without secrets.
+func (cl *Client) redactedStart(s string) string {
+	line := cl.options.Redactor.Line(s[:min(len(s), apierror.MaxText)])
+	// The first MaxText bytes are enough, although they may end within a secret: far fewer are kept.
+	// But Line drops blanks. If nearly all bytes are blanks, so little is left that a half secret is
+	// kept, which the redactor does not find. Then it gets the whole text.
+	if len(line) < apierror.MaxText/8 {
+		line = cl.options.Redactor.Line(s)
+	}
+	return text.Truncate(line, maxErrorText)
 }
 
 // logBody writes the JSON of a request or response to the debug log.
