@@ -15,21 +15,40 @@ import (
 // tracker is the query parameter that the API adds to links.
 const tracker = "utm_source=openai"
 
-var (
-	// trackerAndNext matches the tracker, and what separates it from the next parameter. In HTML
-	// "&" is "&amp;".
-	trackerAndNext = text.LazyRegexp(tracker + `(&(?:amp;)?)?`)
+// Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
+// in links. It does not change code.
+func Clean(s string) string {
+	if strings.Contains(s, "entity") {
+		s = unwrapNames(s)
+	}
+	if hints := hintsIn(s); len(hints) > 0 {
+		s = removeMarkers(s, hints)
+	}
+	return removeTrackers(s, false)
+}
 
-	// separator matches what separates a parameter from the text before it.
-	separator = text.LazyRegexp(`(?:\?|&(?:amp;)?)$`)
+// nameMarker matches a marker of ChatGPT around a name of the text, which is its submatch:
+// entity["city","Paris","capital of France"].
+var nameMarker = text.LazyRegexp(
+	`\x{E200}?\bentity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
+		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?`)
 
-	// queryEnd matches what follows a parameter that is the last one of its URL.
-	queryEnd = text.LazyRegexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
+// jsonText matches a text in JSON, for nameMarker.
+const jsonText = `"(?:[^"\\\n]|\\.)*"`
 
-	// addressStart matches the beginning of a URL, up to a parameter. It may have no scheme.
-	addressStart = text.LazyRegexp(
-		`https?://|(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
-)
+// unwrapNames replaces the markers around names by the names. It does not change code.
+func unwrapNames(s string) string {
+	codeParts := codeIn(s)
+	var b strings.Builder
+	written := 0
+	for _, m := range nameMarker().FindAllStringSubmatchIndex(s, -1) {
+		if codeParts.endAt(m[0]) < 0 {
+			b.WriteString(s[written:m[0]] + strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
+			written = m[1]
+		}
+	}
+	return b.String() + s[written:]
+}
 
 //go:embed markers.table
 var markersTable string
@@ -88,41 +107,6 @@ var blankLine = text.LazyRegexp(`\n\s*\n`)
 // linkEnd matches what follows brackets with the text of a link, or with the label of one.
 var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
 
-// Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
-// in links. It does not change code.
-func Clean(s string) string {
-	if strings.Contains(s, "entity") {
-		s = unwrapNames(s)
-	}
-	if hints := hintsIn(s); len(hints) > 0 {
-		s = removeMarkers(s, hints)
-	}
-	return removeTrackers(s, false)
-}
-
-// nameMarker matches a marker of ChatGPT around a name of the text, which is its submatch:
-// entity["city","Paris","capital of France"].
-var nameMarker = text.LazyRegexp(
-	`\x{E200}?\bentity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
-		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?`)
-
-// jsonText matches a text in JSON, for nameMarker.
-const jsonText = `"(?:[^"\\\n]|\\.)*"`
-
-// unwrapNames replaces the markers around names by the names. It does not change code.
-func unwrapNames(s string) string {
-	codeParts := codeIn(s)
-	var b strings.Builder
-	written := 0
-	for _, m := range nameMarker().FindAllStringSubmatchIndex(s, -1) {
-		if codeParts.endAt(m[0]) < 0 {
-			b.WriteString(s[written:m[0]] + strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
-			written = m[1]
-		}
-	}
-	return b.String() + s[written:]
-}
-
 // removeMarkers removes the markers that are not in code. It searches only from a hint to the end of
 // its paragraph, because the expression is slow.
 func removeMarkers(s string, hints []int) string {
@@ -169,6 +153,22 @@ func removeMarkers(s string, hints []int) string {
 	}
 	return b.String() + s[written:]
 }
+
+var (
+	// trackerAndNext matches the tracker, and what separates it from the next parameter. In HTML
+	// "&" is "&amp;".
+	trackerAndNext = text.LazyRegexp(tracker + `(&(?:amp;)?)?`)
+
+	// separator matches what separates a parameter from the text before it.
+	separator = text.LazyRegexp(`(?:\?|&(?:amp;)?)$`)
+
+	// queryEnd matches what follows a parameter that is the last one of its URL.
+	queryEnd = text.LazyRegexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
+
+	// addressStart matches the beginning of a URL, up to a parameter. It may have no scheme.
+	addressStart = text.LazyRegexp(
+		`https?://|(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
+)
 
 // removeTrackers removes the tracker from all addresses that are not in code, with one separator:
 // the "&" after it, or if it is the last parameter, the one before it. A word is an address from

@@ -20,68 +20,6 @@ const (
 // spaces.
 const HeadingMarks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
-// heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
-// or a Markdown heading.
-var heading = text.LazyRegexp(
-	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：【]*(?:` +
-		`sources?|references?|citations|bibliography|` +
-		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
-		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
-		`出典|情報[源元]|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
-		`参考(?:资料|来源|链接)|參考(?:文獻|資料|來源|連結)|` +
-		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)|` +
-		`källor|kilder|lähteet|źródł[ao]|zdroje?|források?|surse|kaynak(?:lar|ça)?|` +
-		`джерел[ао]|πηγές|sumber|nguồn|المصادر|المراجع|स्रोत` +
-		`)[\p{So}\pM\pZ\x{200D}\s*_:：】]*$`)
-
-const (
-	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
-	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
-)
-
-// datedEntry matches an entry of the list in the form that the policy asks for. In the text that it
-// matches, the word DATE replaces each date.
-var datedEntry = text.LazyRegexp(
-	`^(?:` + bullet + `)?\s*` +
-		"(?:" + identifier + "|.*https?://.*)" +
-		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
-		`DATE` + remarks)
-
-// undatedEntry matches an entry without a date: a URL after a bullet, or a line with nothing but an
-// identifier, a URL or a link, and maybe a remark such as "(no date)".
-var undatedEntry = text.LazyRegexp(
-	`^` + bullet + `.*https?://|` +
-		`^(?:` + bullet + `)?\s*` +
-		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` + remarks)
-
-// remarks matches the remarks that may end an entry: " JST)", "(no date)", "[PDF]".
-const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
-
-// onlyDate matches a line with nothing but a date, which the word DATE replaces.
-var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
-
-// bulletStart matches the start of an entry. The rest may have any form.
-var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
-
-// Punctuation are the characters that a URL in a text may contain, but does not end with.
-const Punctuation = ".,;:!?*_'`|：！？…’"
-
-// urlInText matches a URL without the punctuation that follows it. Parentheses belong to the URL
-// only in pairs.
-var urlInText = text.LazyRegexp(
-	"https?://(?:[" + Punctuation + "]*" +
-		"(?:[^" + Punctuation + urlEnd + `()]|` + pairsInURL + "))+")
-
-// pairsInURL matches parentheses in a URL, for an expression.
-const pairsInURL = `\((?:[^()\s]|\([^()\s]*\))*\)`
-
-// urlEnd are the characters at which a URL in a text ends, for an expression. The space before a
-// French "»" is a no-break space, and Chinese has none before "；".
-const urlEnd = `\s\pZ<>\[\]"“”„«»（）「」『』【】《》〈〉、。，；،؛`
-
-// dateAtEnd matches a date in parentheses at the end of a match of urlInText.
-var dateAtEnd = text.LazyRegexp(`\(\d{4}-\d{2}-\d{2}\)$`)
-
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
 	// EndsWithList reports whether the list ends the text in the form that the policy asks for:
@@ -117,6 +55,20 @@ type Link struct {
 	before, after string // the texts from the previous link to this one, and up to the next one
 }
 
+// heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
+// or a Markdown heading.
+var heading = text.LazyRegexp(
+	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：【]*(?:` +
+		`sources?|references?|citations|bibliography|` +
+		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
+		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
+		`出典|情報[源元]|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
+		`参考(?:资料|来源|链接)|參考(?:文獻|資料|來源|連結)|` +
+		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)|` +
+		`källor|kilder|lähteet|źródł[ao]|zdroje?|források?|surse|kaynak(?:lar|ça)?|` +
+		`джерел[ао]|πηγές|sumber|nguồn|المصادر|المراجع|स्रोत` +
+		`)[\p{So}\pM\pZ\x{200D}\s*_:：】]*$`)
+
 // NewDocument reads the text of an answer. names are those of sources without a URL. In a line
 // without links, the first of the names that it contains counts as a link.
 func NewDocument(body string, names ...string) *Document {
@@ -143,6 +95,9 @@ func NewDocument(body string, names ...string) *Document {
 	}
 	return doc
 }
+
+// bulletStart matches the start of an entry. The rest may have any form.
+var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // readList finds the end of the list, and sets EndsWithList. The list ends where prose follows a
 // blank line below an entry. Below its first line, an entry may have lines with only a date, and
@@ -262,6 +217,32 @@ func publicPages(pages []Citation) []Citation {
 	})
 }
 
+const (
+	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
+	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
+)
+
+// datedEntry matches an entry of the list in the form that the policy asks for. In the text that it
+// matches, the word DATE replaces each date.
+var datedEntry = text.LazyRegexp(
+	`^(?:` + bullet + `)?\s*` +
+		"(?:" + identifier + "|.*https?://.*)" +
+		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
+		`DATE` + remarks)
+
+// undatedEntry matches an entry without a date: a URL after a bullet, or a line with nothing but an
+// identifier, a URL or a link, and maybe a remark such as "(no date)".
+var undatedEntry = text.LazyRegexp(
+	`^` + bullet + `.*https?://|` +
+		`^(?:` + bullet + `)?\s*` +
+		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` + remarks)
+
+// remarks matches the remarks that may end an entry: " JST)", "(no date)", "[PDF]".
+const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
+
+// onlyDate matches a line with nothing but a date, which the word DATE replaces.
+var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
+
 // entry tells what a line of a list contains.
 type entry struct {
 	starts    bool // it begins an entry: a bullet that is not indented more than the list
@@ -321,6 +302,25 @@ func (l Link) title(isFirst bool) string {
 	}
 	return ""
 }
+
+// Punctuation are the characters that a URL in a text may contain, but does not end with.
+const Punctuation = ".,;:!?*_'`|：！？…’"
+
+// urlInText matches a URL without the punctuation that follows it. Parentheses belong to the URL
+// only in pairs.
+var urlInText = text.LazyRegexp(
+	"https?://(?:[" + Punctuation + "]*" +
+		"(?:[^" + Punctuation + urlEnd + `()]|` + pairsInURL + "))+")
+
+// pairsInURL matches parentheses in a URL, for an expression.
+const pairsInURL = `\((?:[^()\s]|\([^()\s]*\))*\)`
+
+// urlEnd are the characters at which a URL in a text ends, for an expression. The space before a
+// French "»" is a no-break space, and Chinese has none before "；".
+const urlEnd = `\s\pZ<>\[\]"“”„«»（）「」『』【】《》〈〉、。，；،؛`
+
+// dateAtEnd matches a date in parentheses at the end of a match of urlInText.
+var dateAtEnd = text.LazyRegexp(`\(\d{4}-\d{2}-\d{2}\)$`)
 
 // FindLinks returns where the URLs in a text are, without the punctuation that follows them: the
 // first limit ones, or all if limit is negative.
