@@ -218,7 +218,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 
 	doc := cite.NewDocument(rest)
 	end := len(rest)
-	if doc.EndsWithList {
+	if doc.EndsWithDatedList {
 		end = doc.ListStart
 	}
 	s.showMarkdown(rest[:end])

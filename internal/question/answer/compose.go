@@ -27,7 +27,7 @@ func (a *Answerer) compose(
 	if f.incompleteNote != "" {
 		end = cite.FenceEnd(text) + "\n\n[" + f.incompleteNote + "]"
 	}
-	if len(citations) > 0 && !doc.EndsWithList {
+	if len(citations) > 0 && !doc.EndsWithDatedList {
 		end += "\n\nSources:"
 		for _, cited := range citations {
 			end += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.Date() + ")"

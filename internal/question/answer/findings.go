@@ -177,7 +177,7 @@ func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	}
 	whole = strings.Join(f.content.texts, "\n\n")
 	doc = cite.NewDocument(whole, names...)
-	doc.EndsWithList = doc.EndsWithList && f.incompleteNote == ""
+	doc.EndsWithDatedList = doc.EndsWithDatedList && f.incompleteNote == ""
 	return whole, doc
 }
 
@@ -217,7 +217,7 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 		return listed
 	}
 
-	if f.searched && doc.EndsWithList {
+	if f.searched && doc.EndsWithDatedList {
 		add(doc.ListPages())
 	}
 	cited := add(f.content.citations) || add(f.allCitations)

@@ -114,7 +114,7 @@ func FenceEnd(s string) string {
 }
 
 // NextFence returns the fence of the block of code that is open below a line, or "" if none is. open
-// is that above the line.
+// is the fence of the block that is open above the line.
 func NextFence(open, line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return open

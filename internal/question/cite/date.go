@@ -110,11 +110,11 @@ type date struct {
 }
 
 // datesIn returns the dates in a text, in the order in which they appear.
-func datesIn(s string) []date { return withKinds(s, datesOfForms(s, false)) }
+func datesIn(s string) []date { return withKinds(s, findDates(s, false)) }
 
-// datesOfForms returns the dates in a text, or in the path of a URL, in the order in which they
+// findDates returns the dates in a text, or in the path of a URL, in the order in which they
 // appear. Their kinds are not set.
-func datesOfForms(s string, inPath bool) (all []date) {
+func findDates(s string, inPath bool) (all []date) {
 	if !strings.Contains(s, "19") && !strings.Contains(s, "20") {
 		return nil
 	}
@@ -350,22 +350,22 @@ var firstRemark = text.LazyRegexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）
 // before the first link, and none follows the last one.
 func (l line) datesComeFirst(today string) bool {
 	var atEnd pageDates
-	atEnd.add(datesIn(window(l.links[len(l.links)-1].after)), today)
-	return atEnd.pageDate() == "" && len(datesIn(windowBefore(l.links[0].before))) > 0
+	atEnd.add(datesIn(startWindow(l.links[len(l.links)-1].after)), today)
+	return atEnd.pageDate() == "" && len(datesIn(endWindow(l.links[0].before))) > 0
 }
 
 // addListDates adds the dates that an entry of the list gives for a link of line i: before the
 // link, if dates come first in the line, and in the remark after it. If none is of the page, it
-// adds those anywhere after the link, else those of a line of the same entry that has no link.
+// adds all dates after the link, or else the dates in a line of the same entry without a link.
 func (doc *Document) addListDates(found *pageDates, i int, link Link, today string) {
 	if doc.lines[i].datesComeFirst(today) {
-		found.add(datesIn(windowBefore(link.before)), today)
+		found.add(datesIn(endWindow(link.before)), today)
 	}
-	found.add(datesIn(firstRemark().FindString(window(link.after))), today)
+	found.add(datesIn(firstRemark().FindString(startWindow(link.after))), today)
 
 	below := i + 1
 	blank := below+1 < doc.listEndLine && strings.TrimSpace(doc.lines[below].text) == ""
-	if blank && doc.lines[below+1].isDate {
+	if blank && doc.lines[below+1].isOnlyDate {
 		below++
 	}
 	above := i - 1
@@ -375,7 +375,7 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 		doc.textBeside(above, i),
 	} {
 		if found.pageDate() == "" {
-			found.add(datesIn(window(more)), today)
+			found.add(datesIn(startWindow(more)), today)
 		}
 	}
 }
@@ -384,7 +384,7 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 // another page: it has a link itself, or the lower one of the two lines starts another entry.
 func (doc *Document) textBeside(i, lower int) string {
 	inside := lower > doc.listFirstLine && lower < doc.listEndLine
-	sameEntry := inside && !doc.lines[lower].starts
+	sameEntry := inside && !doc.lines[lower].startsEntry
 	if !sameEntry || len(doc.lines[i].links) > 0 {
 		return ""
 	}
@@ -410,7 +410,7 @@ var (
 // proseDates returns the dates right after a link, if they are about the page. The date in
 // "[page](URL): 2026-03-31 is the deadline" is not.
 func (l Link) proseDates(today string) (found pageDates) {
-	after := window(l.after)
+	after := startWindow(l.after)
 	all := datesIn(after)
 	if len(all) == 0 {
 		return found
@@ -440,8 +440,8 @@ func dateInPath(u, today string) string {
 	_, _, rest := cutHost(u)
 	path := rest[:strings.IndexAny(rest+"?", "?#")]
 	unescaped, _ := url.PathUnescape(path) // "" if an escape is not valid
-	path = window(cmp.Or(unescaped, path))
-	for _, d := range datesOfForms(path, true) {
+	path = startWindow(cmp.Or(unescaped, path))
+	for _, d := range findDates(path, true) {
 		segment, _, _ := strings.Cut(path[d.end:], "/")
 		word := strings.TrimPrefix(segment, "-") // 2026-05-01-preview
 		isVersion := slices.Contains(dateWords(), dateWord{word, "version"})
@@ -452,12 +452,13 @@ func dateInPath(u, today string) string {
 	return ""
 }
 
-// window returns the start of a text after a link, or of a URL. Only that is searched for a date.
-func window(s string) string {
+// startWindow returns the start of a text after a link, or of a URL: the part that is searched for a
+// date.
+func startWindow(s string) string {
 	return s[:min(len(s), dateWindow)]
 }
 
-// windowBefore returns the end of a text before a link. Only that is searched for a date.
-func windowBefore(s string) string {
+// endWindow returns the end of a text before a link: the part that is searched for a date.
+func endWindow(s string) string {
 	return s[max(0, len(s)-dateWindow):]
 }

@@ -22,9 +22,9 @@ const HeadingMarks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
-	// EndsWithList reports whether the list ends the text in the form that the policy asks for:
-	// each entry is a URL, a link or an identifier, and at least one has a date.
-	EndsWithList bool
+	// EndsWithDatedList reports whether the list ends the text in the form that the policy asks for:
+	// each entry is a URL, a link or an identifier, and at least one entry has a date.
+	EndsWithDatedList bool
 
 	// ListStart is where the heading of the list begins: bytes from the start of the text, or the
 	// length of the text if it has no list.
@@ -40,9 +40,9 @@ type Document struct {
 
 // line is a line of a text with its links. Only the first maxLinks links of a text are known.
 type line struct {
-	text  string
-	links []Link
-	entry // what it contains, if it is in the list
+	text        string
+	links       []Link
+	lineContent // set if the line is in the list
 }
 
 // Link is the place of the URL of a page, or of the name of a source without a URL, in a text.
@@ -99,8 +99,8 @@ func NewDocument(body string, names ...string) *Document {
 // bulletStart matches the start of an entry. The rest may have any form.
 var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
-// readList finds the end of the list, and sets EndsWithList. The list ends where prose follows a
-// blank line below an entry. Below its first line, an entry may have lines with only a date, and
+// readList finds the end of the list, and sets EndsWithDatedList. The list ends where prose follows
+// a blank line below an entry. Below its first line, an entry may have lines with only a date, and
 // indented lines.
 func (doc *Document) readList() {
 	hasLink := false      // a line has a link
@@ -122,30 +122,30 @@ func (doc *Document) readList() {
 
 		hasBullet := bulletStart().MatchString(l.text)
 		isIndented := indentation(l.text) > indent
-		l.entry = entryOf(l.text)
-		l.starts = hasBullet && !isIndented
-		prose := !l.hasSource && !l.isDate && !hasBullet
-		if belowEntries && prose {
+		l.lineContent = readLine(l.text)
+		l.startsEntry = hasBullet && !isIndented
+		isProse := !l.hasSource && !l.isOnlyDate && !hasBullet
+		if belowEntries && isProse {
 			doc.listEndLine = i
 			return
 		}
 		belowEntries = false
 
 		switch {
-		case l.starts: // lacksSource is still that of the entry above
+		case l.startsEntry: // lacksSource is still that of the entry above
 			onlyEntries = onlyEntries && !lacksSource
 			lacksSource = !l.hasSource
 		case l.hasSource: // an entry without a bullet, or the source of the entry above
 			lacksSource = false
 		default:
-			onlyEntries = onlyEntries && (l.isDate || isIndented)
+			onlyEntries = onlyEntries && (l.isOnlyDate || isIndented)
 		}
 		hasLink = hasLink || len(l.links) > 0
 		hasDate = hasDate || l.hasDate
 	}
 
 	doc.listEndLine = len(doc.lines)
-	doc.EndsWithList = hasDate && onlyEntries && !lacksSource
+	doc.EndsWithDatedList = hasDate && onlyEntries && !lacksSource
 }
 
 // indentation returns how many bytes of blanks a line begins with.
@@ -243,17 +243,17 @@ const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)�
 // onlyDate matches a line with nothing but a date, which the word DATE replaces.
 var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
 
-// entry tells what a line of a list contains.
-type entry struct {
-	starts    bool // it begins an entry: a bullet that is not indented more than the list
-	hasSource bool // a source, in the form of an entry
-	hasDate   bool
-	isDate    bool // nothing but a date
+// lineContent is what a line of a list contains.
+type lineContent struct {
+	startsEntry bool // with a bullet that is not indented more than the list
+	hasSource   bool // a source, in the form of an entry
+	hasDate     bool
+	isOnlyDate  bool // nothing but a date
 }
 
-// entryOf returns what a line contains, except starts. Dates may have any form. Of a long line only
-// the start and the end are read, because a URL or a title is in the middle.
-func entryOf(s string) (e entry) {
+// readLine returns what a line of a list contains, without startsEntry. Dates may have any form. Of
+// a long line only the start and the end are read, because a URL or a title is in the middle.
+func readLine(s string) (c lineContent) {
 	if len(s) > maxEntry {
 		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
 	}
@@ -265,15 +265,15 @@ func entryOf(s string) (e entry) {
 	withDates, withoutDates := s, s
 	for _, d := range slices.Backward(datesIn(s)) {
 		if d.kind != "other" {
-			e.hasDate = true
+			c.hasDate = true
 			withDates = withDates[:d.start] + "DATE" + withDates[d.end:]
 			withoutDates = withoutDates[:d.start] + withoutDates[d.end:]
 		}
 	}
-	e.hasSource = e.hasDate && datedEntry().MatchString(withDates) ||
+	c.hasSource = c.hasDate && datedEntry().MatchString(withDates) ||
 		undatedEntry().MatchString(withoutDates)
-	e.isDate = onlyDate().MatchString(withDates)
-	return e
+	c.isOnlyDate = onlyDate().MatchString(withDates)
+	return c
 }
 
 var (
@@ -295,8 +295,8 @@ func (l Link) title(isFirst bool) string {
 	case isFirst:
 		words := entryStart().ReplaceAllString(l.before, "")
 		words = strings.Trim(words, HeadingMarks+",;—–-(（<、，|")
-		words = strings.TrimRight(words, "[ ") // of the URL
-		if len(datesIn(window(words))) == 0 {  // else the date would be shown twice
+		words = strings.TrimRight(words, "[ ")     // of the URL
+		if len(datesIn(startWindow(words))) == 0 { // else the date would be shown twice
 			return Page("", titleUnescaper.Replace(words)).Title
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestClosing(t *testing.T) {
 	check(t, "closing", func(text string) string {
-		return fmt.Sprint(NewDocument(text).EndsWithList)
+		return fmt.Sprint(NewDocument(text).EndsWithDatedList)
 	})
 }
 
