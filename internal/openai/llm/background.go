@@ -119,9 +119,9 @@ func (cl *Client) cancel(
 }
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
-// call.ErrLeaveAtAPI. After a retryable failure it asks once more, because the response would go on,
-// and be paid. It adds to the call what the response has used, if the API reports that in the HTTP
-// response to the cancellation, or to a GET after it.
+// call.ErrLeaveAtAPI. After a retryable failure it asks once more, because the response would go
+// on, and be paid. It adds to the call what the response has used, if the API reports that in the
+// HTTP response to the cancellation, or to a GET after it.
 //
 // cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
 // ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
@@ -244,8 +244,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	}
 }
 
-// mayResume reports whether to resume a stream that has broken with failure. If the API accepted the
-// connection, it must have brought new events: another connection would hardly bring any either.
+// mayResume reports whether to resume a stream that has broken with failure. If the API accepted
+// the connection, it must have brought new events: another connection would hardly bring any.
 func mayResume(failure *call.APIError, progress bool) bool {
 	wasAccepted := failure.Status == http.StatusOK // FromBody sets it for a broken stream
 	return retryable(failure) && (progress || !wasAccepted)

@@ -297,8 +297,8 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 	a.call.Emit(call.BlockStop{Index: b.Index})
 }
 
-// hasBegunWork reports whether the model has begun a search, another tool or a text, and not just to
-// think (call.Used.UnreportedBegun).
+// hasBegunWork reports whether the model has begun a search, another tool or a text, and not just
+// to think (call.Used.UnreportedBegun).
 func (a *accumulator) hasBegunWork() bool {
 	isWork := func(b *block) bool { return b.Kind != call.BlockThinking }
 	return slices.ContainsFunc(a.startedBlocks, isWork)

@@ -62,8 +62,8 @@ func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middlewar
 		if resp.StatusCode/100 != 2 {
 			defer cancel()
 			defer resp.Body.Close()
-			// A body that does not end is cut short: the status and what came say enough. Close would
-			// not end a Read, because net/http makes Close wait for the header of a body in gzip.
+			// A body that does not end is cut short: the status and what came say enough. Close
+			// would not end a Read, as net/http makes Close wait for the header of a gzip body.
 			defer time.AfterFunc(errorBodyTimeout, cancel).Stop()
 			return nil, apierror.FromStatus(resp, errorBody(resp), c.RequestInput)
 		}
@@ -242,9 +242,9 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *ca
 // redactedStart returns the first maxErrorText characters of a text of an error, without secrets.
 func (cl *Client) redactedStart(s string) string {
 	line := cl.options.Redactor.Line(s[:min(len(s), apierror.MaxText)])
-	// The first MaxText bytes are enough, although they may end within a secret: far fewer are kept.
-	// But Line drops blanks. If nearly all bytes are blanks, so little is left that a half secret is
-	// kept, which the redactor does not find. Then it gets the whole text.
+	// The first MaxText bytes are enough, although they may end within a secret: far fewer are
+	// kept. But Line drops blanks. If nearly all bytes are blanks, so little is left that a half
+	// secret is kept, which the redactor does not find. Then it gets the whole text.
 	if len(line) < apierror.MaxText/8 {
 		line = cl.options.Redactor.Line(s)
 	}

@@ -125,8 +125,8 @@ func (cl *Client) SetKey(key string) {
 	cl.memory.forgetRefusals()
 }
 
-// CheckKey returns why no request can be sent with the key, or nil. It sends nothing. The error is a
-// *call.APIError.
+// CheckKey returns why no request can be sent with the key, or nil. It sends nothing. The error is
+// a *call.APIError.
 func (cl *Client) CheckKey() error {
 	key := *cl.key.Load()
 	switch {

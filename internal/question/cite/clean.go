@@ -107,8 +107,8 @@ var blankLine = text.LazyRegexp(`\n\s*\n`)
 // linkEnd matches what follows brackets with the text of a link, or with the label of one.
 var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
 
-// removeMarkers removes the markers that are not in code. It searches only from a hint to the end of
-// its paragraph, because the expression is slow.
+// removeMarkers removes the markers that are not in code. It searches only from a hint to the end
+// of its paragraph, because the expression is slow.
 func removeMarkers(s string, hints []int) string {
 	codeParts := codeIn(s)
 	var b strings.Builder

@@ -113,8 +113,8 @@ func FenceEnd(s string) string {
 	return "\n" + notQuote().ReplaceAllString(before, " ") + open
 }
 
-// NextFence returns the fence of the block of code that is open below a line, or "" if none is. open
-// is the fence of the block that is open above the line.
+// NextFence returns the fence of the block of code that is open below a line, or "" if none is.
+// open is the fence of the block that is open above the line.
 func NextFence(open, line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return open

@@ -452,8 +452,8 @@ func dateInPath(u, today string) string {
 	return ""
 }
 
-// startWindow returns the start of a text after a link, or of a URL: the part that is searched for a
-// date.
+// startWindow returns the start of a text after a link, or of a URL: the part that is searched for
+// a date.
 func startWindow(s string) string {
 	return s[:min(len(s), dateWindow)]
 }

@@ -22,8 +22,8 @@ const HeadingMarks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
-	// EndsWithDatedList reports whether the list ends the text in the form that the policy asks for:
-	// each entry is a URL, a link or an identifier, and at least one entry has a date.
+	// EndsWithDatedList reports whether the list ends the text in the form that the policy asks
+	// for: each entry is a URL, a link or an identifier, and at least one entry has a date.
 	EndsWithDatedList bool
 
 	// ListStart is where the heading of the list begins: bytes from the start of the text, or the
