@@ -26,7 +26,7 @@ import (
 // Profile is how a tool answers: its model and parameters, and the options of its search.
 type Profile struct {
 	call.ModelSettings
-	MaxCitations int // most citations of an answer; 0: 3
+	MaxCitations int // most citations of an answer; 0: defaultMaxCitations
 	Search       WebSearch
 	Defaults     Defaults      // defaults of the arguments
 	UserLocation *UserLocation // where the user is; nil: not sent
@@ -78,7 +78,7 @@ func New(o Options) *Answerer {
 // fields of spec §3.2.
 type Answer struct {
 	Text       string          `json:"answer"`
-	UsedSearch bool            `json:"used_search"` // spec §3.3
+	UsedSearch bool            `json:"used_search"` // a search was made or a page cited (spec §3.3)
 	Citations  []cite.Citation `json:"citations"`   // never nil
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`

@@ -8,13 +8,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
+// defaultMaxCitations is the default of policy.max_citations (spec §5.3).
+const defaultMaxCitations = 3
+
 // compose makes the answer from what the responses to a question contain. began is when the
 // question was asked, and the date of access to pages without a date. The error is of
 // call.KindNoText.
 func (a *Answerer) compose(
 	c *call.Call, f *findings, p Profile, began time.Time,
 ) (*Answer, error) {
-	limit := cmp.Or(p.MaxCitations, 3) // spec §5.3
+	limit := cmp.Or(p.MaxCitations, defaultMaxCitations)
 	text, doc := f.document(limit)
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(f.incompleteNote, "no output"))

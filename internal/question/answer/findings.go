@@ -18,7 +18,7 @@ type findings struct {
 	lastResponse   *call.Response  // without its output
 	content        content         // for the answer; of the first response if none has text
 	incompleteNote string          // "incomplete: " and why, or "" if content is complete
-	searched       bool            // spec §3.3
+	searched       bool            // a search was made, or a message cites a page (spec §3.3)
 	allCitations   []cite.Citation // what the messages of all responses cite
 	foundSources   []cite.Citation // the pages and names that the searches list
 	queries        []string        // queries of the searches, at most maxSteps
@@ -30,7 +30,7 @@ type findings struct {
 // that they cite.
 type content struct {
 	texts        []string
-	hasText      map[string]bool // the elements of texts
+	textSet      map[string]bool // the elements of texts
 	citations    []cite.Citation
 	isIncomplete bool // a message is incomplete
 }
@@ -67,13 +67,13 @@ func contentOf(message call.Item) (c content) {
 // addMessage adds the content of a message. It adds a text only once, because some servers send a
 // message twice (https://github.com/pipecat-ai/pipecat/issues/4852).
 func (c *content) addMessage(message content) {
-	if c.hasText == nil {
-		c.hasText = map[string]bool{}
+	if c.textSet == nil {
+		c.textSet = map[string]bool{}
 	}
 	for _, words := range message.texts {
-		if !c.hasText[words] {
+		if !c.textSet[words] {
 			c.texts = append(c.texts, words)
-			c.hasText[words] = true
+			c.textSet[words] = true
 		}
 	}
 	c.citations = append(c.citations, message.citations...)
@@ -126,8 +126,8 @@ func (f *findings) addResponse(response *call.Response) {
 	}
 
 	isIncomplete := response.Status == "incomplete" || chosen.isIncomplete
-	hasWhole := len(f.content.texts) > 0 && f.incompleteNote == ""
-	isBetter := len(chosen.texts) > 0 && !(isIncomplete && hasWhole)
+	hasComplete := len(f.content.texts) > 0 && f.incompleteNote == ""
+	isBetter := len(chosen.texts) > 0 && !(isIncomplete && hasComplete)
 	if isBetter || f.lastResponse == nil {
 		f.content = chosen
 		f.incompleteNote = ""
@@ -167,7 +167,7 @@ func (f *findings) addSteps(search call.Item) {
 
 // document returns the text of the answer, whole and as a document. In the document, the names of
 // at most maxNames sources without a URL count as links. A text that was cut short does not end
-// with its list.
+// with a list.
 func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range f.foundSources {
@@ -189,7 +189,7 @@ func (f *findings) hasSources() bool {
 
 // sources returns the sources that the answer can cite, each of them once, in this order:
 //
-//  1. after a search, the public pages in the list that ends a complete text
+//  1. after a search, the public pages in the dated list that ends a complete text
 //  2. the pages that the messages of the answer cite
 //  3. without any of 2, those that any message cites: a commentary may cite the base of the answer
 //  4. without any of 2 and 3, after a search, the public pages that the text links to

@@ -32,7 +32,7 @@ type pastAnswer struct {
 	question string // without blanks at its ends
 	answer   string
 	pages    []string // URLs of all sources of the answer
-	ended    time.Time
+	added    time.Time
 }
 
 func (past pastAnswer) matches(personID, question string) bool {
@@ -40,7 +40,7 @@ func (past pastAnswer) matches(personID, question string) bool {
 }
 
 func (past pastAnswer) isExpired() bool {
-	return time.Since(past.ended) >= answerTTL
+	return time.Since(past.added) >= answerTTL
 }
 
 // size returns how many bytes an answer takes.
@@ -57,8 +57,7 @@ func (m *memory) sweepLocked() {
 	m.answers = slices.DeleteFunc(m.answers, pastAnswer.isExpired)
 }
 
-// add remembers an answer, which ends now, in place of the person's earlier answer with the same
-// question.
+// add remembers an answer in place of the person's earlier answer to the same question.
 func (m *memory) add(past pastAnswer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +66,7 @@ func (m *memory) add(past pastAnswer) {
 	m.answers = slices.DeleteFunc(m.answers, func(old pastAnswer) bool {
 		return old.matches(past.personID, past.question)
 	})
-	past.ended = time.Now()
+	past.added = time.Now()
 	m.answers = append(m.answers, past)
 	m.evictLocked()
 }

@@ -182,8 +182,8 @@ func boolean(v gjson.Result) (bool, error) {
 // countryCode matches the code of a country (ISO 3166-1 alpha-2).
 var countryCode = text.LazyRegexp(`^[A-Z]{2}$`)
 
-// inFormat returns v as a string in the format of the argument. Without a format that is one short
-// line: a line break could end the line of the hints, and add another one.
+// inFormat returns v as a string in the format of the argument. Without a format the string is one
+// short line: a line break could end the line of hints, and add a line like it.
 func (a Argument) inFormat(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	switch a.field.Tag.Get("format") {

@@ -52,7 +52,7 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 	request := call.Request{
 		ModelSettings: p.ModelSettings,
 		Instructions:  a.options.Instructions,
-		Input:         []json.RawMessage{call.UserMessage(a.input(p.Defaults, q))},
+		Input:         []json.RawMessage{call.UserMessage(a.queryWithHints(p.Defaults, q))},
 		Tools:         []map[string]any{p.webSearchTool(q)},
 		Include:       searchSources,
 		ExtraBody:     a.options.ExtraBody,
@@ -64,8 +64,8 @@ func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Questi
 	return request
 }
 
-// input returns the query and a line of hints, which the policy explains.
-func (a *Answerer) input(d Defaults, q Question) string {
+// queryWithHints returns the query and a line of hints, which the policy explains.
+func (a *Answerer) queryWithHints(d Defaults, q Question) string {
 	days := cmp.Or(q.RecencyDays, &d.RecencyDays)
 	results := cmp.Or(q.MaxResults, new(float64(d.MaxResults)))
 	hints := "[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
