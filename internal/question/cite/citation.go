@@ -73,7 +73,7 @@ func (c Citation) Date() string {
 	return c.PublishedAt
 }
 
-// Citations returns at most limit of the sources, each with its date. That is the first of these:
+// Citations returns at most limit of the sources, each with a date, which is the first of these:
 //
 //   - the date of the page in the list of sources
 //   - the date in prose or else in the path of the URL, unless the list has a date of access
