@@ -63,11 +63,7 @@ func (cl *Client) Create(
 
 		pause, final := x.decideRetry(ctx, failure, pacerWait)
 		if final != nil {
-			lacksScope := final.Kind == call.KindPermission && final.Status == http.StatusUnauthorized
-			isKeyError := final.Kind == call.KindAuth || final.Kind == call.KindAPIQuota || lacksScope
-			if isKeyError && !final.MaybeThisCall && x.key == cl.key.Load() {
-				cl.memory.noteRefusal(c.Person.ID, final)
-			}
+			x.noteIfKeyRefused(final)
 			return nil, final
 		}
 		c.Emit(call.Retrying{
@@ -286,8 +282,18 @@ func (x *exchange) decideRetry(
 	return wait, nil
 }
 
+// noteIfKeyRefused tells the memory of a failure that refuses the key or its quota, unless the
+// failure may be of this call alone, or of a key that SetKey has replaced.
+func (x *exchange) noteIfKeyRefused(failure *call.APIError) {
+	lacksScope := failure.Kind == call.KindPermission && failure.Status == http.StatusUnauthorized
+	refusesKey := failure.Kind == call.KindAuth || failure.Kind == call.KindAPIQuota || lacksScope
+	if refusesKey && !failure.MaybeThisCall && x.key == x.client.key.Load() {
+		x.client.memory.noteRefusal(x.call.Person.ID, failure)
+	}
+}
+
 // removeRefused removes a parameter because of a failure, and reports whether the request had it.
-// It logs a warning, and adds the parameter to toRemember.
+// It logs a warning, and adds the parameter to toRemember unless the question may be the reason.
 func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	value := x.params.value(name)
 	if value == nil {

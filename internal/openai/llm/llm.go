@@ -6,14 +6,14 @@
 //	llm.go          Client and its options
 //	request.go      the parameters of a request, without those that the model or the API refuses
 //	exchange.go     Create: a request with its attempts
-//	memory.go       refusals that later calls remember
+//	memory.go       what is remembered for later calls: refusals, and responses that a GET found
 //	http.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	accumulator.go  a stream, from its first event to the response
 //	event.go        the events of a stream, and how they are read
 //	block.go        events to the blocks that a call sees
 //	output.go       the output of a response, completed with what was streamed
-//	response.go     whether a response is an answer
+//	response.go     what a response has used, and whether it is an answer
 //	tool.go         Run: Create with function tools
 package llm
 

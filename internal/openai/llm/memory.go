@@ -14,11 +14,11 @@ const (
 	minRefusals = 3 // refusals of the key in a row from which on they count (see refusal)
 
 	// probeGrace is how long other calls fail while a probe asks the API. Then they ask the API,
-	// too: only the end of the probe tells that it is not refused, which may take minutes.
+	// too: only the end of the probe, which may take minutes, tells that the API accepts the key.
 	probeGrace = 2 * time.Second
 
 	refusalTTL   = time.Minute      // how long a refusal is remembered after its nextProbe
-	parameterTTL = 10 * time.Minute // how long a refused parameter or a GET is remembered
+	parameterTTL = 10 * time.Minute // how long a refused parameter or a found response is remembered
 )
 
 // memory is what a Client remembers between calls, besides its pacers. docs/architecture.md lists
@@ -139,11 +139,16 @@ func (m *memory) admit(personID string) *call.APIError {
 	return nil
 }
 
-// refusedParam is a parameter that the API refuses in requests to a model. name may be that of a
-// member or an element (reasoning.effort, include.ELEMENT). value is the refused value, as the API
-// may accept another one, or anyValue. personID is the person whose request was refused, as the
-// question may be the reason, or everyone if the error shows that it is not.
-type refusedParam struct{ model, name, value, personID string }
+// refusedParam is a parameter that the API refuses in requests to a model.
+type refusedParam struct {
+	model string
+	name  string // may be that of a member or an element (reasoning.effort, include.ELEMENT)
+	value string // the refused value, as the API may accept another one, or anyValue
+
+	// personID is the person whose request was refused, as the question may be the reason, or
+	// everyone if the error shows that the question is not.
+	personID string
+}
 
 // anyValue stands for all values: of a parameter that the API does not know, and of
 // safety_identifier, which differs for each person.

@@ -120,7 +120,7 @@ func merge(object, members map[string]any) {
 	}
 }
 
-// include returns the elements of include.
+// include returns the elements of the parameter include.
 func (p params) include() []string {
 	elements, _ := p["include"].([]string)
 	return elements

@@ -39,7 +39,7 @@ func (cl *Client) Run(
 	var tokens call.Usage
 	var calls []toolCall
 	for range maxRounds {
-		request.Input = slices.Concat(request.Input, callTools(ctx, calls))
+		request.Input = slices.Concat(request.Input, answerCalls(ctx, calls))
 		response, err := cl.Create(ctx, c, request)
 		if err != nil {
 			return nil, err
@@ -85,9 +85,9 @@ func toolCalls(r *call.Response, tools []Tool) []toolCall {
 	return calls
 }
 
-// callTools makes the tool calls side by side, and returns their output items in order. The output
-// of a call that fails is its error: the model may then try something else.
-func callTools(ctx context.Context, calls []toolCall) []json.RawMessage {
+// answerCalls makes the tool calls side by side, and returns their output items in order. The
+// output of a call that fails is its error: the model may then try something else.
+func answerCalls(ctx context.Context, calls []toolCall) []json.RawMessage {
 	items := make([]json.RawMessage, len(calls))
 	var wg sync.WaitGroup
 	for i, c := range calls {
