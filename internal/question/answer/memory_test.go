@@ -15,8 +15,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// newMemory returns an Answerer that remembers.
-func newMemory(bodies ...string) *Answerer {
+// newRemembering returns an Answerer that remembers.
+func newRemembering(bodies ...string) *Answerer {
 	a, _ := newAnswerer(0, bodies...)
 	a.options.Memory = true
 	return a
@@ -70,9 +70,9 @@ func TestFollowUp(t *testing.T) {
 			}
 
 			first := responses[tt.First]
-			a := newMemory(first, responses["cited"])
+			a := newRemembering(first, responses["cited"])
 			if tt.First == "failed" {
-				a = newMemory(first, first, responses["cited"]) // with its retry
+				a = newRemembering(first, first, responses["cited"]) // with its retry
 			}
 			a.options.Memory = !tt.NoMemory
 			a.options.OnePerson = tt.OnePerson
@@ -97,7 +97,7 @@ func TestFollowUp(t *testing.T) {
 // it ends, and does not begin again when it is used.
 func TestLatestAnswer(t *testing.T) {
 	compare.Bubble(t, "latest", func(t *testing.T) {
-		a := newMemory(completed(message("", "old")), completed(message("", "new")))
+		a := newRemembering(completed(message("", "old")), completed(message("", "new")))
 		ask := func(query, earlier string) string {
 			c := callOf("token:a")
 			q := Question{Query: query, FollowUpTo: earlier}
@@ -171,7 +171,7 @@ func TestMemoryBounds(t *testing.T) {
 // What is kept of a small question does not keep the large arguments that it came in.
 func TestMemoryCopies(t *testing.T) {
 	compare.Bubble(t, "large arguments", func(t *testing.T) {
-		a := newMemory(completed(message("", "A")))
+		a := newRemembering(completed(message("", "A")))
 		args := `{"query":"Q1","more":"` + strings.Repeat("x", 1<<20) + `"}`
 		q, err := Parse(gjson.Parse(args), Defaults{})
 		if err != nil {

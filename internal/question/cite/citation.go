@@ -32,20 +32,25 @@ type Citation struct {
 	IsAccessDate bool   `json:"-"`               // the date is that of access; the source has none
 }
 
+// Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
+func Page(raw, title string) Citation {
+	return Citation{
+		URL:   PageURL(raw),
+		Title: cleanTitle(title),
+	}
+}
+
 // sourceNumber matches what some servers send in place of a title: the number of the source
 // ("[[1]](https://a.example)").
 var sourceNumber = text.LazyRegexp(`^\[?\d{1,2}\]?$`)
 
-// Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
-func Page(raw, title string) Citation {
+// cleanTitle returns a title as Citation.Title has it, or "" for a sourceNumber.
+func cleanTitle(title string) string {
 	title = text.OneLine(title)
 	if sourceNumber().MatchString(title) {
-		title = ""
+		return ""
 	}
-	return Citation{
-		URL:   PageURL(raw),
-		Title: text.Truncate(title, maxTitle),
-	}
+	return text.Truncate(title, maxTitle)
 }
 
 // sourceName matches the name of a source without a URL. It matches no URL and no Markdown.

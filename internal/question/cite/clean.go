@@ -21,8 +21,8 @@ func Clean(s string) string {
 	if strings.Contains(s, "entity") {
 		s = unwrapNames(s)
 	}
-	if hints := hintsIn(s); len(hints) > 0 {
-		s = removeMarkers(s, hints)
+	if candidates := literalsIn(s); len(candidates) > 0 {
+		s = removeMarkers(s, candidates)
 	}
 	return removeTrackers(s, false)
 }
@@ -69,11 +69,11 @@ func readMarker() *regexp.Regexp {
 		` ?[\[(（【](?:` + one + `[,;、]?)+ ?[\])）】]|` + one)
 }
 
-// markerHints are short strings of which each text with a marker contains one at least
+// markerLiterals are short strings of which each text with a marker contains one at least
 // (markers.table).
-var markerHints = sync.OnceValue(readMarkerHints)
+var markerLiterals = sync.OnceValue(readMarkerLiterals)
 
-func readMarkerHints() (all []string) {
+func readMarkerLiterals() (all []string) {
 	for _, row := range rows(markersTable) {
 		list, _ := strconv.Unquote(`"` + row[0] + `"`)
 		all = append(all, strings.Split(list, ",")...)
@@ -82,24 +82,24 @@ func readMarkerHints() (all []string) {
 	return slices.Compact(all)
 }
 
-// hintsIn returns the indexes of the markerHints in a text, in order.
-func hintsIn(s string) (all []int) {
-	for _, hint := range markerHints() {
+// literalsIn returns the indexes of the markerLiterals in a text, in order.
+func literalsIn(s string) (all []int) {
+	for _, literal := range markerLiterals() {
 		end := 0 // of the previous one
-		for before := range strings.SplitSeq(s, hint) {
+		for before := range strings.SplitSeq(s, literal) {
 			at := end + len(before)
-			if at < len(s) { // else no hint follows
+			if at < len(s) { // else no literal follows
 				all = append(all, at)
 			}
-			end = at + len(hint)
+			end = at + len(literal)
 		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// beforeHint is how many bytes of a marker may be before its hint, at most.
-const beforeHint = 16
+// beforeLiteral is how many bytes of a marker may be before its literal, at most.
+const beforeLiteral = 16
 
 // blankLine matches the end of a paragraph.
 var blankLine = text.LazyRegexp(`\n\s*\n`)
@@ -107,21 +107,21 @@ var blankLine = text.LazyRegexp(`\n\s*\n`)
 // linkEnd matches what follows brackets with the text of a link, or with the label of one.
 var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
 
-// removeMarkers removes the markers that are not in code. It searches only from a hint to the end
-// of its paragraph, because the expression is slow.
-func removeMarkers(s string, hints []int) string {
+// removeMarkers removes the markers that are not in code. candidates are the indexes of literals:
+// the expression is slow, so it only searches from a literal to the end of its paragraph.
+func removeMarkers(s string, candidates []int) string {
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written, at := 0, 0 // what is before these is written, and examined
 	end := 0            // of the paragraph
 
-	for len(hints) > 0 {
-		if hints[0] < at {
-			hints = hints[1:]
+	for len(candidates) > 0 {
+		if candidates[0] < at {
+			candidates = candidates[1:]
 			continue
 		}
 
-		at = max(at, hints[0]-beforeHint)
+		at = max(at, candidates[0]-beforeLiteral)
 		for !utf8.RuneStart(s[at]) {
 			at++
 		}

@@ -21,9 +21,9 @@ func TestCleanLongAnswer(t *testing.T) {
 	compare.Equal(t, "answer", Clean(string(long)), string(long))
 }
 
-// A hint of several markers counts once at a place: a hostile text has millions of them.
-func TestHintsIn(t *testing.T) {
-	compare.Equal(t, "hints", hintsIn("\ue200 [cite"), []int{0, 4})
+// A literal of several markers counts once at a place: a hostile text has millions of them.
+func TestLiteralsIn(t *testing.T) {
+	compare.Equal(t, "literals", literalsIn("\ue200 [cite"), []int{0, 4})
 }
 
 // An answer of 20 KB with 60 markers.

@@ -38,9 +38,9 @@ var datesTable string
 //	alone   in a text, with a word of dates.table or not after a word: it may be a version
 //	named   in a text, with a word of dates.table
 type form struct {
-	hints []string       // strings of which a text with such a date contains one at least
-	where string         // where such a date counts
-	match *regexp.Regexp // with the groups Y, M and D
+	literals []string       // strings of which a text with such a date contains one at least
+	where    string         // where such a date counts
+	match    *regexp.Regexp // with the groups Y, M and D
 }
 
 // forms are the rows of forms.table.
@@ -57,18 +57,19 @@ func readForms() (all []form) {
 	)
 	for _, row := range rows(formsTable) {
 		all = append(all, form{
-			hints: strings.Split(row[0], ","),
-			where: row[2],
-			match: regexp.MustCompile(values.Replace(row[1])),
+			literals: strings.Split(row[0], ","),
+			where:    row[2],
+			match:    regexp.MustCompile(values.Replace(row[1])),
 		})
 	}
 	return all
 }
 
-// mayBeIn reports whether a text contains one of the hints of the form, which is faster than to
+// mayBeIn reports whether a text contains one of the literals of the form, which is faster than to
 // match it.
 func (f form) mayBeIn(s string) bool {
-	return slices.ContainsFunc(f.hints, func(hint string) bool { return strings.Contains(s, hint) })
+	contains := func(literal string) bool { return strings.Contains(s, literal) }
+	return slices.ContainsFunc(f.literals, contains)
 }
 
 // months maps the names in months.table, in lower case, to the numbers of the months.

@@ -291,13 +291,13 @@ func (l Link) title(isFirst bool) string {
 	m := linkText().FindStringSubmatch(l.before)
 	switch {
 	case m != nil:
-		return Page("", titleUnescaper.Replace(strings.Trim(m[1], "*_ "))).Title
+		return cleanTitle(titleUnescaper.Replace(strings.Trim(m[1], "*_ ")))
 	case isFirst:
 		words := entryStart().ReplaceAllString(l.before, "")
 		words = strings.Trim(words, HeadingMarks+",;—–-(（<、，|")
 		words = strings.TrimRight(words, "[ ")     // of the URL
 		if len(datesIn(startWindow(words))) == 0 { // else the date would be shown twice
-			return Page("", titleUnescaper.Replace(words)).Title
+			return cleanTitle(titleUnescaper.Replace(words))
 		}
 	}
 	return ""

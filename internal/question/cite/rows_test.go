@@ -45,7 +45,7 @@ func TestEachRow(t *testing.T) {
 // readTables makes all tables be read again.
 func readTables() {
 	marker = sync.OnceValue(readMarker)
-	markerHints = sync.OnceValue(readMarkerHints)
+	markerLiterals = sync.OnceValue(readMarkerLiterals)
 	forms = sync.OnceValue(readForms)
 	months = sync.OnceValue(readMonths)
 	dateWords = sync.OnceValue(readDateWords)
