@@ -28,10 +28,10 @@ const (
 	// second, in which the call must still be settled.
 	shutdownTimeout = 400 * time.Millisecond
 
-	getTimeout   = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
-	maxSilence   = time.Minute      // after which a silent connection is given up and resumed
-	lostWait     = 2 * time.Second  // before the second GET, which confirms that a response is lost
-	maxFetchWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
+	getTimeout = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
+	maxSilence = time.Minute      // after which a silent connection is given up and resumed
+	lostWait   = 2 * time.Second  // before the second GET, which confirms that a response is lost
+	maxGetWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
 )
 
 // background is what is known about a response that the API may run in the background.
@@ -94,16 +94,16 @@ func (cl *Client) Get(
 // Cancel cancels a background response. It is not an error if the response has already ended. Every
 // error is a *call.APIError.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
-	resp, err := cl.cancel(ctx, c, id)
+	resp, err := cl.postCancel(ctx, c, id)
 	if resp == nil {
 		return err
 	}
 	return resp.Body.Close()
 }
 
-// cancel makes the request of Cancel. It returns the HTTP response, whose body the caller closes,
-// or nil if the response has already ended.
-func (cl *Client) cancel(
+// postCancel sends the request of a cancellation. It returns the HTTP response, whose body the
+// caller closes, or nil if the response has already ended.
+func (cl *Client) postCancel(
 	ctx context.Context, c *call.Call, id string,
 ) (resp *http.Response, err error) {
 	options := cl.requestOptions(ctx, c, &resp)
@@ -163,7 +163,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 // cancelOnce cancels a background response. If the HTTP response to the cancellation shows that the
 // response has ended, and what it has used, cancelOnce sets that in c.
 func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) error {
-	resp, err := cl.cancel(ctx, c, b.id)
+	resp, err := cl.postCancel(ctx, c, b.id)
 	if resp == nil {
 		return err
 	}
@@ -252,10 +252,10 @@ func mayResume(failure *call.APIError, progress bool) bool {
 }
 
 // canWait reports whether the next GET waits for retryAfter, as the API asks. A longer wait than
-// maxFetchWait is ignored, because the response may end earlier, and so is a wait beyond the
+// maxGetWait is ignored, because the response may end earlier, and so is a wait beyond the
 // deadline of ctx, which would cancel the response.
 func canWait(ctx context.Context, retryAfter time.Duration) bool {
-	return retryAfter > 0 && retryAfter <= maxFetchWait && isInTime(ctx, retryAfter)
+	return retryAfter > 0 && retryAfter <= maxGetWait && isInTime(ctx, retryAfter)
 }
 
 // getOrConfirmLost asks for the response of acc: for an object, or for the stream after the last
