@@ -106,9 +106,9 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 	return &e
 }
 
-// FromResponse returns the error of a response or stream that began with a 2xx and then failed. It
-// has a code and no status, except that OpenRouter has a status as the code; FromBody replaces it
-// by that of the HTTP response. message is used if the API does not say why the response failed.
+// FromResponse returns the error of a response or stream that began with a 2xx and then failed.
+// Its Status is 0 or, as OpenRouter sends a status as the code, that status, until FromBody sets
+// that of the HTTP response. message is used if the API does not say why the response failed.
 func FromResponse(data []byte, message string, question []json.RawMessage) *call.APIError {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of the event, not of the error

@@ -26,7 +26,7 @@ func apiError(data []byte, message string) *call.APIError {
 }
 
 // readAPIError sets in e what an error body says, and reports whether data is an error body. If the
-// error of a gateway contains that of its provider, the latter replaces it: it names the cause.
+// error of a gateway contains that of its provider, e gets that of the provider, the cause.
 func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, which recurses
 		return false

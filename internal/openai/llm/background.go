@@ -51,8 +51,8 @@ type background struct {
 // (https://github.com/BerriAI/litellm/issues/17204): these ids are longer.
 const maxPlainID = 128
 
-// isOther reports whether an id that came from the API is known to be that of another response than
-// the one in the background. Two ids that a gateway has encrypted cannot be compared.
+// isOther reports whether an id that came from the API certainly belongs to another response. Two
+// ids that a gateway has encrypted cannot be compared.
 func (b *background) isOther(id string) bool {
 	encrypted := len(b.id) > maxPlainID && len(id) > maxPlainID
 	return b.id != "" && id != "" && id != b.id && !encrypted

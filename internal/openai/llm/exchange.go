@@ -28,8 +28,8 @@ import (
 // a stream, all of its events come at its end: NoStream asks for that, and so does Create where
 // the API refuses to stream for the organization. Some servers answer with JSON in any case.
 //
-// Create is the only place where the POST of a request is repeated. cancelEarly repeats that of a
-// cancellation, follow and getOrConfirmLost repeat a GET.
+// Create is the only place where the POST of a request is repeated. cancelEarly may cancel twice,
+// and follow and getOrConfirmLost repeat a GET.
 func (cl *Client) Create(
 	ctx context.Context, c *call.Call, request call.Request,
 ) (*call.Response, error) {

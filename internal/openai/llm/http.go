@@ -35,8 +35,8 @@ const (
 // requestOptions returns the options with which openai-go makes a request of a call. The request
 // ends with ctx. The options set resp to the HTTP response and leave its body unread, because a
 // server may answer any request with an object or with a stream. openai-go itself gets a context
-// that does not end: if it had ended, openai-go would return its error in place of that of the
-// request, such as a RootsError.
+// that does not end: openai-go would return the error of an ended context in place of the error of
+// the request, such as a RootsError.
 func (cl *Client) requestOptions(
 	ctx context.Context, c *call.Call, resp **http.Response,
 ) []option.RequestOption {

@@ -163,9 +163,9 @@ type evidence struct {
 	count int
 }
 
-// noteParametersAccepted records that the API accepts the parameters of a request, and that it
-// refused the removed ones. These are recorded only now, because the API could have refused the
-// request without them, too.
+// noteParametersAccepted records that the API accepts the parameters of a request, and has refused
+// the removed ones. Refusals are recorded only now, because the API could have refused the request
+// without the parameter, too.
 func (m *memory) noteParametersAccepted(request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

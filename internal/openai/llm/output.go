@@ -62,7 +62,7 @@ func (a *accumulator) streamedItems(filtered bool) []call.Item {
 }
 
 // lacks reports whether items lack the streamed text, or have the same text with fewer searches and
-// citations. They do not if they have another text: the server has replaced what it streamed.
+// citations. Items with another text lack nothing: the server has replaced what it streamed.
 func lacks(items, streamed []call.Item) bool {
 	itemText := strings.TrimSpace(textOf(items...))
 	streamedText := strings.TrimSpace(textOf(streamed...))
