@@ -124,11 +124,11 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 		s.late++
 		return nil, err
 	}
-	return s.note(req)(req)
+	return s.record(req)(req)
 }
 
-// note notes a request, and returns what the API does with it.
-func (s *scripted) note(req *http.Request) step {
+// record keeps a request, and returns what the API does with it.
+func (s *scripted) record(req *http.Request) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var params map[string]any
@@ -136,7 +136,7 @@ func (s *scripted) note(req *http.Request) step {
 		_ = json.NewDecoder(req.Body).Decode(&params)
 	}
 
-	next := s.people[marked(params)]
+	next := s.people[identifierOf(params)]
 	if next == nil {
 		next = s.steps[min(len(s.sent), len(s.steps)-1)]
 	}
@@ -147,18 +147,18 @@ func (s *scripted) note(req *http.Request) step {
 	return next
 }
 
-// marked returns the identifier of the person of a request.
-func marked(params map[string]any) string {
+// identifierOf returns the identifier of the person of a request.
+func identifierOf(params map[string]any) string {
 	id, _ := params[safetyIdentifierParam].(string)
 	return id
 }
 
-// of returns the parameters of a person's requests.
-func (s *scripted) of(p call.Person) (sent []map[string]any) {
+// sentBy returns the parameters of a person's requests.
+func (s *scripted) sentBy(p call.Person) (sent []map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, params := range s.sent {
-		if marked(params) == safetyIdentifier(p) {
+		if identifierOf(params) == safetyIdentifier(p) {
 			sent = append(sent, params)
 		}
 	}

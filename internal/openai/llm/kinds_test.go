@@ -94,12 +94,12 @@ func TestErrorOfOneCall(t *testing.T) {
 		api.set(answer(code, body, strings.Split(headers, "|")...), alice, bob)
 		for range 5 {
 			for _, p := range []call.Person{alice, bob} {
-				e := asError(t, asks(t, cl, p))
+				e := asError(t, createAs(t, cl, p))
 				wantEqual(t, "kind", e.Kind.Label(), kind)
 				wantEqual(t, "wait", e.RetryAfter.String(), wait)
 			}
 		}
-		wantEqual(t, "requests", len(api.of(alice))+len(api.of(bob)), 10)
-		wantSuccess(t, asks(t, cl, carol))
+		wantEqual(t, "requests", len(api.sentBy(alice))+len(api.sentBy(bob)), 10)
+		wantSuccess(t, createAs(t, cl, carol))
 	})
 }

@@ -48,12 +48,12 @@ func (s *scripted) refuse(path string, fault step) {
 
 // lastHas reports whether the last request of a person has a parameter.
 func (s *scripted) lastHas(p call.Person, path string) bool {
-	sent := s.of(p)
+	sent := s.sentBy(p)
 	return sends(sent[len(sent)-1], path)
 }
 
-// asks makes a call of a person.
-func asks(t testing.TB, cl *Client, p call.Person) error {
+// createAs makes a call of a person, and returns its error.
+func createAs(t testing.TB, cl *Client, p call.Person) error {
 	_, err := cl.Create(t.Context(), &call.Call{Person: p}, question())
 	return err
 }
@@ -83,16 +83,16 @@ func TestRefusalsOfOne(t *testing.T) {
 	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
 		api.set(fault, alice, bob)
 		for range 100 {
-			if asks(t, cl, alice) == nil || asks(t, cl, bob) == nil {
+			if createAs(t, cl, alice) == nil || createAs(t, cl, bob) == nil {
 				t.Error("a refused call is answered")
 			}
-			wantSuccess(t, asks(t, cl, carol))
+			wantSuccess(t, createAs(t, cl, carol))
 		}
-		wantEqual(t, "requests of alice", len(api.of(alice)), 3)
+		wantEqual(t, "requests of alice", len(api.sentBy(alice)), 3)
 
 		time.Sleep(2 * time.Minute)
 		api.set(nil, alice)
-		wantSuccess(t, asks(t, cl, alice))
+		wantSuccess(t, createAs(t, cl, alice))
 	})
 }
 
@@ -101,12 +101,12 @@ func TestRefusalsInBetween(t *testing.T) {
 	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
 		for _, p := range []call.Person{alice, alice, bob, bob, alice} {
 			api.set(fault, p)
-			if asks(t, cl, p) == nil {
+			if createAs(t, cl, p) == nil {
 				t.Error("a refused call is answered")
 			}
 			api.set(nil, p)
 			for _, other := range []call.Person{carol, alice, bob} {
-				wantSuccess(t, asks(t, cl, other))
+				wantSuccess(t, createAs(t, cl, other))
 			}
 		}
 	})
@@ -118,15 +118,15 @@ func TestRefusalsOfAll(t *testing.T) {
 	eachFault(t, func(t *testing.T, cl *Client, api *scripted, fault step) {
 		api.set(fault, alice, bob, carol)
 		for range 3 {
-			asks(t, cl, alice)
-			asks(t, cl, bob)
+			createAs(t, cl, alice)
+			createAs(t, cl, bob)
 		}
 		for range 600 { // a minute
-			e := asError(t, asks(t, cl, carol))
+			e := asError(t, createAs(t, cl, carol))
 			if e.Status != 401 && e.Kind != call.KindAPIQuota {
 				t.Errorf("kind = %v", e.Kind)
 			}
-			asks(t, cl, alice)
+			createAs(t, cl, alice)
 			time.Sleep(100 * time.Millisecond)
 		}
 
@@ -142,7 +142,7 @@ func TestRefusalsOfAll(t *testing.T) {
 
 		cl.SetKey("sk-another")
 		api.set(nil, alice)
-		wantSuccess(t, asks(t, cl, alice))
+		wantSuccess(t, createAs(t, cl, alice))
 	})
 }
 
@@ -159,7 +159,7 @@ func TestRefusalsEnd(t *testing.T) {
 			people := []call.Person{alice, bob, carol}
 			api.set(keyFaults["401"], people...)
 			for i := range 300 {
-				asks(t, cl, people[i%3])
+				createAs(t, cl, people[i%3])
 				time.Sleep(100 * time.Millisecond)
 			}
 			api.set(well, people...)
@@ -167,7 +167,7 @@ func TestRefusalsEnd(t *testing.T) {
 			var calls sync.WaitGroup
 			for i := range 100 {
 				calls.Go(func() {
-					err := asks(t, cl, people[i%3])
+					err := createAs(t, cl, people[i%3])
 					if i >= 70 {
 						wantSuccess(t, err)
 					}
@@ -187,11 +187,11 @@ func TestRefusalsOff(t *testing.T) {
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
 		for range 10 {
-			wantKind(t, asks(t, cl, alice), call.KindAuth)
-			wantKind(t, asks(t, cl, bob), call.KindAPIQuota)
+			wantKind(t, createAs(t, cl, alice), call.KindAuth)
+			wantKind(t, createAs(t, cl, bob), call.KindAPIQuota)
 		}
-		wantEqual(t, "requests of alice", len(api.of(alice)), 10)
-		wantEqual(t, "requests of bob", len(api.of(bob)), 10)
+		wantEqual(t, "requests of alice", len(api.sentBy(alice)), 10)
+		wantEqual(t, "requests of bob", len(api.sentBy(bob)), 10)
 	})
 }
 
@@ -234,9 +234,9 @@ func TestRefusedAnyway(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		cl, api := newShared()
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
-		wantKind(t, asks(t, cl, alice), call.KindBadRequest)
-		wantSuccess(t, asks(t, cl, bob))
-		wantEqual(t, "requests of bob", len(api.of(bob)), 1)
+		wantKind(t, createAs(t, cl, alice), call.KindBadRequest)
+		wantSuccess(t, createAs(t, cl, bob))
+		wantEqual(t, "requests of bob", len(api.sentBy(bob)), 1)
 		wantEqual(t, "bob's effort is sent", api.lastHas(bob, "reasoning.effort"), true)
 	})
 }
@@ -246,8 +246,8 @@ func TestRefusedList(t *testing.T) {
 	for range 100 { // the memory of refused parameters has no order
 		cl, api := newShared()
 		api.refuse("include", refusedAs("include", "reasoning.encrypted_content"))
-		wantSuccess(t, asks(t, cl, alice))
-		wantSuccess(t, asks(t, cl, bob))
+		wantSuccess(t, createAs(t, cl, alice))
+		wantSuccess(t, createAs(t, cl, bob))
 		wantEqual(t, "bob's include is sent", api.lastHas(bob, "include"), false)
 	}
 }
@@ -265,10 +265,10 @@ func TestIdentifier(t *testing.T) {
 		}
 		_, err := cl.Create(t.Context(), &call.Call{Person: alice}, request)
 		wantEqual(t, "kind", kindOf(t, err).Label(), want)
-		wantEqual(t, "asked without", len(api.of(call.Person{})) > 0, want == "")
+		wantEqual(t, "asked without", len(api.sentBy(call.Person{})) > 0, want == "")
 
-		wantSuccess(t, asks(t, cl, bob))
-		wantEqual(t, "bob is marked", fmt.Sprint(len(api.of(bob)) == 1), stays)
+		wantSuccess(t, createAs(t, cl, bob))
+		wantEqual(t, "bob is marked", fmt.Sprint(len(api.sentBy(bob)) == 1), stays)
 	})
 }
 
@@ -308,8 +308,8 @@ func TestParameterWarnings(t *testing.T) {
 		cl, api := newShared()
 		api.refuse("reasoning.effort", answer(400, apiBody("", "", "reasoning.effort", "Nope.")))
 		for range 45 {
-			wantSuccess(t, asks(t, cl, alice))
-			wantSuccess(t, asks(t, cl, bob))
+			wantSuccess(t, createAs(t, cl, alice))
+			wantSuccess(t, createAs(t, cl, bob))
 			time.Sleep(200 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)

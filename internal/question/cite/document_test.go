@@ -8,13 +8,13 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-func TestClosing(t *testing.T) {
+func TestEndsWithDatedList(t *testing.T) {
 	check(t, "closing", func(text string) string {
 		return fmt.Sprint(NewDocument(text).EndsWithDatedList)
 	})
 }
 
-func TestLinked(t *testing.T) {
+func TestLinkedPages(t *testing.T) {
 	check(t, "linked", func(text string) string {
 		body, cut := strings.CutSuffix(text, "CUT")
 		var pages []string
