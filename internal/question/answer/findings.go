@@ -98,17 +98,7 @@ func (f *findings) addResponse(response *call.Response) {
 		}
 
 		if item.IsSearch() {
-			if item.Status != "failed" || len(item.Action.Sources) > 0 {
-				f.searched = true
-				f.addSteps(item)
-			}
-			for _, source := range item.Action.Sources {
-				c := cite.Page(source.URL, source.Title)
-				if c.URL == "" {
-					c = cite.NamedSource(source.Name)
-				}
-				f.foundSources = append(f.foundSources, c)
-			}
+			f.addSearch(item)
 		}
 	}
 
@@ -142,10 +132,26 @@ func (f *findings) addResponse(response *call.Response) {
 	f.retries += response.Retries
 }
 
+// addSearch adds what a search did, and the sources that it lists. A search that failed and lists
+// none does not count.
+func (f *findings) addSearch(search call.Item) {
+	if search.Status != "failed" || len(search.Action.Sources) > 0 {
+		f.searched = true
+		f.addSteps(search)
+	}
+	for _, source := range search.Action.Sources {
+		c := cite.Page(source.URL, source.Title)
+		if c.URL == "" {
+			c = cite.NamedSource(source.Name)
+		}
+		f.foundSources = append(f.foundSources, c)
+	}
+}
+
 // maxSteps bounds the lists of the queries and of the pages that were opened.
 const maxSteps = 10
 
-// addSteps adds what a search did: its queries, or the pages that it opened.
+// addSteps adds the queries of a search, or the pages that it opened.
 func (f *findings) addSteps(search call.Item) {
 	add := func(list *[]string, step string) {
 		if step != "" && len(*list) < maxSteps && !slices.Contains(*list, step) {
