@@ -324,8 +324,8 @@ func (r *rule) matchesCode(name string) bool {
 
 // matchesStatus reports whether the rule applies to an HTTP status; 0: the error has none.
 func (r *rule) matchesStatus(status int) bool {
-	among := r.statuses == nil || slices.Contains(r.statuses, status) || slices.Contains(r.statuses, status/100)
-	return among && !slices.Contains(r.exceptStatuses, status)
+	isListed := r.statuses == nil || slices.Contains(r.statuses, status) || slices.Contains(r.statuses, status/100)
+	return isListed && !slices.Contains(r.exceptStatuses, status)
 }
 
 // matchesMessage reports whether a message contains words of the rule. Words that are in the

@@ -12,9 +12,9 @@ import (
 var fence = text.LazyRegexp("^(?:[ \\t>]|(?:[-*+]|\\d{1,9}[.)])[ \\t])*(?:(`{3,})[^`]*|(~{3,}).*)$")
 
 const (
-	itemStart  = "-*+0123456789"   // characters that may begin an item of a list in Markdown
-	blockStart = itemStart + ">#|" // characters that begin a line which ends the paragraph above it
-	listStart  = itemStart + "•・"  // characters with which models begin items of lists
+	itemStart    = "-*+0123456789"   // characters that may begin an item of a list in Markdown
+	blockStart   = itemStart + ">#|" // characters that begin a line which ends the paragraph above it
+	anyItemStart = itemStart + "•・"  // characters with which models begin items of lists
 )
 
 // code lists the parts of a text that are code in Markdown: fenced blocks, indented blocks and code
@@ -83,7 +83,7 @@ func codeIn(s string) (found code) {
 		}
 		if words != "" && !indented {
 			first, _ := utf8.DecodeRuneInString(words)
-			inList = strings.ContainsRune(listStart, first) || inList && !afterBlank
+			inList = strings.ContainsRune(anyItemStart, first) || inList && !afterBlank
 		}
 		afterBlank = words == ""
 		offset = end

@@ -398,9 +398,9 @@ var (
 	betweenLinkAndWord = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
 	betweenLinkAndDate = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
-	// endOfRemark matches what follows a date if nothing more is said about the link, or if the
+	// dateEndsRemark matches what follows a date if nothing more is said about the link, or if the
 	// date is in parentheses that are still open.
-	endOfRemark = text.LazyRegexp(
+	dateEndsRemark = text.LazyRegexp(
 		`^(?:(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )|` +
 			`(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）])`)
 
@@ -422,7 +422,7 @@ func (l Link) proseDates(today string) (found pageDates) {
 	isOfPage := betweenLinkAndWord().MatchString(gap)
 	if first.kind == "" {
 		isOfPage = betweenLinkAndDate().MatchString(gap) &&
-			endOfRemark().MatchString(after[first.end:])
+			dateEndsRemark().MatchString(after[first.end:])
 	}
 	if !isOfPage {
 		return found
