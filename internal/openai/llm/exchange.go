@@ -293,7 +293,7 @@ func (x *exchange) noteIfKeyRefused(failure *call.APIError) {
 }
 
 // removeRefused removes a parameter because of a failure, and reports whether the request had it.
-// It logs a warning, and adds the parameter to toRemember unless the question may be the reason.
+// It logs a warning, and adds the parameter to toRemember unless the error may quote the question.
 func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	value := x.params.value(name)
 	if value == nil {
@@ -312,7 +312,8 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	}
 	// A gateway may repeat the question in its message. So if the question contains the name, an
 	// error that only mentions the name, or that may be of this call alone, is not remembered.
-	mayBeQuoted := (onlyMentions(failure, name) || failure.MaybeThisCall) && x.params.questionContains(name)
+	isUncertain := onlyMentions(failure, name) || failure.MaybeThisCall
+	mayBeQuoted := isUncertain && x.params.questionContains(name)
 	if !mayBeQuoted {
 		x.toRemember = append(x.toRemember, p)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	minRefusals = 3 // refusals of the key in a row from which on they count (see refusal)
+	minRefusals = 3 // fewer refusals of the key in a row do not count (see refusal)
 
 	// probeGrace is how long other calls fail while a probe asks the API. Then they ask the API,
 	// too: only the end of the probe, which may take minutes, tells that the API accepts the key.
