@@ -39,7 +39,7 @@ const (
 
 	maxVerdictTime = time.Second // a request that is not refused by then counts as accepted
 	limitTTL       = time.Minute // after the last refusal, or call that gave up, a limit is forgotten
-	reportEvery    = time.Second // between two looks of a waiting call at how many calls are ahead
+	reportInterval = time.Second // between two looks of a waiting call at how many calls are ahead
 )
 
 // Pacer lets the calls of one model share the API's rate limit. A Pacer is safe for concurrent use.
@@ -51,33 +51,33 @@ const (
 // holds:
 //
 //   - A call is in the queue exactly while it waits for its turn.
-//   - The people in the map are limited. Each has a waiting call or, within the last minute, was
-//     refused or had a call that gave up waiting. The next event removes any other person.
-//   - If a person is in the map, the timer is set to the time when the next call may go out, or
+//   - Each limited person has a waiting call or, within the last minute, was refused or had a call
+//     that gave up waiting. The next event removes any other person from limited.
+//   - If a person is limited, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
-	mu     sync.Mutex         // guards the fields below and all tickets, see lockAndForget
-	epoch  time.Time          // a minute before New, so that a zero time is not recent
-	people map[string]*person // limited people, by ID
-	queue  queue.Queue        // calls of limited people
-	timer  *time.Timer        // nil until the first refusal
+	mu      sync.Mutex              // guards the fields below and all tickets, see lockAndForget
+	epoch   time.Time               // a minute before New, so that a zero time is not recent
+	limited map[string]*personState // by ID of the person
+	queue   queue.Queue             // calls of limited people
+	timer   *time.Timer             // begins the next event; nil until the first refusal
 
 	gap            time.Duration // between two requests of the queue; 0: no limit is known
 	nextSendAt     time.Duration // when the queue may let its next request out
 	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
-	refusedAt      time.Duration // when the last refusal came
+	lastRefusalAt  time.Duration // when the last refusal came
 	lastAcceptedAt time.Duration // when a request was last accepted that shortened the gap
 	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
-// person is the state of a limited person.
-type person struct {
+// personState is the state of a limited person.
+type personState struct {
 	latestTicket   *Ticket       // the call whose request was sent last
-	refusedAt      time.Duration // when the last refusal came
+	lastRefusalAt  time.Duration // when the last refusal came
 	gaveUpAt       time.Duration // when a call last gave up waiting
-	refusals       int           // of requests from the queue, since the last accepted request
-	firstRefusalAt time.Duration // when the first of these refusals came
-	personPause    time.Duration // from a refusal to the next request; 0 until the second one
+	refusalsInARow int           // of requests from the queue, none accepted between
+	firstRefusalAt time.Duration // when the first refusal in a row came
+	pause          time.Duration // from a refusal to the next request; 0 before the second in a row
 }
 
 // Ticket is a call with all its requests, one after another. For each request Wait is called, and
@@ -93,14 +93,14 @@ type Ticket struct {
 
 	sentAt       time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
-	acceptedAt   time.Duration // when it was accepted, if that has shortened the gap
+	acceptedAt   time.Duration // when the last request was accepted, if that has shortened the gap
 
 	beforeAccepted undoState // in case the last request is refused after it was accepted
 }
 
 // undoState is the state before acceptLocked, which undoAcceptedLocked restores.
 type undoState struct {
-	refusals       int           // of the person
+	refusalsInARow int           // of the person
 	personPause    time.Duration // of the person
 	queuePause     time.Duration // of the Pacer
 	lastAcceptedAt time.Duration // of the Pacer
@@ -110,9 +110,9 @@ type undoState struct {
 // New returns a Pacer without a limit.
 func New() *Pacer {
 	return &Pacer{
-		epoch:  time.Now().Add(-limitTTL),
-		people: map[string]*person{},
-		queue:  queue.Queue{ByTurns: true},
+		epoch:   time.Now().Add(-limitTTL),
+		limited: map[string]*personState{},
+		queue:   queue.Queue{ByTurns: true},
 	}
 }
 
@@ -151,7 +151,7 @@ func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead i
 
 	var tick <-chan time.Time
 	if report != nil {
-		tick = time.Tick(reportEvery)
+		tick = time.Tick(reportInterval)
 	}
 	reported := -1
 	for {
@@ -184,13 +184,13 @@ func (p *Pacer) lockAndForget() {
 	p.mu.Lock()
 	p.queue.DropOld()
 	now := p.now()
-	for id, owner := range p.people {
+	for id, person := range p.limited {
 		waits := len(p.queue.Waiting[id]) > 0
-		if !waits && now-max(owner.refusedAt, owner.gaveUpAt) >= limitTTL {
-			delete(p.people, id)
+		if !waits && now-max(person.lastRefusalAt, person.gaveUpAt) >= limitTTL {
+			delete(p.limited, id)
 		}
 	}
-	if len(p.people) == 0 {
+	if len(p.limited) == 0 {
 		p.gap = 0
 		p.queuePause = 0
 		p.slowestRefusal = 0
@@ -201,7 +201,7 @@ func (p *Pacer) lockAndForget() {
 // for the next one, and unlocks the pacer.
 func (p *Pacer) giveTurnsAndUnlock() {
 	defer p.mu.Unlock()
-	for len(p.people) > 0 {
+	for len(p.limited) > 0 {
 		t, dueAt := p.nextLocked()
 		delay := dueAt - p.now()
 		switch {
@@ -227,7 +227,7 @@ func (t *Ticket) enter(isLastRetry bool) (turn <-chan struct{}) {
 	defer p.giveTurnsAndUnlock()
 
 	t.isLastRetry = isLastRetry
-	t.isQueued = p.people[t.entry.PersonID] != nil
+	t.isQueued = p.limited[t.entry.PersonID] != nil
 	if t.isQueued {
 		return p.queue.Enter(&t.entry)
 	}
@@ -243,7 +243,7 @@ func (t *Ticket) leave() bool {
 
 	left := p.queue.Leave(&t.entry)
 	if left {
-		p.people[t.entry.PersonID].gaveUpAt = p.now()
+		p.limited[t.entry.PersonID].gaveUpAt = p.now()
 	}
 	return left
 }
@@ -298,16 +298,16 @@ func (t *Ticket) acceptLocked() {
 		return
 	}
 	t.noteDecidedLocked()
-	owner := p.people[t.entry.PersonID]
-	if owner == nil {
+	person := p.limited[t.entry.PersonID]
+	if person == nil {
 		return // the person is not limited: the request says nothing about the queue
 	}
 
-	t.beforeAccepted.refusals = owner.refusals
-	t.beforeAccepted.personPause = owner.personPause
-	owner.refusals = 0
-	owner.personPause = 0
-	if t.sentAt > p.refusedAt && p.gap > 0 { // a request from before the last refusal does not count
+	t.beforeAccepted.refusalsInARow = person.refusalsInARow
+	t.beforeAccepted.personPause = person.pause
+	person.refusalsInARow = 0
+	person.pause = 0
+	if t.sentAt > p.lastRefusalAt && p.gap > 0 { // one from before the last refusal does not count
 		t.beforeAccepted.gapShortened = true
 		t.beforeAccepted.queuePause = p.queuePause
 		t.beforeAccepted.lastAcceptedAt = p.lastAcceptedAt
@@ -329,7 +329,7 @@ func (t *Ticket) noteDecidedLocked() {
 // NoteRefused notes that the API refused the request with a 429. retryAfter is the wait that the
 // API asks for, or 0. NoteRefused returns how long this call has to wait before its next attempt.
 // Other calls of the queue may go out earlier.
-func (t *Ticket) NoteRefused(retryAfter time.Duration) time.Duration {
+func (t *Ticket) NoteRefused(retryAfter time.Duration) (wait time.Duration) {
 	p := t.pacer
 	p.lockAndForget()
 	defer p.giveTurnsAndUnlock()
@@ -338,42 +338,42 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) time.Duration {
 	t.noteDecidedLocked()
 	p.slowestRefusal = max(p.slowestRefusal, now-t.sentAt)
 
-	wait := retryAfter
+	wait = retryAfter
 	if wait == 0 {
 		t.callPause = nextPause(t.callPause)
 		wait = t.callPause
 	}
 	t.entry.ReadyAt = now + wait
 
-	owner := p.people[t.entry.PersonID]
-	if owner == nil {
-		owner = &person{latestTicket: t}
-		p.people[t.entry.PersonID] = owner
+	person := p.limited[t.entry.PersonID]
+	if person == nil {
+		person = &personState{latestTicket: t}
+		p.limited[t.entry.PersonID] = person
 	} else {
-		t.undoAcceptedLocked(owner)
+		t.undoAcceptedLocked(person)
 	}
 	if t.isQueued {
-		owner.refusals++
-		if owner.refusals == 1 {
-			owner.firstRefusalAt = now
+		person.refusalsInARow++
+		if person.refusalsInARow == 1 {
+			person.firstRefusalAt = now
 		}
 	}
-	t.slowDownLocked(owner, retryAfter)
-	t.pausePersonLocked(owner, retryAfter)
-	owner.refusedAt = now
-	p.refusedAt = now
+	t.slowDownLocked(person, retryAfter)
+	t.pausePersonLocked(person, retryAfter)
+	person.lastRefusalAt = now
+	p.lastRefusalAt = now
 	return wait
 }
 
 // pausePersonLocked makes the pause of a person longer after a refusal.
-func (t *Ticket) pausePersonLocked(owner *person, retryAfter time.Duration) {
+func (t *Ticket) pausePersonLocked(person *personState, retryAfter time.Duration) {
 	// A request that was sent before the refusal before this one does not lengthen the pause.
-	isLater := owner.personPause == 0 || t.sentAt > owner.refusedAt
-	if owner.refusals > 1 && isLater {
-		owner.personPause = nextPause(owner.personPause)
+	isLater := person.pause == 0 || t.sentAt > person.lastRefusalAt
+	if person.refusalsInARow > 1 && isLater {
+		person.pause = nextPause(person.pause)
 	}
-	if owner.mayHaveOwnLimit() {
-		owner.personPause = max(owner.personPause, min(retryAfter, maxPause))
+	if person.mayHaveOwnLimit() {
+		person.pause = max(person.pause, min(retryAfter, maxPause))
 	}
 }
 
@@ -392,13 +392,13 @@ func (t *Ticket) pausePersonLocked(owner *person, retryAfter time.Duration) {
 //
 // The queue also waits as long as the API asks for, up to maxPause. It does not if the wait may be
 // of one person alone, who is refused again and again while others are accepted.
-func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
+func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
 	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sentAt <= p.refusedAt: // or sent before the refusal before this one
+	case !t.isQueued || t.sentAt <= p.lastRefusalAt: // or sent before the refusal before this one
 		return
 
 	case p.queuePause > 0:
@@ -410,13 +410,13 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 	default:
 		// For a person who may have a limit of their own the gap stays: it is the gap of all.
 		// Their refusals include this one.
-		if !owner.mayHaveOwnLimit() && p.queue.Len() > 0 {
+		if !person.mayHaveOwnLimit() && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}
 		p.queuePause = p.gap * 3 / 2
 	}
 
-	if owner.mayHaveOwnLimit() && p.lastAcceptedAt > owner.firstRefusalAt {
+	if person.mayHaveOwnLimit() && p.lastAcceptedAt > person.firstRefusalAt {
 		retryAfter = 0
 	}
 	if retryAfter%time.Second == 0 {
@@ -427,11 +427,11 @@ func (t *Ticket) slowDownLocked(owner *person, retryAfter time.Duration) {
 
 // undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a
 // stream may bring its refusal after the header of a 2xx.
-func (t *Ticket) undoAcceptedLocked(owner *person) {
+func (t *Ticket) undoAcceptedLocked(person *personState) {
 	p := t.pacer
-	owner.refusals = max(owner.refusals, t.beforeAccepted.refusals)
-	owner.personPause = max(owner.personPause, t.beforeAccepted.personPause)
-	if t.beforeAccepted.gapShortened && t.sentAt > p.refusedAt {
+	person.refusalsInARow = max(person.refusalsInARow, t.beforeAccepted.refusalsInARow)
+	person.pause = max(person.pause, t.beforeAccepted.personPause)
+	if t.beforeAccepted.gapShortened && t.sentAt > p.lastRefusalAt {
 		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
 		if p.lastAcceptedAt == t.acceptedAt { // no other request is accepted since
 			p.lastAcceptedAt = t.beforeAccepted.lastAcceptedAt
@@ -440,9 +440,8 @@ func (t *Ticket) undoAcceptedLocked(owner *person) {
 	}
 }
 
-// mayHaveOwnLimit reports whether a person may have a limit of their own: three refusals in a row
-// with no accepted request of the person between.
-func (o *person) mayHaveOwnLimit() bool { return o.refusals > 2 }
+// mayHaveOwnLimit reports whether the API may limit this person alone: three refusals in a row.
+func (s *personState) mayHaveOwnLimit() bool { return s.refusalsInARow > 2 }
 
 // nextPause returns the pause after a further refusal: firstPause, then twice the last pause.
 func nextPause(pause time.Duration) time.Duration {
@@ -453,7 +452,7 @@ func nextPause(pause time.Duration) time.Duration {
 func (p *Pacer) giveTurnLocked(t *Ticket) {
 	t.sendLocked()
 	p.nextSendAt = t.sentAt + p.gap
-	p.people[t.entry.PersonID].latestTicket = t
+	p.limited[t.entry.PersonID].latestTicket = t
 	p.queue.GiveTurn(&t.entry)
 }
 
@@ -461,27 +460,26 @@ func (p *Pacer) giveTurnLocked(t *Ticket) {
 // returns nil, and when to look again.
 //
 // Next is the first ready call of the person who sent a request longest ago. A person with a
-// personPause sends one request at a time, each after the pause.
-func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
+// pause sends one request at a time, each after the pause.
+func (p *Pacer) nextLocked() (next *Ticket, dueAt time.Duration) {
 	now := p.now()
-	var next *Ticket
 	var sentAt time.Duration      // when the person of next last sent a request
 	lookAgainAt := now + limitTTL // at the latest, so that lockAndForget forgets the limits
 	for id, calls := range p.queue.Waiting {
-		owner := p.people[id]
-		if owner.personPause > 0 && owner.latestTicket.verdictTimer != nil {
+		person := p.limited[id]
+		if person.pause > 0 && person.latestTicket.verdictTimer != nil {
 			continue // the last request is undecided: one at a time. Its verdict looks again
 		}
 
 		for _, entry := range calls {
-			readyAt := max(entry.ReadyAt, owner.refusedAt+owner.personPause)
+			readyAt := max(entry.ReadyAt, person.lastRefusalAt+person.pause)
 			if readyAt > now {
 				lookAgainAt = min(lookAgainAt, readyAt)
 				continue
 			}
-			if next == nil || owner.latestTicket.sentAt < sentAt {
+			if next == nil || person.latestTicket.sentAt < sentAt {
 				next = entry.Value.(*Ticket)
-				sentAt = owner.latestTicket.sentAt
+				sentAt = person.latestTicket.sentAt
 			}
 			break
 		}

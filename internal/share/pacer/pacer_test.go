@@ -134,7 +134,7 @@ func wantLimited(t *testing.T, p *Pacer, want int) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	compare.Equal(t, "limited people", len(p.people), want)
+	compare.Equal(t, "limited people", len(p.limited), want)
 }
 
 // A person who has given up waiting keeps the turn, and the queue its gap, for a minute.
@@ -301,8 +301,8 @@ func (c *crowd) accepts() bool {
 func (c *crowd) check(ticket *Ticket) {
 	c.Pacer.mu.Lock()
 	defer c.Pacer.mu.Unlock()
-	owner := c.people[ticket.entry.PersonID]
-	if owner == nil || owner.latestTicket != ticket || ticket.entry.Number == 0 {
+	person := c.limited[ticket.entry.PersonID]
+	if person == nil || person.latestTicket != ticket || ticket.entry.Number == 0 {
 		return // without a limit
 	}
 
@@ -320,7 +320,7 @@ func (c *crowd) check(ticket *Ticket) {
 
 	c.passed[ticket.entry.PersonID] = 0
 	for person, calls := range c.queue.Waiting {
-		if calls[0].ReadyAt > ticket.sentAt || c.people[person].personPause > 0 {
+		if calls[0].ReadyAt > ticket.sentAt || c.limited[person].pause > 0 {
 			c.passed[person] = 0
 			continue
 		}
