@@ -158,6 +158,21 @@ func TestGivesUp(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		wantLimited(t, p, 0)
+		compare.Contains(t, "queue", fmt.Sprintf("%+v", p.queue), "kept:[]")
+	})
+}
+
+// A turn that comes as the wait ends is not lost.
+func TestTurnAtEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 { // select takes either of the two at random
+			ctx, cancel := context.WithCancel(t.Context())
+			err := limited(t, New(), "alice", time.Second).Wait(ctx, false, func(int) {
+				time.Sleep(time.Minute / 2)
+				cancel()
+			})
+			compare.Equal(t, "error", err, nil)
+		}
 	})
 }
 
