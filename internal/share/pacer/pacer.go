@@ -177,12 +177,12 @@ func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead i
 
 func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// lockAndForget locks the pacer for an event, and forgets what is old: a person without a waiting
-// call, a minute after the last refusal or after a call last gave up waiting; and with the last
-// person the gap.
+// lockAndForget locks the pacer for an event, and forgets what is old: places that the queue keeps;
+// a limited person without a waiting call, a minute after the last refusal or after a call last
+// gave up waiting; and with the last person the gap.
 func (p *Pacer) lockAndForget() {
 	p.mu.Lock()
-	p.queue.DropOld()
+	p.queue.DropOldPlaces()
 	now := p.now()
 	for id, person := range p.limited {
 		waits := len(p.queue.Waiting[id]) > 0

@@ -88,7 +88,7 @@ func (r *Registry) ReturnRequest(personID string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.addLocked(personID, holding{requests: -1, bytes: -bytes})
-	r.closeIfEmptyLocked()
+	r.closeDrainedLocked()
 }
 
 // BeginDrain makes TakeRequest return ErrDraining. The channel is closed when the requests from
@@ -97,13 +97,13 @@ func (r *Registry) BeginDrain() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drained = make(chan struct{})
-	r.closeIfEmptyLocked()
+	r.closeDrainedLocked()
 	return r.drained
 }
 
-// closeIfEmptyLocked closes the channel of BeginDrain if no requests are left. That is so once, as no
-// request is taken any more.
-func (r *Registry) closeIfEmptyLocked() {
+// closeDrainedLocked closes the channel of BeginDrain, if there is one and no requests are left. It
+// does so once, as no request is taken any more.
+func (r *Registry) closeDrainedLocked() {
 	if r.drained != nil && r.all.requests == 0 {
 		close(r.drained)
 	}

@@ -62,14 +62,14 @@ type Entry struct {
 // first place that is kept for its person, if there is one. Any other call gets a new place, behind
 // all others. A call that gave up must not enter again.
 func (q *Queue) Enter(e *Entry) (turn <-chan struct{}) {
-	q.DropOld()
-	i := slices.IndexFunc(q.kept, func(k *Entry) bool { return k.PersonID == e.PersonID })
+	q.DropOldPlaces()
+	keptIndex := slices.IndexFunc(q.kept, func(k *Entry) bool { return k.PersonID == e.PersonID })
 	switch {
 	case e.Number > 0: // it has waited before
-	case i >= 0 && e.ReadyAt == 0:
-		e.Number = q.kept[i].Number
-		e.ReadyAt = q.kept[i].ReadyAt
-		q.kept = slices.Delete(q.kept, i, i+1)
+	case keptIndex >= 0 && e.ReadyAt == 0:
+		e.Number = q.kept[keptIndex].Number
+		e.ReadyAt = q.kept[keptIndex].ReadyAt
+		q.kept = slices.Delete(q.kept, keptIndex, keptIndex+1)
 	default:
 		q.lastNumber++
 		e.Number = q.lastNumber
@@ -106,13 +106,13 @@ func (q *Queue) Leave(e *Entry) bool {
 // first call of a person, although others may be before it: a Queue does not know whose turn is
 // next.
 func (q *Queue) Ahead(e *Entry) int {
-	before := index(q.Waiting[e.PersonID], e)
+	before := countBefore(q.Waiting[e.PersonID], e)
 	ahead := 0
 	for _, calls := range q.Waiting {
 		if q.ByTurns {
 			ahead += min(before, len(calls))
 		} else {
-			ahead += index(calls, e)
+			ahead += countBefore(calls, e)
 		}
 	}
 	return ahead
@@ -127,21 +127,21 @@ func (q *Queue) Len() int {
 	return n
 }
 
-// DropOld drops the places that have been kept for a minute.
-func (q *Queue) DropOld() {
+// DropOldPlaces drops the places that have been kept for a minute.
+func (q *Queue) DropOldPlaces() {
 	oldest := time.Now().Add(-placeTTL)
 	q.kept = slices.DeleteFunc(q.kept, func(e *Entry) bool { return !e.leftAt.After(oldest) })
 }
 
-// index returns how many of the entries, which are sorted, have smaller numbers than e.
-func index(entries []*Entry, e *Entry) int {
-	i, _ := slices.BinarySearchFunc(entries, e, func(a, b *Entry) int { return a.Number - b.Number })
-	return i
+// countBefore returns how many of the entries, which are sorted, have smaller numbers than e.
+func countBefore(entries []*Entry, e *Entry) int {
+	n, _ := slices.BinarySearchFunc(entries, e, func(a, b *Entry) int { return a.Number - b.Number })
+	return n
 }
 
 // insert inserts e into entries, which are sorted by their numbers.
 func insert(entries []*Entry, e *Entry) []*Entry {
-	return slices.Insert(entries, index(entries, e), e)
+	return slices.Insert(entries, countBefore(entries, e), e)
 }
 
 // remove takes a call out of Waiting, and reports whether the call was there.

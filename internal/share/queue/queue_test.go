@@ -105,7 +105,7 @@ func TestQueueProperties(t *testing.T) {
 					q.Leave(e)
 				}
 				time.Sleep(placeTTL)
-				q.DropOld()
+				q.DropOldPlaces()
 				compare.Equal(t, "people who wait", len(q.Waiting), 0)
 				compare.Equal(t, "kept places", len(q.kept), 0)
 			})
