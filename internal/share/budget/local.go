@@ -145,8 +145,7 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 	return s
 }
 
-// clampUsed returns used units, but not below least, and not above eight limits: a bucket may owe
-// seven periods.
+// clampUsed returns used units, but not below least, and not above maxUsedPeriods.
 func clampUsed(used, least float64, bk bucket) float64 {
-	return min(max(used, least), 8*float64(bk.limitUnits))
+	return min(max(used, least), maxUsedPeriods*float64(bk.limitUnits))
 }

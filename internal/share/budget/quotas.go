@@ -30,8 +30,11 @@ type Quota struct {
 	ofAll bool // one bucket for all people, not one for each person
 }
 
-// maxBuckets is how many buckets a change may have: one for each quota. take.lua knows it, too.
-const maxBuckets = 5
+// take.lua has the same numbers; TestSame compares them.
+const (
+	maxBuckets     = 5 // buckets of a change: one for each quota
+	maxUsedPeriods = 8 // limits that a bucket may have used: it may owe seven periods
+)
 
 // Quotas returns the quotas, also those without a limit.
 func (l Limits) Quotas() []Quota {

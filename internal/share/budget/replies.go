@@ -9,8 +9,8 @@ import (
 // maxReply bounds a reply to a script, in bytes.
 const maxReply = 4 << 10
 
-// scriptArray begins a reply of take.lua: an array of six numbers.
-const scriptArray = "*6\r"
+// scriptArray begins a reply of take.lua: an array of numbers, one more than buckets.
+const scriptArray = "*" + string(rune('0'+1+maxBuckets)) + "\r"
 
 // replyForm is which replies a connection may have.
 type replyForm int

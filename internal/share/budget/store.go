@@ -238,7 +238,7 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 			outcome: made,
 			shares:  [maxBuckets]int64(n[1:]),
 		}
-		isInvalid := func(share int64) bool { return share < 0 || share > 8000 }
+		isInvalid := func(share int64) bool { return share < 0 || share > maxUsedPeriods*1000 }
 		return r, !slices.ContainsFunc(n[1:], isInvalid)
 	}
 
@@ -252,9 +252,9 @@ func parseReply(n []int64, ch change) (r reply, ok bool) {
 		used:           n[2],
 	}
 	bc := ch.buckets[r.refusingBucket-1]
-	isWait := 0 <= r.waitMicros && r.waitMicros <= 9*bc.periodMicros()
-	isUsed := 0 <= r.used && r.used <= 8*bc.limitUnits
-	return r, isWait && isUsed
+	validWait := 0 <= r.waitMicros && r.waitMicros <= (maxUsedPeriods+1)*bc.periodMicros()
+	validUsed := 0 <= r.used && r.used <= maxUsedPeriods*bc.limitUnits
+	return r, validWait && validUsed
 }
 
 // fullKey returns the key in the store for the key of a mark or a bucket. The braces keep all keys

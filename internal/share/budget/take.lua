@@ -40,7 +40,8 @@
 -- bucket that refuses for the longest time, from 1 on; that time in microseconds, or 0 if only
 -- calls that run are in the way; the used units of this bucket; zeros. If none refuses: 0; for each
 -- bucket the used part of its limit, in thousandths; zeros.
-local maxUsed = 8 -- periods: a bucket may owe seven
+local maxUsed = 8 -- periods: maxUsedPeriods of quotas.go
+local reply = { 0, 0, 0, 0, 0, 0 } -- one number more than buckets: maxBuckets of quotas.go
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
@@ -70,15 +71,16 @@ end
 local marks = tonumber(ARGV[1])
 local taken = false -- a key has the state taken
 for i = 1, marks do
-	local state, number = string.match(tostring(values[i]), '^(%l+) (%d+)$')
+	local state, takenUntil = string.match(tostring(values[i]), '^(%l+) (%d+)$')
 	local needsTaken = ARGV[3 * i + 2] == '1'
 	if state == 'taken' then
-		taken, untilMinute = true, tonumber(number)
+		taken, untilMinute = true, tonumber(takenUntil)
 	elseif needsTaken then
 		changeState(i)
 	end
 	if state == 'settled' or needsTaken and state ~= 'taken' then
-		return { -1, 0, 0, 0, 0, 0 }
+		reply[1] = -1
+		return reply
 	end
 end
 
@@ -92,23 +94,23 @@ for i = 1, #KEYS - marks do
 	b.name = ARGV[first + 6]
 
 	-- Advance the bucket to now (bucketState.advance).
-	local number, at, rest = string.match(tostring(values[marks + i]), '^(%S+) (%d+)([ %d:]*)')
-	number, at = tonumber(number), tonumber(at)
+	local stored, at, rest = string.match(tostring(values[marks + i]), '^(%S+) (%d+)([ %d:]*)')
+	stored, at = tonumber(stored), tonumber(at) -- used units, and since when they refill
 	local running, over = 0, 0
-	if number ~= nil and number == number and at < now + b.period then -- else the value is wrong
-		for number, units in string.gmatch(rest, ' (%d+):(%d+)') do
-			local last = tonumber(number)
-			local left = last * 60000000 - now
+	if stored ~= nil and stored == stored and at < now + b.period then -- else the value is wrong
+		for digits, units in string.gmatch(rest, ' (%d+):(%d+)') do
+			local reservedUntil = tonumber(digits)
+			local left = reservedUntil * 60000000 - now
 			if left <= 0 then -- the process has ended before the end of its call
 				over = over + tonumber(units)
 			elseif left < 2 * day then -- else the clock was wrong
-				b.reserved[last] = tonumber(units)
+				b.reserved[reservedUntil] = tonumber(units)
 				running = running + tonumber(units)
 			end
 		end
 		local refilled = math.max(now - at, 0) * b.limit / b.period
-		local least = math.max(math.min(number + over, 0), 0 - running)
-		b.used = math.min(math.max(number + over - refilled, least), maxUsed * b.limit)
+		local least = math.max(math.min(stored + over, 0), 0 - running)
+		b.used = math.min(math.max(stored + over - refilled, least), maxUsed * b.limit)
 	end
 	b.least = math.min(b.used, 0)
 	if b.reserve == 0 then -- may give back units that the call of another process still reserves
@@ -124,10 +126,10 @@ for i = 1, #KEYS - marks do
 	buckets[i] = b
 end
 if refused > 0 then
-	return { refused, wait, math.max(math.ceil(used), 0), 0, 0, 0 }
+	reply[1], reply[2], reply[3] = refused, wait, math.max(math.ceil(used), 0)
+	return reply
 end
 
-local made = { 0, 0, 0, 0, 0, 0 }
 for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	if b.reserve < 0 and not taken then -- this server has lost the reservation
 		b.reserve = 0
@@ -137,30 +139,30 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
 
-	made[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
+	reply[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
-	local units, last = b.used, 0
+	local units, unreservedIn = b.used, 0
 	for reservedUntil, reserved in pairs(b.reserved) do
 		if reserved > 0 then
 			value = value .. string.format(' %.0f:%.0f', reservedUntil, reserved)
 			units = units + reserved
-			last = math.max(last, reservedUntil * 60000000 - now)
+			unreservedIn = math.max(unreservedIn, reservedUntil * 60000000 - now)
 		end
 	end
 	if b.name ~= '' then
 		value = value .. ' =' .. b.name
 	end
 	local refill = math.min(math.max(units, 0), maxUsed * b.limit) * b.period / b.limit
-	local left = math.ceil(last + refill)
-	if left > 0 then
-		redis.call('SET', b.key, value, 'PX', math.ceil(left / 1000))
+	local unusedIn = math.ceil(unreservedIn + refill)
+	if unusedIn > 0 then
+		redis.call('SET', b.key, value, 'PX', math.ceil(unusedIn / 1000))
 	else
 		redis.call('DEL', b.key)
 	end
 	local index, id = string.match(b.key, '^(.*:)(%x+)$') -- no match: the bucket of all people
 	if id then -- pcall: for an account without these commands only the index is missing
-		redis.pcall('ZADD', index, now + left, id)
+		redis.pcall('ZADD', index, now + unusedIn, id)
 		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
 		redis.pcall('EXPIRE', index, kept)
 	end
@@ -171,4 +173,4 @@ for i = 1, marks do
 	changeState(i)
 end
 
-return made
+return reply
