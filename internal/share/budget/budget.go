@@ -69,10 +69,10 @@ type Budget struct {
 	local        *localBuckets
 	personLimits atomic.Pointer[PersonLimits]
 
-	nearMu sync.Mutex // guards near
-	// near has the buckets that are nearly used up, as far as calls of this process have shown, by
+	nearMu sync.Mutex // guards nearBuckets
+	// nearBuckets are those that are nearly used up, as far as calls of this process have shown, by
 	// their keys.
-	near expire.Map[string, nearEntry]
+	nearBuckets expire.Map[string, nearBucket]
 }
 
 // SetPersonLimits sets the limits of single people from now on.
@@ -85,9 +85,9 @@ func New(o Options) *Budget {
 		o.Store.whileFailing = "calls that have a limit are refused"
 	}
 	b := &Budget{
-		Options: o,
-		local:   newLocalBuckets(time.Now),
-		near:    expire.Map[string, nearEntry]{Expired: nearEntry.isExpired},
+		Options:     o,
+		local:       newLocalBuckets(time.Now),
+		nearBuckets: expire.Map[string, nearBucket]{Expired: nearBucket.isExpired},
 	}
 	b.SetPersonLimits(nil)
 	return b
@@ -114,7 +114,7 @@ type Taken struct {
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
 	buckets     []bucket // those of the limits that were in force
-	near        nearWords
+	nearWords   nearWords
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -129,7 +129,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		untilMinute: b.local.minute() + b.reservedMinutes(),
 		reserved:    b.reservation(c.Tool),
 		buckets:     b.buckets(c.Person),
-		near:        nearWords{},
+		nearWords:   nearWords{},
 	}
 	start := callChange{
 		use:     amount{unitCalls: 1},
@@ -154,8 +154,8 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.outcome == made {
-		b.noteNear(taken.near, c.Person, changes, r)
-		c.NearLimit = taken.near.of(taken.buckets)
+		b.noteNear(taken.nearWords, c.Person, changes, r)
+		c.NearLimit = taken.nearWords.of(taken.buckets)
 		return taken, nil
 	}
 	refusing := changes[r.refusingBucket-1].bucket

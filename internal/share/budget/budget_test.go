@@ -66,7 +66,7 @@ var prices = map[string]*call.Price{
 
 // A call that has used much of everything refuses the next one, by each quota of a person.
 func TestEachQuota(t *testing.T) {
-	for _, q := range quotas(false) {
+	for _, q := range personQuotas() {
 		inBubble(t, q.Setting, func(t *testing.T) {
 			b := New(Options{Prices: prices})
 			b.SetPersonLimits(PersonLimits{alice.ID: {q.Setting: 1}})

@@ -11,8 +11,8 @@ type change struct {
 
 func (ch change) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
 
-// again returns what is sent if the reply to a change was lost, so that it is made once. Only a
-// releaseMark does not refuse to be made twice.
+// again returns what is sent if the reply to a change was lost, so that the change is made once.
+// All marks but a releaseMark refuse to be made twice.
 func (ch change) again() change {
 	first := ch.marks[0]
 	if first.then == noState {

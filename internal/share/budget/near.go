@@ -12,17 +12,17 @@ import (
 // nearThousandths is when a limit is nearly used up, in thousandths.
 const nearThousandths = 800
 
-// nearEntry is a bucket that was nearly used up.
-type nearEntry struct {
+// nearBucket is a bucket that was nearly used up.
+type nearBucket struct {
 	quota      string      // name of its quota
 	person     call.Person // who has used it last
 	nearUntil  time.Time   // when it has refilled below nearThousandths, unless more is used
 	quietUntil time.Time   // until when it is not logged again
 }
 
-// isExpired reports whether the entry says nothing any more.
-func (e nearEntry) isExpired() bool {
-	return !time.Now().Before(e.nearUntil) && !time.Now().Before(e.quietUntil)
+// isExpired reports whether the bucket is not nearly used up any more, and may be logged again.
+func (nb nearBucket) isExpired() bool {
+	return !time.Now().Before(nb.nearUntil) && !time.Now().Before(nb.quietUntil)
 }
 
 // nearWords has words for limits that are nearly used up, such as "85 % of 100000 tokens a day", by
@@ -40,9 +40,9 @@ func (w nearWords) of(buckets []bucket) string {
 	return strings.Join(list, ", ")
 }
 
-// noteNear notes in near, and for NearLimitCounts, which limits are nearly used up after changes.
+// noteNear notes in words, and for NearLimitCounts, which limits are nearly used up after changes.
 // It logs each bucket once in a period.
-func (b *Budget) noteNear(near nearWords, p call.Person, changes []bucketChange, r reply) {
+func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, r reply) {
 	if r.outcome != made {
 		return
 	}
@@ -50,14 +50,14 @@ func (b *Budget) noteNear(near nearWords, p call.Person, changes []bucketChange,
 	defer b.nearMu.Unlock()
 	for i, bc := range changes {
 		if r.shares[i] >= nearThousandths && !bc.limitEnded {
-			near[bc.key] = b.noteNearLocked(p, bc.bucket, r.shares[i])
+			words[bc.key] = b.noteNearLocked(p, bc.bucket, r.shares[i])
 			continue
 		}
-		delete(near, bc.key)
-		e := b.near.Get(bc.key)
-		if e.quota != "" { // it has refilled, was reset, or its limit has ended
-			e.nearUntil = time.Time{}
-			b.near.Set(bc.key, e)
+		delete(words, bc.key)
+		nb := b.nearBuckets.Get(bc.key)
+		if nb.quota != "" { // it has refilled, was reset, or its limit has ended
+			nb.nearUntil = time.Time{}
+			b.nearBuckets.Set(bc.key, nb)
 		}
 	}
 }
@@ -69,15 +69,15 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) (words str
 	period := time.Duration(bk.periodMicros()) * time.Microsecond
 	now := time.Now()
 
-	e := b.near.Get(bk.key)
-	isNew := !now.Before(e.quietUntil)
+	nb := b.nearBuckets.Get(bk.key)
+	isNew := !now.Before(nb.quietUntil)
 	if isNew {
-		e.quietUntil = now.Add(period)
+		nb.quietUntil = now.Add(period)
 	}
-	e.quota = bk.Name
-	e.person = p
-	e.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
-	b.near.Set(bk.key, e)
+	nb.quota = bk.Name
+	nb.person = p
+	nb.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
+	b.nearBuckets.Set(bk.key, nb)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", bk.Name, "used", words)
 		if !bk.ofAll {
@@ -95,10 +95,10 @@ func (b *Budget) NearLimitCounts() map[string]int {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
 	count := map[string]int{}
-	for _, e := range b.near.Live() {
-		hasLimit := slices.Contains(b.QuotaNames(e.person), e.quota) // it may have ended
-		if hasLimit && time.Now().Before(e.nearUntil) {
-			count[e.quota]++
+	for _, nb := range b.nearBuckets.Live() {
+		hasLimit := slices.Contains(b.RefusedByValues(nb.person), nb.quota) // it may have ended
+		if hasLimit && time.Now().Before(nb.nearUntil) {
+			count[nb.quota]++
 		}
 	}
 	return count

@@ -9,7 +9,7 @@ const maxPending = 1000
 // change without a mark is not kept: it could be made twice.
 func (s *Store) applyOrKeep(ch change) reply {
 	r := s.apply(ch)
-	if s == nil || r.isKnown() || len(ch.marks) == 0 {
+	if s == nil || r.isDecided() || len(ch.marks) == 0 {
 		return r
 	}
 	if r.outcome == unsure {
@@ -20,16 +20,16 @@ func (s *Store) applyOrKeep(ch change) reply {
 }
 
 // keep keeps a change for Probe, unless there are too many, which it logs once until the store
-// works again. It does not use the store: a call that ends does not wait until the store has all of
-// them.
+// works again. It does not use the store: a call that ends does not wait until the store has the
+// kept changes.
 func (s *Store) keep(ch change) {
 	s.mu.Lock()
-	drops := len(s.pending) >= maxPending
-	if !drops {
+	isFull := len(s.pending) >= maxPending
+	if !isFull {
 		s.pending = append(s.pending, ch)
 	}
 	s.mu.Unlock()
-	if drops && s.logsFirst("dropped changes") {
+	if isFull && s.isFirstLine("dropped changes") {
 		s.log.Warn("the store of the limits has missed too many changes: what further calls reserve "+
 			"counts as used", "kept", maxPending)
 	}

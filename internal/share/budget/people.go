@@ -84,7 +84,7 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 
 // parseLimit parses the limit of a setting. ok is false if a line may not have it.
 func parseLimit(setting, value string) (limit float64, ok bool) {
-	all := quotas(false)
+	all := personQuotas()
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting })
 	digits := "0123456789"
 	highest := float64(MaxLimit)
@@ -98,7 +98,7 @@ func parseLimit(setting, value string) (limit float64, ok bool) {
 
 // personSettings returns the names of the settings that a line may have.
 func personSettings() (names []string) {
-	for _, q := range quotas(false) {
+	for _, q := range personQuotas() {
 		names = append(names, q.Setting)
 	}
 	return names
@@ -107,7 +107,7 @@ func personSettings() (names []string) {
 // HaveUSD reports whether a person has a limit in USD.
 func (p PersonLimits) HaveUSD() bool {
 	for limits := range maps.Values(p) {
-		for _, q := range quotas(false) {
+		for _, q := range personQuotas() {
 			if q.unit == unitUSD && limits[q.Setting] > 0 {
 				return true
 			}

@@ -48,7 +48,10 @@ func (l Limits) Quotas() []Quota {
 	return all[:]
 }
 
-// quotas returns the quotas of all people together, or those of each person. They have no limits.
+// personQuotas returns the quotas of each person, without their limits.
+func personQuotas() []Quota { return quotas(false) }
+
+// quotas returns the quotas of all people together, or those of each person, without their limits.
 func quotas(ofAll bool) []Quota {
 	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll != ofAll })
 }
@@ -180,8 +183,8 @@ const (
 	made
 )
 
-// isKnown reports whether the buckets have made or refused the change.
-func (o outcome) isKnown() bool { return o >= refusedByMark }
+// isDecided reports whether the change was made or refused.
+func (o outcome) isDecided() bool { return o >= refusedByMark }
 
 // reply is the result of a change. Buckets have numbers, from 1 on.
 type reply struct {
@@ -212,10 +215,10 @@ func pseudonym(name string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(name)))
 }
 
-// QuotaNames returns the values that RefusedBy may have for calls of a person: the names of the
-// quotas with a limit, and with RefuseWithoutStore that of a failing store. It returns nil if the
-// person has no limit.
-func (b *Budget) QuotaNames(p call.Person) (names []string) {
+// RefusedByValues returns the values that RefusedBy may have for calls of a person: the names of
+// the quotas with a limit, and with RefuseWithoutStore refusedByStore. It returns nil if the person
+// has no limit.
+func (b *Budget) RefusedByValues(p call.Person) (names []string) {
 	for _, bk := range b.buckets(p) {
 		names = append(names, bk.Name)
 	}

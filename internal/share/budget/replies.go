@@ -55,6 +55,6 @@ func (rc *replyConn) Read(p []byte) (int, error) {
 func (rc *replyConn) accepts(start string) bool {
 	isArray := strings.HasPrefix(start, "*")
 	isBulk := strings.HasPrefix(start, "$")
-	isOther := isArray && !strings.HasPrefix(scriptArray, start)
-	return !isOther && !isBulk && rc.size <= maxReply
+	isOtherArray := isArray && !strings.HasPrefix(scriptArray, start)
+	return !isOtherArray && !isBulk && rc.size <= maxReply
 }

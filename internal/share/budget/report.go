@@ -51,9 +51,9 @@ func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err
 			return
 		}
 		people := ac.usages(ac.topPseudonyms(maxPeople))
-		maxShare := func(of []QuotaUsage) float64 {
+		maxShare := func(usages []QuotaUsage) float64 {
 			byShare := func(a, b QuotaUsage) int { return cmp.Compare(a.share, b.share) }
-			return slices.MaxFunc(of, byShare).share
+			return slices.MaxFunc(usages, byShare).share
 		}
 		slices.SortStableFunc(people, func(a, b []QuotaUsage) int {
 			return cmp.Compare(maxShare(b), maxShare(a))
@@ -76,7 +76,7 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 		if len(people) != 1 {
 			return
 		}
-		for _, q := range quotas(false) {
+		for _, q := range personQuotas() {
 			id := people[0][0].Pseudonym
 			_, _ = ac.do("DEL", s.fullKey(q.Name+":"+id))
 			_, _ = ac.do("ZREM", s.fullKey(q.Name+":"), id)
@@ -132,7 +132,7 @@ func (ac *adminConn) do(command string, args ...any) (any, error) {
 // whose buckets take the longest to refill.
 func (ac *adminConn) topPseudonyms(n int) []string {
 	pseudonyms := map[string]bool{}
-	for _, q := range quotas(false) {
+	for _, q := range personQuotas() {
 		list, _ := redis.Strings(ac.do("ZREVRANGE", ac.fullKey(q.Name+":"), 0, n-1))
 		for _, pseudonym := range list {
 			pseudonyms[pseudonym] = true
@@ -173,9 +173,9 @@ func (ac *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 		for _, pseudonym := range batch {
 			var usages []QuotaUsage
 			for _, q := range quotas(pseudonym == allPeople) {
-				e, ok := ac.parseUsage(q, pseudonym, values[q.Name+":"+pseudonym])
+				usage, ok := ac.parseUsage(q, pseudonym, values[q.Name+":"+pseudonym])
 				if ok {
-					usages = append(usages, e)
+					usages = append(usages, usage)
 				}
 			}
 			if len(usages) > 0 {
@@ -213,10 +213,10 @@ var storedValue = text.LazyRegexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
 // parseUsage parses the value of a key. ok is false if nothing is used or reserved, or it is not
 // valid.
-func (ac *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bool) {
+func (ac *adminConn) parseUsage(q Quota, id, stored string) (usage QuotaUsage, ok bool) {
 	m := storedValue().FindStringSubmatch(stored)
 	if m == nil {
-		return e, false
+		return usage, false
 	}
 	s := bucketState{reserved: map[int64]int64{}}
 	s.used, _ = strconv.ParseFloat(m[1], 64)
@@ -229,7 +229,7 @@ func (ac *adminConn) parseUsage(q Quota, id, stored string) (e QuotaUsage, ok bo
 		s.reserved[untilMinute] = units
 	}
 	if bk.limitUnits <= 0 {
-		return e, false
+		return usage, false
 	}
 
 	s, running := s.advance(ac.nowMicros, bk)

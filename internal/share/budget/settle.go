@@ -61,8 +61,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.NotCounted {
 		correction.use[unitCalls] = -1
 	}
-	buckets := t.corrections(correction)
-	r := b.local.apply(t.untilMinute, buckets)
+	changes := t.corrections(correction)
+	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets apart what a retry or a requery has used beside the response that has ended.
 	var others amount
@@ -71,11 +71,11 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		correction.use = correction.use.plus(others.times(-1))
 	}
 	toStore, storeReply := t.settleInStore(correction, end)
-	if storeReply.isKnown() { // its buckets have the calls of all processes
-		buckets, r = toStore.buckets, storeReply
+	if storeReply.isDecided() { // its buckets have the calls of all processes
+		changes, r = toStore.buckets, storeReply
 	}
-	b.noteNear(t.near, t.person, buckets, r)
-	c.NearLimit = t.near.of(b.buckets(t.person))
+	b.noteNear(t.nearWords, t.person, changes, r)
+	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
@@ -128,11 +128,11 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 // settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of
 // its own, because the store refuses that of the call if another process has settled it.
 func (t *Taken) settleOtherResponses(use amount) {
-	buckets := callChange{use: use}.of(t.budget.buckets(t.person))
-	if len(buckets) > 0 {
+	changes := callChange{use: use}.of(t.budget.buckets(t.person))
+	if len(changes) > 0 {
 		t.budget.storeOf(t.person).applyOrKeep(change{
 			marks:   []mark{othersMark(t.callName)},
-			buckets: buckets,
+			buckets: changes,
 		})
 	}
 }
@@ -148,12 +148,12 @@ func (t *Taken) corrections(cc callChange) []bucketChange {
 		return slices.ContainsFunc(list, func(other bucket) bool { return other.key == bk.key })
 	}
 	inForce := t.budget.buckets(t.person)
-	var taken, young []bucket
+	var taken, notTaken []bucket
 	for _, bk := range inForce {
 		if isIn(t.buckets, bk) {
 			taken = append(taken, bk)
 		} else {
-			young = append(young, bk)
+			notTaken = append(notTaken, bk)
 		}
 	}
 	for _, bk := range t.buckets {
@@ -165,7 +165,7 @@ func (t *Taken) corrections(cc callChange) []bucketChange {
 
 	added := callChange{use: cc.use}
 	added.use[unitCalls] = 0
-	return append(cc.of(taken), added.of(young)...)
+	return append(cc.of(taken), added.of(notTaken)...)
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the

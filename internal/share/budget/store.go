@@ -55,7 +55,7 @@ type Store struct {
 
 	mu      sync.Mutex      // guards the fields below
 	pending []change        // that the store has missed, at most maxPending
-	logged  map[string]bool // see logsFirst
+	logged  map[string]bool // kinds of lines of the log; see isFirstLine
 }
 
 // NewStore returns a Store, which needs a URL before its first use. roots returns the root
@@ -174,9 +174,9 @@ func (s *Store) runScript(ch change) reply {
 	return reply{}
 }
 
-// logsFirst reports whether a line is the first of its kind since the store last worked, or got its
-// URL, and notes it: the log has one line of each kind.
-func (s *Store) logsFirst(kind string) bool {
+// isFirstLine reports whether a line of the log is the first of its kind since the store last
+// worked, or got its URL, and notes it: the log has one line of each kind.
+func (s *Store) isFirstLine(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	isFirst := !s.logged[kind]
@@ -184,7 +184,7 @@ func (s *Store) logsFirst(kind string) bool {
 	return isFirst
 }
 
-// forgetLogged lets logsFirst begin anew.
+// forgetLogged lets isFirstLine begin anew.
 func (s *Store) forgetLogged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +195,7 @@ func (s *Store) forgetLogged() {
 // fails: a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, err error) {
 	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
-	if !s.logsFirst(hint) {
+	if !s.isFirstLine(hint) {
 		return
 	}
 

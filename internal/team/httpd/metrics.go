@@ -39,7 +39,7 @@ type metricSet struct {
 	personNames map[string]bool // names of people who have called, at most maxPeople
 
 	// begunSeries holds what observeStart has begun series for: the labels of a tool and a person,
-	// and the names of the person's quotas.
+	// and the values of RefusedBy for the person.
 	begunSeries sync.Map
 }
 
@@ -186,9 +186,9 @@ func (m *metricSet) personLabel(name string, register bool) string {
 // observeStart begins the series of the person of a call with zeros, so that the first call is an
 // increase. The call has no figures yet.
 func (m *metricSet) observeStart(c *call.Call) {
-	names := m.budget.QuotaNames(c.Person)
+	limits := m.budget.RefusedByValues(c.Person)
 	callerLabels := m.registerCaller(c)
-	key := callerLabels + strings.Join(names, " ")
+	key := callerLabels + strings.Join(limits, " ")
 	_, begun := m.begunSeries.Load(key)
 	if begun {
 		return
@@ -206,8 +206,8 @@ func (m *metricSet) observeStart(c *call.Call) {
 		})
 	}
 
-	for _, name := range names {
-		m.limited.add(seriesOnly, "%s,limit=%q", callerLabels, name)
+	for _, limit := range limits {
+		m.limited.add(seriesOnly, "%s,limit=%q", callerLabels, limit)
 	}
 	m.zeroRejections(c.Person.Name)
 	// Only now: no call of the person goes on before the series have begun.
