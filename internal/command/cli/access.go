@@ -47,11 +47,11 @@ func (f *serveFlags) access(
 	}
 
 	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
-	authenticates := access.Authenticates()
+	needsToken := access.NeedsToken()
 	switch {
-	case authenticates && f.allowAnonymous:
+	case needsToken && f.allowAnonymous:
 		return access, usageError(seeServe, "--allow-anonymous contradicts "+ways)
-	case authenticates:
+	case needsToken:
 	case denied != nil:
 		return access, usageError(seeServe, denyVariable+" needs "+ways)
 	case !loopback && !f.allowAnonymous:

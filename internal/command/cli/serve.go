@@ -264,7 +264,7 @@ func (f *serveFlags) limitPeople(
 	if f.limitsFile == "" {
 		return nil
 	}
-	if !access.Authenticates() {
+	if !access.NeedsToken() {
 		return usageError(seeServe, "--limits needs bearer tokens or --oauth-issuer: without them all "+
 			"calls are of one person")
 	}
@@ -362,7 +362,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	switch {
 	case tokens.Has(reader) && len(tokens.Names()) == 1 && !o.Access.PeopleSignIn():
 		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
-	case o.MetricsListener == nil && o.Access.Authenticates() && !tokens.Has(reader):
+	case o.MetricsListener == nil && o.Access.NeedsToken() && !tokens.Has(reader):
 		names := slices.Compact([]string{reader, o.Access.MetricsReader()})
 		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(names, " or ") +
 			"; --metrics ADDRESS serves it without one on an address of its own")

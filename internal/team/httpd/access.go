@@ -41,8 +41,8 @@ type Access struct {
 // only where requests need a token, which such a page does not have.
 const dockerHost = "host.docker.internal"
 
-// Authenticates reports whether requests need a token. This is the only place that decides it.
-func (a Access) Authenticates() bool {
+// NeedsToken reports whether requests need a token. This is the only place that decides it.
+func (a Access) NeedsToken() bool {
 	return a.Tokens != nil || a.Resource != nil
 }
 
@@ -102,11 +102,11 @@ func (a Access) acceptsHost(header string) bool {
 	switch {
 	case a.Resource != nil && host == HostName(a.Resource.Host()):
 		return true
-	case a.Loopback && (text.IsLoopback(host) || host == dockerHost && a.Authenticates()):
+	case a.Loopback && (text.IsLoopback(host) || host == dockerHost && a.NeedsToken()):
 		return true
 	case a.Loopback || len(a.Hosts) > 0:
 		return slices.Contains(a.Hosts, host)
-	case a.Authenticates():
+	case a.NeedsToken():
 		return true
 	}
 
@@ -153,7 +153,7 @@ func (a Access) callRefusal(p call.Person) (reason, hint string) {
 func (a Access) requireToken(
 	refusal func(call.Person) (reason, hint string), next http.Handler,
 ) http.Handler {
-	if !a.Authenticates() {
+	if !a.NeedsToken() {
 		return next
 	}
 

@@ -24,7 +24,7 @@ const (
 // acceptMessage accepts it.
 func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	res := responseOf(w)
-	if !s.Access.Authenticates() { // otherwise requireToken has done this
+	if !s.Access.NeedsToken() { // otherwise requireToken has done this
 		s.listener.noteAuthenticated(r.RemoteAddr)
 	}
 	_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body

@@ -370,7 +370,7 @@ func TestSlots(t *testing.T) {
 			}
 
 			client := `,client="alice"`
-			if !s.access.Authenticates() {
+			if !s.access.NeedsToken() {
 				client = ""
 			}
 			const line = `rejected_requests_total{status="429",reason=%q%s} %d`

@@ -26,10 +26,10 @@ const (
 	maxCancellation = 4 << 10
 )
 
-// runningCalls holds the running calls of clients with a protocol version before
-// server.StatelessVersion. These cancel a call with a notification, and leave its response open.
-// Later clients close the response.
-type runningCalls struct {
+// cancellableCalls holds the running calls of clients with a protocol version before
+// server.StatelessVersion. These clients cancel a call with a notification, and leave its response
+// open. Later clients close the response.
+type cancellableCalls struct {
 	mu    sync.Mutex
 	byKey map[callKey][]*response // more than one response only if a client uses an id twice
 }
@@ -52,13 +52,13 @@ func keyOf(r *response, id gjson.Result) callKey {
 }
 
 // add adds a call, which find returns until remove.
-func (c *runningCalls) add(key callKey, r *response) {
+func (c *cancellableCalls) add(key callKey, r *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.byKey[key] = append(c.byKey[key], r)
 }
 
-func (c *runningCalls) remove(key callKey, r *response) {
+func (c *cancellableCalls) remove(key callKey, r *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.byKey[key] = slices.DeleteFunc(c.byKey[key], func(other *response) bool { return other == r })
@@ -71,7 +71,7 @@ func (c *runningCalls) remove(key callKey, r *response) {
 // key come from one client. Without a session they may come from several clients of the person:
 // find returns nil if there is more than one call. It also returns nil if the person is anonymous,
 // as several people may be.
-func (c *runningCalls) find(key callKey) []*response {
+func (c *cancellableCalls) find(key callKey) []*response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	calls := c.byKey[key]
@@ -99,7 +99,7 @@ func isNotification(m *rpc.Message) bool {
 // serveMessage answers a request whose message is m, or nil if it has none. It answers
 // notifications, lets clients cancel calls with one, and passes all other requests on to serveMCP.
 // The response to initialize gets a session id (Mcp-Session-Id), which tells the client's calls
-// from those of other clients. A call is in s.running while it runs, and a cancellation ends it.
+// from those of other clients. While a call of such a client runs, it is in s.cancellable.
 func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
 	switch {
 	case m == nil:
@@ -119,8 +119,8 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 		r = r.WithContext(ctx)
 		res.cancelCall = cancel
 		key := keyOf(res, m.ID)
-		s.running.add(key, res)
-		defer s.running.remove(key, res)
+		s.cancellable.add(key, res)
+		defer s.cancellable.remove(key, res)
 	}
 
 	s.serveMCP(res, r)
@@ -129,7 +129,7 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 // cancelCalls ends the calls that the cancellation m names, if they run in this process.
 func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 	id := gjson.GetBytes(m.Params, "requestId")
-	calls := s.running.find(keyOf(res, id))
+	calls := s.cancellable.find(keyOf(res, id))
 	for _, running := range calls {
 		running.abandonCall()
 	}

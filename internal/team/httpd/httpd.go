@@ -81,13 +81,13 @@ type Options struct {
 // instance is one run of Serve.
 type instance struct {
 	Options
-	mcpServer *server.Server
-	people    *people.Registry // Server.People
-	metrics   *metricSet
-	listener  *listener
-	ctx       context.Context // done when the server shuts down
-	callsCtx  context.Context // done when the calls in flight are cancelled
-	running   runningCalls    // calls that a notification can cancel
+	mcpServer   *server.Server
+	people      *people.Registry // Server.People
+	metrics     *metricSet
+	listener    *listener
+	ctx         context.Context  // done when the server shuts down
+	callsCtx    context.Context  // done when the calls in flight are cancelled
+	cancellable cancellableCalls // calls that a notification can cancel
 
 	// draining is true after the notice: people refuses requests, and a connection that becomes
 	// idle is closed.
@@ -113,14 +113,14 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer cancel(nil)
 
 	s := &instance{
-		Options:   o,
-		mcpServer: mcpServer,
-		people:    o.Server.People,
-		metrics:   m,
-		listener:  newListener(ln),
-		ctx:       ctx,
-		callsCtx:  callsCtx,
-		running:   runningCalls{byKey: map[callKey][]*response{}},
+		Options:     o,
+		mcpServer:   mcpServer,
+		people:      o.Server.People,
+		metrics:     m,
+		listener:    newListener(ln),
+		ctx:         ctx,
+		callsCtx:    callsCtx,
+		cancellable: cancellableCalls{byKey: map[callKey][]*response{}},
 	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {

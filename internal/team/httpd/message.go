@@ -75,12 +75,12 @@ func dropVersionHeader(header http.Header, params []byte) {
 }
 
 // normalizeAccept reports whether a client accepts an event stream. The SDK wants clients to accept
-// both an event stream and JSON, but some name only one of them, or none. Then normalizeAccept puts
-// both into the header.
-func normalizeAccept(header http.Header) bool {
+// both an event stream and JSON. For a client that names only one of the two, or has no Accept
+// header, normalizeAccept puts both into the header.
+func normalizeAccept(header http.Header) (acceptsStream bool) {
 	list := strings.ToLower(strings.Join(header.Values("Accept"), ","))
 	has := func(kind string) bool { return strings.Contains(list, kind) }
-	acceptsStream := has("text/event-stream") || has("text/*") || has("*/*")
+	acceptsStream = has("text/event-stream") || has("text/*") || has("*/*")
 	acceptsJSON := has("application/json") || has("application/*") || list == ""
 
 	if acceptsStream || acceptsJSON {

@@ -76,7 +76,7 @@ func newMetricSet(o *Options) *metricSet {
 	}
 	m.declareFamilies()
 	m.beginSeries()
-	if !o.Access.Authenticates() { // otherwise the series of a person begin with the first call
+	if !o.Access.NeedsToken() { // otherwise the series of a person begin with the first call
 		for tool := range m.profiles {
 			m.observeStart(&call.Call{
 				Tool:   tool,
@@ -119,8 +119,8 @@ func (m *metricSet) declareFamilies() {
 func (m *metricSet) beginSeries() {
 	m.countRejections(seriesOnly, rejection{http.StatusUnauthorized, auth.ErrInvalidToken.Error(), ""})
 	m.countRejections(seriesOnly, rejection{http.StatusForbidden, "Forbidden", ""})
-	m.zeroRejections("")
-	m.zeroRejections("other")
+	m.beginRejections("")
+	m.beginRejections("other")
 	m.storeFailures.add(seriesOnly, "")
 	m.storeTime.addTime(seriesOnly, 0, "")
 	for tool := range m.profiles {
@@ -169,18 +169,24 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 	}
 }
 
-// personLabel returns the name of a person, or "other" for people who have not called, or who
-// called after maxPeople others. If register is set, the person calls now.
-func (m *metricSet) personLabel(name string, register bool) string {
+// personLabel returns the name of a person, or "other" for people whom registerPerson does not
+// have.
+func (m *metricSet) personLabel(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if register && len(m.personNames) < maxPeople {
-		m.personNames[name] = true
-	}
 	if m.personNames[name] {
 		return name
 	}
 	return "other"
+}
+
+// registerPerson keeps the name of a person who calls, unless maxPeople others have called before.
+func (m *metricSet) registerPerson(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.personNames) < maxPeople {
+		m.personNames[name] = true
+	}
 }
 
 // observeStart begins the series of the person of a call with zeros, so that the first call is an
@@ -209,7 +215,7 @@ func (m *metricSet) observeStart(c *call.Call) {
 	for _, limit := range limits {
 		m.limited.add(seriesOnly, "%s,limit=%q", callerLabels, limit)
 	}
-	m.zeroRejections(c.Person.Name)
+	m.beginRejections(c.Person.Name)
 	// Only now: no call of the person goes on before the series have begun.
 	m.begunSeries.Store(key, true)
 }
@@ -225,10 +231,11 @@ func (m *metricSet) observe(end server.CallEnd) {
 	}
 }
 
-// registerCaller keeps the name of the person of a call, and returns the labels of the tool and the
+// registerCaller registers the person of a call, and returns the labels of the tool and the
 // person.
 func (m *metricSet) registerCaller(c *call.Call) string {
-	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name, true))
+	m.registerPerson(c.Person.Name)
+	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name))
 }
 
 // countCall counts a call for its person, or begins the series if n is seriesOnly: then the call
@@ -284,13 +291,13 @@ func (m *metricSet) observeStore(took time.Duration, beginsToFail bool) {
 func (m *metricSet) countRejections(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
-		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person, false))
+		labels += fmt.Sprintf(",client=%q", m.personLabel(r.person))
 	}
 	m.rejected.add(n, "%s", labels)
 }
 
-// zeroRejections begins the series of the requests of a person that the limits reject.
-func (m *metricSet) zeroRejections(person string) {
+// beginRejections begins the series of the requests of a person that the limits reject.
+func (m *metricSet) beginRejections(person string) {
 	for _, reason := range []string{people.ReasonPerson, people.ReasonServer, people.ReasonBytes} {
 		m.countRejections(seriesOnly, rejection{http.StatusTooManyRequests, reason, person})
 	}

@@ -96,11 +96,11 @@ type response struct {
 	cancelCall context.CancelCauseFunc
 	cancelled  atomic.Bool
 
-	mu        sync.Mutex // guards the fields below
-	w         http.ResponseWriter
-	keepAlive *time.Timer // sends the next comment; nil before keepOpen and after end
-	isStream  bool        // an event stream; set by keepOpen
-	begun     bool        // the header is sent
+	mu           sync.Mutex // guards the fields below
+	w            http.ResponseWriter
+	commentTimer *time.Timer // sends the next comment; nil before keepOpen and after end
+	isStream     bool        // an event stream; set by keepOpen
+	begun        bool        // the header is sent
 }
 
 func (r *response) Header() http.Header {
@@ -193,7 +193,7 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 		}
 	}
 
-	if r.isStream && r.keepAlive != nil {
+	if r.isStream && r.commentTimer != nil {
 		err = r.flushLocked()
 	}
 	return written, err
@@ -204,7 +204,7 @@ func (r *response) writeLocked(b []byte) (written int, err error) {
 func (r *response) flushLocked() error {
 	err := r.control.Flush()
 	if err == nil {
-		r.keepAlive.Reset(commentInterval)
+		r.commentTimer.Reset(commentInterval)
 	}
 	return err
 }
@@ -218,14 +218,14 @@ func (r *response) end() {
 	switch {
 	case !r.cancelled.Load():
 	case r.isStream:
-		header = r.longHeader()
+		header = r.earlyHeader()
 	default: // the response would have been plain JSON
 		status = http.StatusAccepted
 		header = http.Header{}
 	}
 	r.beginLocked(status, header)
-	if r.keepAlive != nil {
-		r.keepAlive.Stop()
-		r.keepAlive = nil
+	if r.commentTimer != nil {
+		r.commentTimer.Stop()
+		r.commentTimer = nil
 	}
 }

@@ -17,11 +17,11 @@ func (r *response) keepOpen(isStream bool) {
 	r.mu.Lock() // sendComment uses the timer
 	defer r.mu.Unlock()
 	r.isStream = isStream
-	r.keepAlive = time.AfterFunc(commentInterval, r.sendComment)
+	r.commentTimer = time.AfterFunc(commentInterval, r.sendComment)
 }
 
-// longHeader returns the header of a response that begins before its handler writes.
-func (r *response) longHeader() http.Header {
+// earlyHeader returns the header of a response that begins before its handler writes.
+func (r *response) earlyHeader() http.Header {
 	contentType := "application/json"
 	if r.isStream {
 		contentType = "text/event-stream"
@@ -34,13 +34,13 @@ func (r *response) longHeader() http.Header {
 
 // sendComment sends a comment or a blank line. A response that has not begun by now is that of a
 // call, or of a method of tasks that waits for the API: everything else is answered at once. So
-// sendComment begins it, with longHeader: the handler may be changing r.header.
+// sendComment begins it, with earlyHeader: the handler may be changing r.header.
 func (r *response) sendComment() {
 	if !r.mu.TryLock() {
 		return // the client is slow to take a write, which sets the timer when it is done
 	}
 	defer r.mu.Unlock()
-	if r.keepAlive == nil || r.cancelled.Load() { // the handler has returned, or soon will
+	if r.commentTimer == nil || r.cancelled.Load() { // the handler has returned, or soon will
 		return
 	}
 
@@ -48,7 +48,7 @@ func (r *response) sendComment() {
 	if r.isStream {
 		comment = ": keep-alive\n\n"
 	}
-	r.beginLocked(http.StatusOK, r.longHeader())
+	r.beginLocked(http.StatusOK, r.earlyHeader())
 	_, err := r.writeLocked([]byte(comment))
 	if err == nil {
 		_ = r.flushLocked() // of JSON, too
