@@ -169,9 +169,9 @@ func (b *Budget) reservedMinutes() int64 {
 	return int64(min(b.Timeout, 24*time.Hour)/time.Minute) + 1
 }
 
-// takeInStore takes a call in the store. The outcome is not known if there is no store, or if it
-// fails or does not answer: then the buckets of this process decide. If it does not answer, it may
-// have taken the call, which is given back later.
+// takeInStore takes a call in the store. The outcome is notRun if there is no store, or the store
+// fails, and unsure if the store does not answer: then the buckets of this process decide. A store
+// that does not answer may have taken the call, which is given back later.
 func (t *Taken) takeInStore(changes []bucketChange) reply {
 	if len(changes) == 0 {
 		return reply{}

@@ -69,7 +69,7 @@ func (s *Store) connectForScripts(ctx context.Context) (redis.Conn, error) {
 // connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on
 // top of the replyConn, which has to see plain replies.
 func (s *Store) connect(
-	ctx context.Context, to *url.URL, f replyForm, options ...redis.DialOption,
+	ctx context.Context, to *url.URL, form replyForm, options ...redis.DialOption,
 ) (redis.Conn, error) {
 	u := *to
 	overTLS := u.Scheme == "rediss" || u.Scheme == "valkeys"
@@ -80,7 +80,7 @@ func (s *Store) connect(
 		if err == nil && overTLS {
 			conn, err = s.handshake(ctx, conn, u.Hostname())
 		}
-		if f == scriptReplies {
+		if form == scriptReplies {
 			conn = &replyConn{Conn: conn}
 		}
 		return conn, err

@@ -199,7 +199,7 @@ type reply struct {
 	shares [maxBuckets]int64
 }
 
-// storedName returns the name of a person as the store gets it; "" if it does not.
+// storedName returns the name of a person as the store gets it; "" if the store gets none.
 func (b *Budget) storedName(p call.Person) string {
 	switch {
 	case b.NoNames:

@@ -77,9 +77,9 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 			return
 		}
 		for _, q := range personQuotas() {
-			id := people[0][0].Pseudonym
-			_, _ = ac.do("DEL", s.fullKey(q.Name+":"+id))
-			_, _ = ac.do("ZREM", s.fullKey(q.Name+":"), id)
+			pseudonym := people[0][0].Pseudonym
+			_, _ = ac.do("DEL", s.fullKey(q.Name+":"+pseudonym))
+			_, _ = ac.do("ZREM", s.fullKey(q.Name+":"), pseudonym)
 		}
 		err = nil
 	})
@@ -211,9 +211,9 @@ func (ac *adminConn) get(keys []string) map[string]string {
 // storedValue matches the value of a key; see take.lua.
 var storedValue = text.LazyRegexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
 
-// parseUsage parses the value of a key. ok is false if nothing is used or reserved, or it is not
-// valid.
-func (ac *adminConn) parseUsage(q Quota, id, stored string) (usage QuotaUsage, ok bool) {
+// parseUsage parses the value of a key. ok is false if nothing is used or reserved, or the value is
+// not valid.
+func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaUsage, ok bool) {
 	m := storedValue().FindStringSubmatch(stored)
 	if m == nil {
 		return usage, false
@@ -240,8 +240,8 @@ func (ac *adminConn) parseUsage(q Quota, id, stored string) (usage QuotaUsage, o
 	taken := s.used + float64(running)
 	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.periodMicros())/float64(bk.limitUnits))
 	return QuotaUsage{
-		Name:      text.Label(cmp.Or(m[5], id)),
-		Pseudonym: id,
+		Name:      text.Label(cmp.Or(m[5], pseudonym)),
+		Pseudonym: pseudonym,
 		Limit:     q.unit.format(bk.limitUnits) + " " + q.unitWords(),
 		Used:      q.unit.format(int64(math.Ceil(s.used))),
 		Reserved:  q.unit.format(running),

@@ -50,7 +50,7 @@ type conn struct {
 	net.Conn
 	listener     *listener
 	remote       string    // address of the client
-	authDeadline time.Time // zero if it is authenticated, or no other has waited
+	authDeadline time.Time // zero if c is authenticated, or no other conn has waited
 
 	// The goroutine that serves the connection owns these fields. While a handler runs, that is the
 	// background read of net/http, which has ended before the next use.

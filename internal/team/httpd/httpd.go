@@ -294,11 +294,11 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
-	sdk := s.mcpServer.MCP(sessionCtx, res.person)
-	get := func(*http.Request) *mcp.Server { return sdk } // is called twice for a request
+	sdkServer := s.mcpServer.MCP(sessionCtx, res.person)
+	getServer := func(*http.Request) *mcp.Server { return sdkServer } // called twice for a request
 	// The SDK changes its request, and net/http reads ours when sendComment begins the response.
 	requestCopy := r.WithContext(requestCtx)
-	mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+	mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		JSONResponse:                 !acceptsStream,
 		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all

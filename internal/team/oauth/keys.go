@@ -68,9 +68,9 @@ type keySet struct {
 	unmatchedErr error
 }
 
-// verifySignature returns nil if one of the keys has made the signature of a token. Else the error
-// is errSignature if a key has the id of the token, and was read less than MinReadInterval ago, or
-// unmatchedErr.
+// verifySignature returns nil if one of the keys has made the signature of a token. Otherwise the
+// error is errSignature if a key has the id of the token, and was read less than MinReadInterval
+// ago; else unmatchedErr.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
 	knowsID := false // a key has the id of the token

@@ -76,7 +76,7 @@ func New(o Options) (*Resource, error) {
 	if !listed {
 		o.Audiences = []string{o.PublicURL}
 	}
-	o.Audiences = withSlash(o.Audiences, o.PublicURL)
+	o.Audiences = withBothForms(o.Audiences, o.PublicURL)
 	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
@@ -101,10 +101,10 @@ func New(o Options) (*Resource, error) {
 	return r, nil
 }
 
-// withSlash returns audiences with both forms of the public URL, with and without a slash at the
-// end, if one of them is an audience and the URL has no path: then both are the same URL (RFC 3986
-// section 6.2.3).
-func withSlash(audiences []string, public string) []string {
+// withBothForms returns audiences with both forms of the public URL, with a slash at the end and
+// without, if one of the two is an audience and the URL has no path: then both are the same URL (RFC
+// 3986 section 6.2.3).
+func withBothForms(audiences []string, public string) []string {
 	root := strings.TrimSuffix(public, "/")
 	forms := []string{root, root + "/"}
 	isForm := func(audience string) bool { return slices.Contains(forms, audience) }
