@@ -220,6 +220,52 @@ func (p *Pacer) giveTurnsAndUnlock() {
 	}
 }
 
+// nextLocked returns the next call of the queue, and when it may go out. If no call is ready, it
+// returns nil, and when to look again.
+//
+// Next is the first ready call of the person who sent a request longest ago. A person with a
+// pause sends one request at a time, each after the pause.
+func (p *Pacer) nextLocked() (next *Ticket, dueAt time.Duration) {
+	now := p.now()
+	var sentAt time.Duration      // when the person of next last sent a request
+	lookAgainAt := now + limitTTL // at the latest, so that lockAndForget forgets the limits
+	for id, calls := range p.queue.Waiting {
+		person := p.limited[id]
+		if person.pause > 0 && person.latestTicket.verdictTimer != nil {
+			continue // the last request is undecided: one at a time. Its verdict looks again
+		}
+
+		for _, entry := range calls {
+			readyAt := max(entry.ReadyAt, person.lastRefusalAt+person.pause)
+			if readyAt > now {
+				lookAgainAt = min(lookAgainAt, readyAt)
+				continue
+			}
+			if next == nil || person.latestTicket.sentAt < sentAt {
+				next = entry.Value.(*Ticket)
+				sentAt = person.latestTicket.sentAt
+			}
+			break
+		}
+	}
+
+	switch {
+	case next == nil:
+		return nil, lookAgainAt
+	case next.isLastRetry: // see Wait
+		return next, max(p.nextSendAt, next.entry.ReadyAt) + 4*p.gap
+	}
+	return next, p.nextSendAt
+}
+
+// giveTurnLocked ends the wait of a call: its request goes out.
+func (p *Pacer) giveTurnLocked(t *Ticket) {
+	t.sendLocked()
+	p.nextSendAt = t.sentAt + p.gap
+	p.limited[t.entry.PersonID].latestTicket = t
+	p.queue.GiveTurn(&t.entry)
+}
+
 // enter puts the call into the queue and returns its turn, or nil if the request goes out at once.
 func (t *Ticket) enter(isLastRetry bool) (turn <-chan struct{}) {
 	p := t.pacer
@@ -253,13 +299,6 @@ func (t *Ticket) ahead() int {
 	t.pacer.lockAndForget()
 	defer t.pacer.giveTurnsAndUnlock()
 	return t.pacer.queue.Ahead(&t.entry)
-}
-
-// NoteNoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
-func (t *Ticket) NoteNoVerdict() {
-	t.pacer.lockAndForget()
-	defer t.pacer.giveTurnsAndUnlock()
-	t.noteDecidedLocked()
 }
 
 // sendLocked lets the request of t out. The request counts as accepted if no refusal comes within
@@ -318,6 +357,13 @@ func (t *Ticket) acceptLocked() {
 	}
 }
 
+// NoteNoVerdict notes that the request ended otherwise than with a 2xx or a 429, or was not sent.
+func (t *Ticket) NoteNoVerdict() {
+	t.pacer.lockAndForget()
+	defer t.pacer.giveTurnsAndUnlock()
+	t.noteDecidedLocked()
+}
+
 // noteDecidedLocked notes that the last request of t is decided.
 func (t *Ticket) noteDecidedLocked() {
 	if t.verdictTimer != nil {
@@ -365,15 +411,18 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) (wait time.Duration) {
 	return wait
 }
 
-// pausePersonLocked makes the pause of a person longer after a refusal.
-func (t *Ticket) pausePersonLocked(person *personState, retryAfter time.Duration) {
-	// A request that was sent before the refusal before this one does not lengthen the pause.
-	isLater := person.pause == 0 || t.sentAt > person.lastRefusalAt
-	if person.refusalsInARow > 1 && isLater {
-		person.pause = nextPause(person.pause)
-	}
-	if person.mayHaveOwnLimit() {
-		person.pause = max(person.pause, min(retryAfter, maxPause))
+// undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a
+// stream may bring its refusal after the header of a 2xx.
+func (t *Ticket) undoAcceptedLocked(person *personState) {
+	p := t.pacer
+	person.refusalsInARow = max(person.refusalsInARow, t.beforeAccepted.refusalsInARow)
+	person.pause = max(person.pause, t.beforeAccepted.personPause)
+	if t.beforeAccepted.gapShortened && t.sentAt > p.lastRefusalAt {
+		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
+		if p.lastAcceptedAt == t.acceptedAt { // no other request is accepted since
+			p.lastAcceptedAt = t.beforeAccepted.lastAcceptedAt
+		}
+		p.gap = min(p.gap*20/19, maxGap)
 	}
 }
 
@@ -425,18 +474,15 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	p.nextSendAt = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a
-// stream may bring its refusal after the header of a 2xx.
-func (t *Ticket) undoAcceptedLocked(person *personState) {
-	p := t.pacer
-	person.refusalsInARow = max(person.refusalsInARow, t.beforeAccepted.refusalsInARow)
-	person.pause = max(person.pause, t.beforeAccepted.personPause)
-	if t.beforeAccepted.gapShortened && t.sentAt > p.lastRefusalAt {
-		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
-		if p.lastAcceptedAt == t.acceptedAt { // no other request is accepted since
-			p.lastAcceptedAt = t.beforeAccepted.lastAcceptedAt
-		}
-		p.gap = min(p.gap*20/19, maxGap)
+// pausePersonLocked makes the pause of a person longer after a refusal.
+func (t *Ticket) pausePersonLocked(person *personState, retryAfter time.Duration) {
+	// A request that was sent before the refusal before this one does not lengthen the pause.
+	isLater := person.pause == 0 || t.sentAt > person.lastRefusalAt
+	if person.refusalsInARow > 1 && isLater {
+		person.pause = nextPause(person.pause)
+	}
+	if person.mayHaveOwnLimit() {
+		person.pause = max(person.pause, min(retryAfter, maxPause))
 	}
 }
 
@@ -446,50 +492,4 @@ func (s *personState) mayHaveOwnLimit() bool { return s.refusalsInARow > 2 }
 // nextPause returns the pause after a further refusal: firstPause, then twice the last pause.
 func nextPause(pause time.Duration) time.Duration {
 	return min(max(firstPause, 2*pause), maxPause)
-}
-
-// giveTurnLocked ends the wait of a call: its request goes out.
-func (p *Pacer) giveTurnLocked(t *Ticket) {
-	t.sendLocked()
-	p.nextSendAt = t.sentAt + p.gap
-	p.limited[t.entry.PersonID].latestTicket = t
-	p.queue.GiveTurn(&t.entry)
-}
-
-// nextLocked returns the next call of the queue, and when it may go out. If no call is ready, it
-// returns nil, and when to look again.
-//
-// Next is the first ready call of the person who sent a request longest ago. A person with a
-// pause sends one request at a time, each after the pause.
-func (p *Pacer) nextLocked() (next *Ticket, dueAt time.Duration) {
-	now := p.now()
-	var sentAt time.Duration      // when the person of next last sent a request
-	lookAgainAt := now + limitTTL // at the latest, so that lockAndForget forgets the limits
-	for id, calls := range p.queue.Waiting {
-		person := p.limited[id]
-		if person.pause > 0 && person.latestTicket.verdictTimer != nil {
-			continue // the last request is undecided: one at a time. Its verdict looks again
-		}
-
-		for _, entry := range calls {
-			readyAt := max(entry.ReadyAt, person.lastRefusalAt+person.pause)
-			if readyAt > now {
-				lookAgainAt = min(lookAgainAt, readyAt)
-				continue
-			}
-			if next == nil || person.latestTicket.sentAt < sentAt {
-				next = entry.Value.(*Ticket)
-				sentAt = person.latestTicket.sentAt
-			}
-			break
-		}
-	}
-
-	switch {
-	case next == nil:
-		return nil, lookAgainAt
-	case next.isLastRetry: // see Wait
-		return next, max(p.nextSendAt, next.entry.ReadyAt) + 4*p.gap
-	}
-	return next, p.nextSendAt
 }

@@ -64,20 +64,6 @@ func (s *instance) track(next http.Handler) http.Handler {
 // ResponseWriter.
 func responseOf(w http.ResponseWriter) *response { return w.(*response) }
 
-// clientAddress returns the address of a client for the log: the last address of X-Forwarded-For if
-// the connection comes from TrustedProxy, which added it; else the address of the connection.
-func (o Options) clientAddress(r *http.Request) string {
-	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
-	entry := list[strings.LastIndex(list, ",")+1:]
-	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
-	trusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
-	if !trusted || !last.IsValid() {
-		return r.RemoteAddr
-	}
-	return last.String()
-}
-
 // response is the response to one request, and the ResponseWriter of all handlers of an instance. A
 // client that takes nothing of it for writeTimeout loses its connection: then the request ends, and
 // the slot of its call is freed.
@@ -179,6 +165,20 @@ func (r *response) recordRejection(status int) {
 	}
 	values = append(values, "remote", s.clientAddress(r.request))
 	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
+}
+
+// clientAddress returns the address of a client for the log: the last address of X-Forwarded-For if
+// the connection comes from TrustedProxy, which added it; else the address of the connection.
+func (o Options) clientAddress(r *http.Request) string {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
+	entry := list[strings.LastIndex(list, ",")+1:]
+	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
+	trusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
+	if !trusted || !last.IsValid() {
+		return r.RemoteAddr
+	}
+	return last.String()
 }
 
 // writeLocked writes b, and gives the client writeTimeout for each chunk. On an event stream it
