@@ -412,7 +412,7 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) (wait time.Duration) {
 }
 
 // undoAcceptedLocked undoes acceptLocked for a request that is refused after it was accepted: a
-// stream may bring its refusal after the header of a 2xx.
+// stream may bring its refusal after the header of a 2xx. For any other request it changes nothing.
 func (t *Ticket) undoAcceptedLocked(person *personState) {
 	p := t.pacer
 	person.refusalsInARow = max(person.refusalsInARow, t.beforeAccepted.refusalsInARow)
@@ -474,11 +474,11 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	p.nextSendAt = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// pausePersonLocked makes the pause of a person longer after a refusal.
+// pausePersonLocked makes the pause of a person longer from a second refusal in a row on, and if the
+// person may have a limit of their own, at least as long as the API asks for.
 func (t *Ticket) pausePersonLocked(person *personState, retryAfter time.Duration) {
 	// A request that was sent before the refusal before this one does not lengthen the pause.
-	isLater := person.pause == 0 || t.sentAt > person.lastRefusalAt
-	if person.refusalsInARow > 1 && isLater {
+	if person.refusalsInARow > 1 && (person.pause == 0 || t.sentAt > person.lastRefusalAt) {
 		person.pause = nextPause(person.pause)
 	}
 	if person.mayHaveOwnLimit() {
