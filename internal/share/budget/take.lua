@@ -1,6 +1,6 @@
 -- Changes the states of marks (marks.go) and buckets: all of them, or none if a mark refuses, or a
--- bucket has fewer free units than the call needs. Package budget calls it. local.go has the same
--- rules for buckets, in the same three steps: advance, refuse, change. TestSame compares both.
+-- bucket has fewer free units than the call needs. local.go has the same rules for buckets, in the
+-- same three steps: advance, refuse, change. TestSame compares both.
 --
 -- KEYS are first those of marks, then buckets. The value of a bucket begins with the used
 -- units, the time since which they refill, in microseconds since 1970 on the clock of this
@@ -40,8 +40,8 @@
 -- bucket that refuses for the longest time, from 1 on; that time in microseconds, or 0 if only
 -- calls that run are in the way; the used units of this bucket; zeros. If none refuses: 0; for each
 -- bucket the used part of its limit, in thousandths; zeros.
-local maxUsed = 8 -- periods: maxUsedPeriods of quotas.go
-local reply = { 0, 0, 0, 0, 0, 0 } -- one number more than buckets: maxBuckets of quotas.go
+local maxUsed = 8 -- maxUsedPeriods in quotas.go
+local reply = { 0, 0, 0, 0, 0, 0 } -- maxBuckets in quotas.go, and one
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 

@@ -169,8 +169,7 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 	}
 }
 
-// personLabel returns the name of a person, or "other" for people whom registerPerson does not
-// have.
+// personLabel returns the name of a person, or "other" if registerCaller has not kept it.
 func (m *metricSet) personLabel(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,15 +177,6 @@ func (m *metricSet) personLabel(name string) string {
 		return name
 	}
 	return "other"
-}
-
-// registerPerson keeps the name of a person who calls, unless maxPeople others have called before.
-func (m *metricSet) registerPerson(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.personNames) < maxPeople {
-		m.personNames[name] = true
-	}
 }
 
 // observeStart begins the series of the person of a call with zeros, so that the first call is an
@@ -231,10 +221,14 @@ func (m *metricSet) observe(end server.CallEnd) {
 	}
 }
 
-// registerCaller registers the person of a call, and returns the labels of the tool and the
-// person.
+// registerCaller keeps the name of the person of a call, unless maxPeople are kept, and returns the
+// labels of the tool and the person.
 func (m *metricSet) registerCaller(c *call.Call) string {
-	m.registerPerson(c.Person.Name)
+	m.mu.Lock()
+	if len(m.personNames) < maxPeople {
+		m.personNames[c.Person.Name] = true
+	}
+	m.mu.Unlock()
 	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name))
 }
 
