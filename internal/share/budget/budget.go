@@ -70,8 +70,8 @@ type Budget struct {
 	personLimits atomic.Pointer[PersonLimits]
 
 	nearMu sync.Mutex // guards nearBuckets
-	// nearBuckets are those that are nearly used up, as far as calls of this process have shown, by
-	// their keys.
+	// nearBuckets has the buckets that are nearly used up, by their keys, as far as calls of this
+	// process have shown.
 	nearBuckets expire.Map[string, nearBucket]
 }
 
