@@ -106,7 +106,7 @@ const detailTimeout = 2 * time.Second
 //
 // Some servers close a stream without an event that ends the response. Then the response is what
 // was streamed, if every item is complete and the last one is an answer. For a response that runs
-// in the background readStream returns an error, and exchange.follow fetches the response.
+// in the background readStream returns an error, and exchange.follow gets the rest.
 func (a *accumulator) readStream(
 	ctx context.Context, stream *bufio.Reader,
 ) (*call.Response, error) {

@@ -15,6 +15,33 @@
 //	output.go       the output of a response, completed with what was streamed
 //	response.go     what a response has used, and whether it is an answer
 //	tool.go         Run: Create with function tools
+//
+// A request, with its retries:
+//
+//	Client.Create              a remembered refusal of the key ends the call; else, for each attempt:
+//	  exchange.try
+//	    waitForTurn            until the pacer lets the request go, or the call waits no more
+//	    send                   post, which tells the pacer of a 2xx (NoteAccepted); then the response
+//	                           is read. After a failure try tells the pacer (NoteRefused or
+//	                           NoteNoVerdict)
+//	  exchange.prepareRepeat   a parameter that the API refuses: the same attempt again, at once
+//	  exchange.decideRetry     final: an error that is not temporary, the last attempt, or a wait
+//	                           beyond the deadline
+//	  sleep                    as long as the API asks for, else about 0.5 to 8 s; after a 429 the
+//	                           pacer waits in its place
+//
+// A response, as it is read:
+//
+//	readResponse               the body of a 2xx; its usage counts, also that of a failure
+//	  readBody                 a stream or an object: its first bytes decide
+//	    accumulator.readStream event by event, until one ends the response
+//	      handleEvent          the last event: finish; a failure without a kind: 2 s for a better one
+//	      emitEvent            items, parts and deltas become blocks, which the call's sink gets
+//	    readObject             an object: finish
+//	  accumulator.finish       completes the output with what was streamed (addStreamed), and the
+//	                           blocks with the output (emitUnstreamed)
+//	exchange.follow            a response that runs in the background: the rest of the stream, or
+//	                           polls, until it ends; each GET is a getOrConfirmLost
 package llm
 
 import (

@@ -33,6 +33,19 @@
 //	        in about 17 h, when 70,000 have refilled.
 //	7 min   If the second call ran in the background of the API, another process may read its end:
 //	        it has used 15,000. SettleResponse gives 45,000 back, once in all processes.
+//
+// A call whose person has a limit passes these functions. Each bucket of the store is also in this
+// process. The store decides; while it fails, the buckets of this process do, or with
+// RefuseWithoutStore the call is refused.
+//
+//	Budget.Take            before the call, which is counted and reserves what its tool usually takes
+//	  Store.apply          take.lua changes all buckets of the person, or refuses
+//	  Store.keep           without a reply: when the store works again, the call is given back, once
+//	Taken.Settle           at its end: what is reserved is freed, what the API reported is used
+//	  Store.applyOrKeep    now, or when the store works again (Store.applyPending)
+//	Budget.SettleResponse  another process has read the end of the response: the difference to what
+//	                       is reserved
+//	Store.Probe            each second while the store fails, until a probe writes; then applyPending
 package budget
 
 import (

@@ -49,7 +49,7 @@ type listener struct {
 type conn struct {
 	net.Conn
 	listener     *listener
-	remote       string    // address of the client
+	remoteAddr   string    // of the client
 	authDeadline time.Time // zero if c is authenticated, or no other conn has waited
 
 	// The goroutine that serves the connection owns these fields. While a handler runs, that is the
@@ -84,9 +84,9 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 
 	c := &conn{
-		Conn:     accepted,
-		listener: l,
-		remote:   accepted.RemoteAddr().String(),
+		Conn:       accepted,
+		listener:   l,
+		remoteAddr: accepted.RemoteAddr().String(),
 	}
 	l.unauthenticated = append(l.unauthenticated, c)
 	return c, nil
@@ -99,8 +99,8 @@ func (s *instance) hasManyConns() bool {
 }
 
 // noteAuthenticated notes that the connection from an address is authenticated.
-func (l *listener) noteAuthenticated(remote string) {
-	l.removeUnauthenticated(func(c *conn) bool { return c.remote == remote })
+func (l *listener) noteAuthenticated(remoteAddr string) {
+	l.removeUnauthenticated(func(c *conn) bool { return c.remoteAddr == remoteAddr })
 }
 
 // removeUnauthenticated removes the connection that matches, if there is one, from the

@@ -9,6 +9,21 @@
 // Tokens are JWTs in compact form (RFC 9068, and what identity providers issued before it). go-jose
 // parses them and verifies signatures; every other check is here. No error contains a token or a
 // part of it.
+//
+// The keys of an issuer are read beside the requests:
+//
+//	Resource.FollowKeys      a goroutine for each issuer; only it reads
+//	  issuer.readLoop        every 10 minutes, 5 s after a failure, for a waiting request;
+//	                         never twice in 5 s
+//	    issuer.read          the metadata (not for a waiting request), then the keys
+//	      issuer.published   a new value after each read; after a failure it has the old keys
+//
+//	Resource.Verify          for each request with a token
+//	  verifySignature        a key with the id of the token made the signature: accepted
+//	                         it did not make it, and was read less than 5 s ago: 401
+//	                         the last read failed: 503
+//	  issuer.waiting         all other requests wait for the next read, 100 at most; then
+//	                         verifySignature once more
 package oauth
 
 import (
