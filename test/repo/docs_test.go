@@ -61,6 +61,9 @@ func find(pattern, text string) (all []string) {
 func TestLinks(t *testing.T) {
 	for _, p := range pages(t, everywhere...) {
 		t.Run(p.name, func(t *testing.T) {
+			if !strings.HasPrefix(p.prose, "# ") {
+				t.Error("it does not begin with a title")
+			}
 			for _, target := range find(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`, p.prose) {
 				outside := strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:")
 				if !outside {
