@@ -58,7 +58,7 @@ type Link struct {
 // heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
 // or a Markdown heading.
 var heading = text.LazyRegexp(
-	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：【]*(?:` +
+	`(?i)^[\p{So}\pM\pZ\p{Cf}\s*_:：【]*(?:` +
 		`sources?|references?|citations|bibliography|` +
 		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
 		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
@@ -67,7 +67,7 @@ var heading = text.LazyRegexp(
 		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)|` +
 		`källor|kilder|lähteet|źródł[ao]|zdroje?|források?|surse|kaynak(?:lar|ça)?|` +
 		`джерел[ао]|πηγές|sumber|nguồn|المصادر|المراجع|स्रोत` +
-		`)[\p{So}\pM\pZ\x{200D}\s*_:：】]*$`)
+		`)[\p{So}\pM\pZ\p{Cf}\s*_:：】]*$`)
 
 // NewDocument reads the text of an answer. names are those of sources without a URL. In a line
 // without links, the first of the names that it contains counts as a link.
