@@ -28,13 +28,16 @@ func (a *Answerer) compose(
 
 	end := "" // the text may be large: it is copied once
 	if f.incompleteNote != "" {
-		end = cite.FenceEnd(text) + "\n\n[" + f.incompleteNote + "]"
+		end = "\n\n[" + f.incompleteNote + "]"
 	}
 	if len(citations) > 0 && !doc.EndsWithDatedList {
 		end += "\n\nSources:"
 		for _, cited := range citations {
 			end += "\n- " + cite.EscapeBrackets(cited.URL) + " (" + cited.Date() + ")"
 		}
+	}
+	if end != "" {
+		end = cite.FenceEnd(text) + end
 	}
 
 	return &Answer{

@@ -96,18 +96,22 @@ func codeIn(s string) (found code) {
 // spaces in their place.
 var notQuote = text.LazyRegexp(`[^>\s]`)
 
-// FenceEnd returns the line that closes the block of code at the end of a text that was cut short,
-// in its list or quotation, after a line break. It is "" if the text does not end in a block.
+// FenceEnd returns the line that closes the block of code at the end of a text, in its list or
+// quotation, after a line break. It is "" if the text does not end in a block. The end of a list or
+// quotation ends its block, too.
 func FenceEnd(s string) string {
 	open, before := "", "" // fence of the current block, and what is before it in its line
+	last := ""             // line of the text
 	for line := range strings.Lines(s) {
 		next := NextFence(open, line)
 		if open == "" {
 			before, _, _ = strings.Cut(line, next)
 		}
 		open = next
+		last = line
 	}
-	if open == "" {
+	isInside := before == "" || strings.TrimLeft(last, " \t>") != last
+	if open == "" || !isInside {
 		return ""
 	}
 	return "\n" + notQuote().ReplaceAllString(before, " ") + open
