@@ -130,7 +130,8 @@ var kindTable = []kindRow{
 		kind:     call.KindPermission,
 		statuses: []int{0, 4},
 		codes: []string{
-			`missing_scope`, // https://github.com/Wei-Shaw/sub2api/issues/1566
+			`missing_scope`,     // https://github.com/Wei-Shaw/sub2api/issues/1566
+			`ip_not_authorized`, // https://platform.openai.com/docs/guides/error-codes
 		},
 		words: []string{
 			`missing scope`, // with 401: https://github.com/anomalyco/opencode/issues/21928
@@ -171,6 +172,7 @@ var kindTable = []kindRow{
 			`content_policy_violation`,                     // https://github.com/BerriAI/litellm/issues/19328
 			`(bio|cyber|misalignment)_policy(_violation)?`, // https://platform.openai.com/docs/guides/safety-checks
 			`moderation_blocked`,                           // https://platform.openai.com/docs/guides/image-generation
+			`data_inspection_failed`,                       // Qwen: https://github.com/camel-ai/owl/issues/432
 		},
 		words: []string{
 			`prompt was flagged`,    // https://github.com/alan-turing-institute/t0-1/issues/69
