@@ -1,6 +1,6 @@
 // Package text truncates and sanitizes text that other parties wrote: the model, web pages, the API
-// and MCP clients. It also splits lists, expands templates, recognizes host names and loopback
-// hosts, and finds the name that is nearest to a misspelled one.
+// and MCP clients. It also splits lists, expands templates, formats waits, recognizes host names
+// and loopback hosts, and finds the name that is nearest to a misspelled one.
 package text
 
 import (
@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -152,6 +153,15 @@ func EscapeJSON(doc []byte) (escaped []byte) {
 		}
 	}
 	return escaped
+}
+
+// Minutes returns a wait in hours and minutes, rounded up: "7 min", "20 h 16 min".
+func Minutes(wait time.Duration) string {
+	minutes := int64((wait + time.Minute - 1) / time.Minute)
+	if minutes >= 60 {
+		return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+	}
+	return fmt.Sprintf("%d min", minutes)
 }
 
 // Expand replaces each $NAME and ${NAME} in a template by the value of NAME. A name without a value

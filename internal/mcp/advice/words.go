@@ -157,5 +157,8 @@ func retryHintOr(hint string, e *call.APIError) string {
 	if e.RetryAfter <= 0 {
 		return hint
 	}
+	if e.RetryAfter > 2*time.Minute {
+		return "try again in " + text.Minutes(e.RetryAfter)
+	}
 	return fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
 }

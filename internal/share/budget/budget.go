@@ -51,7 +51,6 @@ package budget
 import (
 	"cmp"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -59,6 +58,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/expire"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // Options configure a Budget.
@@ -221,13 +221,8 @@ func (b *Budget) refusal(refusing bucket, r reply) error {
 	if wait > 12*time.Hour {
 		format = time.DateOnly + " 15:04"
 	}
-	minutes := int64((wait + time.Minute - 1) / time.Minute)
-	in := fmt.Sprintf("%d min", minutes)
-	if minutes >= 60 {
-		in = fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
-	}
 	return call.KindLimited.Errorf("used %s of %s %s; the next call at %s (%s), in %s",
-		used, limit, refusing.unitWords(), at.Format(format), b.Location, in)
+		used, limit, refusing.unitWords(), at.Format(format), b.Location, text.Minutes(wait))
 }
 
 // storeOf returns the store. It is nil if there is none, or if the person has no limit.
