@@ -32,12 +32,15 @@ type Citation struct {
 	IsAccessDate bool   `json:"-"`               // the date is that of access; the source has none
 }
 
-// Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
+// Page returns a page without a date. Its URL is empty if raw is not an http or https URL. A title
+// that is the URL, as xAI sends it, is left out.
 func Page(raw, title string) Citation {
-	return Citation{
-		URL:   PageURL(raw),
-		Title: cleanTitle(title),
+	page := Citation{URL: PageURL(raw)}
+	isURL := page.URL != "" && PageURL(title) == page.URL
+	if !isURL {
+		page.Title = cleanTitle(title)
 	}
+	return page
 }
 
 // sourceNumber matches what some servers send in place of a title: the number of the source
