@@ -62,11 +62,11 @@ var heading = text.LazyRegexp(
 		`sources?|references?|citations|bibliography|` +
 		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
 		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
-		`出典|情報[源元]|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
+		`出典(?:一覧)?|情報(?:源|元|ソース)|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
 		`参考(?:资料|来源|链接)|參考(?:文獻|資料|來源|連結)|` +
 		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)|` +
 		`källor|kilder|lähteet|źródł[ao]|zdroje?|források?|surse|kaynak(?:lar|ça)?|` +
-		`джерел[ао]|πηγές|sumber|nguồn|المصادر|المراجع|स्रोत` +
+		`джерел[ао]|πηγές|sumber|nguồn|المصادر(?: والمراجع)?|المراجع|स्रोत` +
 		`)[\p{So}\pM\pZ\p{Cf}\s*_:：】]*$`)
 
 // NewDocument reads the text of an answer. names are those of sources without a URL. In a line
