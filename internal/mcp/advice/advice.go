@@ -126,8 +126,8 @@ func wordsName(err error) string {
 		return "over_limit roots"
 	case timedOut:
 		return "over_limit"
-	case errors.Is(err, answer.ErrGone):
-		return "gone"
+	case errors.Is(err, answer.ErrResponseLost):
+		return "lost"
 	case !ofRequest:
 		return "other " + kind.Label()
 

@@ -19,7 +19,7 @@ import (
 
 // causes are what the tables name as the causes of errors.
 var causes = map[string]error{
-	"gone":       answer.ErrGone,
+	"lost":       answer.ErrResponseLost,
 	"restart":    call.ErrShutdown,
 	"deadline":   context.DeadlineExceeded,
 	"canceled":   context.Canceled,

@@ -98,7 +98,7 @@ func queued(ctx context.Context, c *call.Call) (*answer.Answer, error) {
 var fetchErrors = map[string]error{
 	"endless": answer.ErrRunning,
 	"busy":    answer.ErrStateUnknown,
-	"gone":    answer.ErrGone,
+	"gone":    answer.ErrResponseLost,
 	"stopped": context.Canceled, // by the process that runs the call
 }
 
@@ -115,7 +115,7 @@ func (a *api) fetch(
 	case a.cancelled > 0:
 		return nil, context.Canceled
 	case a.question == "echo": // the API has no GET
-		return nil, answer.ErrGone
+		return nil, answer.ErrResponseLost
 	case a.question == "dark": // it fails
 		return nil, answer.ErrStateUnknown
 	case a.question == "silent":

@@ -23,7 +23,7 @@ import (
 //	HTTP            no call                                no call
 //	HTTP with API   the API, once it has named the         the API, after that time; a GET looks
 //	                response, unless a GET says that       for the response after half of it, or
-//	                the response is gone                   later
+//	                the response is lost                   later
 //
 // "With API" means that the tool of the call runs in the background of the API, and that there is a
 // secret for ids. Over HTTP a call of any other tool is not detached; if all tools are such,

@@ -19,9 +19,9 @@ import (
 //   - a task during a retry then has an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
-// minGoneTimeout is how long askWhetherGone may take even if the task is due before: its two GETs
+// minLostTimeout is how long askWhetherLost may take even if the task is due before: its two GETs
 // are 2 s apart.
-const minGoneTimeout = 4 * time.Second
+const minLostTimeout = 4 * time.Second
 
 // CallOptions say what the client of a call takes, and when and where the call can go on without
 // its request. The zero value is a call that ends with its request.
@@ -48,7 +48,7 @@ func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 type localCall struct {
 	CallOptions // without Excluded, which the ResponseRef has
 
-	original call.Call // a copy of the call at its start, for the GET of askWhetherGone
+	original call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
 	// ref is that of the response that the API has named last. It is nil if the API has named none or
 	// has lost it, or if an id has no room for the excluded domains (noteResponse).
@@ -109,7 +109,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	o.Excluded = nil
 	t.local = &localCall{
 		CallOptions: o,
-		original:    *c, // without a sink: the GET of askWhetherGone adds nothing to the call
+		original:    *c, // without a sink: the GET of askWhetherLost adds nothing to the call
 		named:       make(chan struct{}, 1),
 	}
 	if !o.canDetach() && !o.WantsProgress {
@@ -302,8 +302,8 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 //	25 s    The task goes on; during a retry once the next response has a name, or 2 s later
 //	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
 //
-// If the GET says that the API does not have the response, the task cannot go on. If the API loses
-// it later, the task goes on only once the next response has a name.
+// If the API has lost the response by then, the task cannot go on. If the API loses it later, the
+// task goes on only once the next response has a name.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t)
@@ -313,9 +313,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	ts.Wait(t.local.ctx, t, nil, half)
 
 	refAtHalf := t.local.ref.Load()
-	timeout := max(half, minGoneTimeout)
-	if t.hasEnded() || refAtHalf != nil && ts.askWhetherGone(t, *refAtHalf, timeout) {
-		return false // if the API does not have the response, the request waits for its end
+	timeout := max(half, minLostTimeout)
+	if t.hasEnded() || refAtHalf != nil && ts.askWhetherLost(t, *refAtHalf, timeout) {
+		return false // if the response is lost, the request waits for the end of the task
 	}
 	select {
 	case <-due:
@@ -332,7 +332,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
 // nameTimeout at most, and reports whether the task works and no GET says that the response is
-// gone.
+// lost.
 func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.
@@ -343,7 +343,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	t.local.awaitNamed(timeout)
 	ref := t.local.ref.Load()
 	isWorking := ref != nil && !t.hasEnded()
-	return isWorking && !ts.askWhetherGone(t, *ref, requestTimeout) && !t.hasEnded()
+	return isWorking && !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
@@ -356,14 +356,14 @@ func (l *localCall) awaitNamed(timeout <-chan time.Time) {
 	}
 }
 
-// askWhetherGone asks the API for the response that ref names, and reports whether it replies twice
-// with a 404 and an error object: some servers say that a response runs in the background, but do
-// not keep it. After a GET that fails in another way, the task is detached all the same: a client
-// that ends long calls would otherwise certainly lose the answer.
-func (ts *Tasks) askWhetherGone(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
+// askWhetherLost asks the API for the response that ref names, and reports whether the API has lost
+// it: some servers say that a response runs in the background, but do not keep it. After a GET that
+// fails in another way, the task is detached all the same: a client that ends long calls would
+// otherwise certainly lose the answer.
+func (ts *Tasks) askWhetherLost(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(t.local.ctx, timeout)
 	defer cancel()
 	original := t.local.original
 	_, err := ts.fetchAnswer(ctx, &original, ref)
-	return errors.Is(err, answer.ErrGone)
+	return errors.Is(err, answer.ErrResponseLost)
 }

@@ -12,7 +12,8 @@ import (
 
 // The errors of Fetch, besides that of a response that has failed or was cancelled.
 var (
-	ErrGone = call.KindNotFound.Errorf("the API does not have the answer any more")
+	// ErrResponseLost: two GETs say that the API does not have the response.
+	ErrResponseLost = call.KindNotFound.Errorf("the API does not have the answer any more")
 
 	// ErrRunning: the next Fetch may have the answer. The question has not ended, so the error has
 	// no kind.
@@ -36,14 +37,14 @@ type ResponseRef struct {
 
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
 // and takes the elapsed time from the API. It adds to c what the response has used. The error is
-// ErrGone, ErrRunning or ErrStateUnknown, or says why the response is no answer.
+// ErrResponseLost, ErrRunning or ErrStateUnknown, or says why the response is no answer.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*Answer, error) {
 	p := a.options.Profiles[ref.Tool]
 	response, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources)
 	e, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ok && e.ResponseLost:
-		return nil, ErrGone
+		return nil, ErrResponseLost
 	case call.KindOf(err) == call.KindFailed: // too large, for example
 		return nil, err
 	case err != nil: // a changed key or a proxy tells nothing about the response
