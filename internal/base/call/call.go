@@ -36,10 +36,10 @@ type Call struct {
 	// call of the MCP server, package tasks sets it before the call runs.
 	Sink func(Event)
 
-	// WaitUntil is when the call ends with ErrWaiting if it waits for a slot or for the rate limit;
+	// WaitDeadline is when a wait for a slot or for the rate limit ends the call with ErrWaiting;
 	// zero: never. Package tasks sets it before the call runs. Package llm sets it to zero after a
 	// request, unless the status says that the API has begun nothing.
-	WaitUntil time.Time
+	WaitDeadline time.Time
 
 	Used
 }

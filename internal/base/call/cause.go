@@ -40,15 +40,15 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
-// ErrWaiting is the error of a call that ends at its WaitUntil, because it still waits for a slot
-// or for the rate limit. It is no cause of the context of the call.
+// ErrWaiting is the error of a call that ends at its WaitDeadline, because it still waits for a
+// slot or for the rate limit. It is no cause of the context of the call.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
-// WaitContext returns a context to wait for a slot or for the rate limit: at WaitUntil it ends with
-// the cause ErrWaiting.
+// WaitContext returns a context to wait for a slot or for the rate limit: at WaitDeadline it ends
+// with the cause ErrWaiting.
 func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.WaitUntil.IsZero() {
+	if c.WaitDeadline.IsZero() {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
+	return context.WithDeadlineCause(ctx, c.WaitDeadline, ErrWaiting)
 }

@@ -378,7 +378,7 @@ func TestLateOrder(t *testing.T) {
 				var calls sync.WaitGroup
 				ask := func(person string, within time.Duration) *call.Call {
 					c := &call.Call{Person: call.Person{ID: person}}
-					c.WaitUntil = time.Now().Add(within)
+					c.WaitDeadline = time.Now().Add(within)
 					taken, _ := s.options.Budget.Take(c)
 					task := s.tasks.Prepare(c, tasks.CallOptions{})
 					calls.Go(func() { _, _ = s.runInSlot(t.Context(), c, answer.Question{}, taken, task) })

@@ -89,16 +89,16 @@ func (l *localCall) runsSealedResponse() bool {
 
 // Prepare returns the task of a call, for Run, and sets fields of the call:
 //
-//   - WaitUntil, with OtherProcesses: a call that still waits for a slot or for the rate limit
-//     after DetachAfter ends then, because it cannot go on elsewhere. One without Background that
-//     waits ends, too: its client would soon give up. A call that runs does not end by it.
+//   - WaitDeadline, with OtherProcesses: a call that still waits for a slot or for the rate limit
+//     after DetachAfter ends then, because it cannot go on elsewhere. So does a call
+//     without Background, whose client would soon give up. A call that no longer waits goes on.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
 //     that no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = o.Polled
 	if o.OtherProcesses && o.DetachAfter > 0 {
-		c.WaitUntil = time.Now().Add(o.DetachAfter)
+		c.WaitDeadline = time.Now().Add(o.DetachAfter)
 	}
 	ref := answer.ResponseRef{
 		Created:    t.Created,
@@ -321,8 +321,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	case <-due:
 	case <-t.local.ctx.Done(): // the call has ended
 	}
-	// A call that waits for a slot or for the rate limit ends now, at its WaitUntil. Any other call
-	// without a name needs one, or its answer would be lost.
+	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
+	// call without a name needs one, or its answer would be lost.
 	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
 		return ts.awaitNamedAndKept(t)
 	}

@@ -49,12 +49,12 @@ func TestCall(t *testing.T) {
 }
 
 // A call gives up waiting for the rate limit at its time, but only if it has cost nothing.
-func TestWaitUntil(t *testing.T) {
-	eachRow(t, "wait-until", func(t *testing.T, _ string, row []string) {
+func TestWaitDeadline(t *testing.T) {
+	eachRow(t, "wait-deadline", func(t *testing.T, _ string, row []string) {
 		cl, api := newClient(3, played(row[0])...)
 		began := time.Now()
 		const most = 10 * time.Second
-		c := &call.Call{WaitUntil: began.Add(most)}
+		c := &call.Call{WaitDeadline: began.Add(most)}
 		_, err := cl.Create(t.Context(), c, question())
 
 		got := fmt.Sprint(len(api.sent), errors.Is(err, call.ErrWaiting), time.Since(began) == most)
@@ -64,8 +64,8 @@ func TestWaitUntil(t *testing.T) {
 }
 
 // A call that has ended when its turn comes sends nothing and counts no attempt. If only its
-// WaitUntil is over, it goes on.
-func TestWaitUntilTurn(t *testing.T) {
+// WaitDeadline is over, it goes on.
+func TestWaitDeadlineTurn(t *testing.T) {
 	for _, limited := range []bool{false, true} {
 		for limit, attempts := range map[time.Duration]int{0: 0, time.Minute: 1} {
 			bubble(t, fmt.Sprintf("limited: %v, within %v", limited, limit), func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestWaitUntilTurn(t *testing.T) {
 				}
 				before := len(api.sent)
 				c := as("alice")
-				c.WaitUntil = time.Now()
+				c.WaitDeadline = time.Now()
 				_, err := cl.Create(within(t, limit), c, question())
 
 				wantEqual(t, "answered", err == nil, attempts > 0)
@@ -89,13 +89,13 @@ func TestWaitUntilTurn(t *testing.T) {
 
 // A turn that comes as the call gives up waiting is not left for the next attempt, which waits as
 // long as the API asks for.
-func TestWaitUntilMeetsTurn(t *testing.T) {
+func TestWaitDeadlineMeetsTurn(t *testing.T) {
 	const wait = 10 * time.Second
 	for range 40 { // select takes either
 		synctest.Test(t, func(t *testing.T) {
 			refuse := answer(429, rateLimited, "Retry-After", "10")
 			cl, api := newClient(3, refuse, refuse, succeed)
-			_, err := cl.Create(t.Context(), &call.Call{WaitUntil: time.Now().Add(wait)}, question())
+			_, err := cl.Create(t.Context(), &call.Call{WaitDeadline: time.Now().Add(wait)}, question())
 			wantCause(t, err, call.ErrWaiting)
 			for i, at := range api.at[1:] {
 				wantEqual(t, "wait", at.Sub(api.at[i]), wait)

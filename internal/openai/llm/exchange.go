@@ -204,7 +204,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 //	504 and on  yes                 yes: a gateway gave up, and does not know what the API does
 //
 // ErrWaiting promises that the API has not taken the question: once it may have, the call waits
-// without WaitUntil.
+// without WaitDeadline.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})
@@ -225,7 +225,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	mayBeTaken := !hasStatus || failure.Status >= http.StatusInternalServerError ||
 		apierror.MayBeInProgress(failure)
 	if mayBeTaken {
-		x.call.WaitUntil = time.Time{}
+		x.call.WaitDeadline = time.Time{}
 	}
 	if hasStatus && failure.Status < http.StatusGatewayTimeout {
 		mayCost = false

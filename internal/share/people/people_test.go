@@ -88,7 +88,7 @@ func (s *slots) play(t *testing.T) {
 
 // call is a call of a person.
 func (s *slots) call(t *testing.T, i int, id string, within, runs time.Duration) {
-	c := &call.Call{Person: call.Person{ID: id}, WaitUntil: time.Now().Add(within)}
+	c := &call.Call{Person: call.Person{ID: id}, WaitDeadline: time.Now().Add(within)}
 	queued := time.Now()
 	s.mu.Lock()
 	before := s.queue.Len()

@@ -13,7 +13,7 @@ import (
 // calls as Bounds.MaxCallsPerPerson allows is passed over.
 //
 // release gives the slot back, and must be called once. If ctx ends first, the error is its cause;
-// if c.WaitUntil comes first, the error is call.ErrWaiting. With an error, Acquire sets c.Ahead.
+// if c.WaitDeadline comes first, the error is call.ErrWaiting. With an error, Acquire sets c.Ahead.
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
