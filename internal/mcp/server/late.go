@@ -16,7 +16,7 @@ import (
 
 const (
 	answerResultTool  = "answer_result" // the tool that returns late answers
-	maxWorkingResults = 1_000_000       // working results of a task (splitID)
+	maxWorkingResults = 1_000_000       // working results of a task (splitResultID)
 
 	// answerResultTimeout is how long answer_result waits where DetachOptions.DetachAfter is 0. Such
 	// a server has no late answers of its own, but its clients may have ids of servers with other
@@ -41,12 +41,12 @@ const lateOutputSchema = `{
 
 // workingResult returns the result of a call that goes on as a late answer. It contains no text of
 // the API, which web pages may have written.
-func (s *Server) workingResult(req mcp.Request, id string) *result {
+func (s *Server) workingResult(req mcp.Request, resultID string) *result {
 	return s.jsonResult(req, struct {
 		Status  string `json:"status"`
 		ID      string `json:"id"`
 		Message string `json:"message"`
-	}{statusWorking, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
+	}{statusWorking, resultID, "The answer is not ready. Call answer_result with this id now: it waits and " +
 		"returns the answer. Do not ask the question again, and do not answer without it."}, nil)
 }
 
@@ -65,19 +65,20 @@ func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 	}{statusWaiting, ahead, fmt.Sprintf(format, time.Now().Format(time.TimeOnly), ahead)}, nil)
 }
 
-// callAnswerResult answers a call of answer_result. It waits for the end of the task with an id,
-// and returns what the call of the task would have returned, or a working result if the task has
-// not ended in time.
+// callAnswerResult answers a call of answer_result. It waits for the end of the task whose working
+// result had an id, and returns what the call of the task would have returned, or another working
+// result if the task has not ended in time.
 func (s *Server) callAnswerResult(
-	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, id string,
+	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, resultID string,
 ) (mcp.Result, error) {
-	if id == "" { // left out, or no string: the model must not think that the answer has expired
+	// Left out, or no string: the model must not think that the answer has expired.
+	if resultID == "" {
 		return s.failure(req, answerResultTool,
 			call.KindArguments.Errorf("id is required, as a string: that of the last result"))
 	}
 
-	id, next := splitID(id)
-	task := s.tasks.Find(id, c.Person.ID)
+	taskID, nextID := splitResultID(resultID)
+	task := s.tasks.Find(taskID, c.Person.ID)
 	if task == nil {
 		return s.failure(req, answerResultTool,
 			call.KindArguments.Errorf("the id is not known, or has expired"))
@@ -90,7 +91,7 @@ func (s *Server) callAnswerResult(
 	limit := cmp.Or(s.clientSettings.Load().detachAfter, answerResultTimeout)
 	state := s.tasks.Wait(ctx, task, c, limit)
 	if state.IsWorking() {
-		return s.workingResult(req, next), nil
+		return s.workingResult(req, nextID), nil
 	}
 	return s.result(req, task.Tool, state)
 }
@@ -98,7 +99,7 @@ func (s *Server) callAnswerResult(
 // CancelUndelivered cancels the task that a result of tools/call names, if the client does not get
 // the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
 // client cannot ask for the answer. A client that has the id from an earlier result can, and the
-// task goes on: then this result has the id with a number (splitID), or is one of tasks/get.
+// task goes on: then this result has the id with a number (splitResultID), or is one of tasks/get.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str
@@ -111,18 +112,18 @@ func (s *Server) CancelUndelivered(result []byte) {
 	}
 }
 
-// splitID returns the id of the task that the client means by given, and the id for its next
-// working result. The working results of the task X have the ids X, X.2, X.3 and so on, because
-// clients stop a loop of calls that are all the same: for X.2 splitID returns X and X.3. If no
-// result can have had the id given, both are "", the id of no task.
-func splitID(given string) (id, next string) {
-	id, number, numbered := strings.Cut(given, ".")
+// splitResultID returns the id of the task whose working result had the id resultID, and the id for
+// its next working result. The working results of the task X have the ids X, X.2, X.3 and so on,
+// because clients stop a loop of calls that are all the same: for X.2 splitResultID returns X and
+// X.3. If no result can have had the id resultID, both are "", the id of no task.
+func splitResultID(resultID string) (taskID, nextID string) {
+	taskID, number, isNumbered := strings.Cut(resultID, ".")
 	n := 1
-	if numbered {
+	if isNumbered {
 		n, _ = strconv.Atoi(number)
 		if n < 2 || n > maxWorkingResults || strconv.Itoa(n) != number {
 			return "", ""
 		}
 	}
-	return id, id + "." + strconv.Itoa(n+1)
+	return taskID, taskID + "." + strconv.Itoa(n+1)
 }

@@ -44,47 +44,47 @@ type CallOptions struct {
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
 // localCall is a call that runs in this process. Prepare and Run set its fields, and noteResponse
-// adds responses.
+// adds starts of responses.
 type localCall struct {
 	CallOptions // without Excluded, which the ResponseRef has
 
 	original call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
-	// ref is that of the response that the API has named last. It is nil if the API has named none or
-	// has lost it, or if an id has no room for the excluded domains (noteResponse).
+	// ref refers to the response that the API has named last. It is nil if the API has named none or
+	// has lost the response, or if an id has no room for the excluded domains (noteResponse).
 	ref atomic.Pointer[answer.ResponseRef]
 
 	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
 	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
-	// answer. awaitNamed takes it, and so does noteResponse at a retry.
+	// answer. awaitNamed takes the value, and so does noteResponse at a retry.
 	named chan struct{}
 
 	// These are set if the call can be detached.
 	ctx      context.Context         // of the call; done at its end, or when it is to end
 	stop     context.CancelCauseFunc // ends the call
-	detach   func() bool             // separates it from its request; false: that has ended
+	detach   func() bool             // leaves the request of the call; false: the request has ended
 	returned chan struct{}           // closed when the call has returned
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response in a sealed id of the task, or ""
 	callEnded        bool   // set by NoteCallEnded
 
-	// responses has an entry for each response that the API names and, with the id "", one for each
-	// retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
+	// starts has an entry for each response that the API names and, with the responseID "", one for
+	// each retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
 	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10.
-	responses []namedResponse
+	starts []responseStart
 }
 
-// namedResponse is an entry of localCall.responses.
-type namedResponse struct {
-	id             string
+// responseStart is the start of a response, which the API may not have named.
+type responseStart struct {
+	responseID     string
 	reportedBefore call.Reported // what the API had reported of the call before
 }
 
 // runsSealedResponse reports whether a sealed id has the response that the call waits for.
 func (l *localCall) runsSealedResponse() bool {
-	n := len(l.responses)
-	return n > 0 && l.sealedResponseID != "" && l.responses[n-1].id == l.sealedResponseID
+	n := len(l.starts)
+	return n > 0 && l.sealedResponseID != "" && l.starts[n-1].responseID == l.sealedResponseID
 }
 
 // Prepare returns the task of a call, for Run, and sets fields of the call:
@@ -126,7 +126,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 // noteResponse notes an event that begins a response, and what the API has reported of the call
 // before. If the event names a response in the background (call.ResponseNamed), that becomes the
 // ResponseRef of the task, unless an id has no room for the excluded domains. Until a retry has a
-// response with a name, it is that of the earlier one, unless the API has lost that.
+// response with a name, the task keeps that of the earlier response, unless the API has lost it.
 //
 // An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
 // this process answers with resp_2, and any other process with the end of resp_1. The call is
@@ -144,10 +144,10 @@ func (ts *Tasks) noteResponse(
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	id := ""
+	responseID := ""
 	switch ev := ev.(type) {
 	case call.Retrying:
-		if ev.Err.ResponseLost { // an id with it would be of no use
+		if ev.Err.ResponseLost { // an id with this response would be of no use
 			l.ref.Store(nil)
 		}
 		select {
@@ -156,9 +156,9 @@ func (ts *Tasks) noteResponse(
 		}
 
 	case call.ResponseNamed:
-		id = ev.ID
-		ref.ResponseID = id
-		if id != "" && len(ref.Excluded) <= maxExcluded {
+		responseID = ev.ID
+		ref.ResponseID = responseID
+		if responseID != "" && len(ref.Excluded) <= maxExcluded {
 			l.ref.Store(&ref)
 			select {
 			case l.named <- struct{}{}:
@@ -166,7 +166,7 @@ func (ts *Tasks) noteResponse(
 			}
 		}
 	}
-	l.responses = append(l.responses, namedResponse{id, reported})
+	l.starts = append(l.starts, responseStart{responseID, reported})
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
@@ -204,31 +204,32 @@ func (t *Task) Result() State {
 
 // NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id. If
 // it already has one, NoteCallEnded returns the id of the response in it, whose end other processes
-// may read, and what the API has reported of this response; else "". all is what it has reported of
-// the call. Server.settleCall calls NoteCallEnded before it settles what the call has used.
+// may read, and what the API has reported of this response; else "". ofCall is what the API has
+// reported of the call. Server.settleCall calls NoteCallEnded before it settles what the call has
+// used.
 func (ts *Tasks) NoteCallEnded(
-	t *Task, all call.Reported,
+	t *Task, ofCall call.Reported,
 ) (responseID string, ofResponse call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.local.callEnded = true
 	responseID = t.local.sealedResponseID
-	return responseID, t.local.reportedOf(responseID, all)
+	return responseID, t.local.reportedOf(responseID, ofCall)
 }
 
-// reportedOf returns what the API has reported of a response; nothing for "". all is what it has
-// reported of the call.
-func (l *localCall) reportedOf(responseID string, all call.Reported) call.Reported {
-	hasID := func(r namedResponse) bool { return r.id == responseID }
-	i := slices.IndexFunc(l.responses, hasID)
+// reportedOf returns what the API has reported of a response; nothing for "". ofCall is what the
+// API has reported of the call.
+func (l *localCall) reportedOf(responseID string, ofCall call.Reported) call.Reported {
+	hasID := func(s responseStart) bool { return s.responseID == responseID }
+	i := slices.IndexFunc(l.starts, hasID)
 	if i < 0 || responseID == "" {
 		return call.Reported{}
 	}
-	until := all
-	if i+1 < len(l.responses) {
-		until = l.responses[i+1].reportedBefore
+	until := ofCall
+	if i+1 < len(l.starts) {
+		until = l.starts[i+1].reportedBefore
 	}
-	return until.Minus(l.responses[i].reportedBefore)
+	return until.Minus(l.starts[i].reportedBefore)
 }
 
 // DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
