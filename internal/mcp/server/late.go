@@ -88,8 +88,8 @@ func (s *Server) callAnswerResult(
 	// another process, settleRemoteCall observes that end with a copy of c.
 	c.Tool = task.Tool
 	defer s.sendProgress(ctx, req, task.Progress, 0)()
-	limit := cmp.Or(s.clientSettings.Load().detachAfter, answerResultTimeout)
-	state := s.tasks.Wait(ctx, task, c, limit)
+	timeout := cmp.Or(s.clientSettings.Load().detachAfter, answerResultTimeout)
+	state := s.tasks.Wait(ctx, task, c, timeout)
 	if state.IsWorking() {
 		return s.workingResult(req, nextID), nil
 	}

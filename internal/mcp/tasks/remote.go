@@ -33,8 +33,8 @@ type remoteCall struct {
 // refreshRemote asks the API about a task, ends the task if its response has ended, and returns a
 // message about a task that works. It may return what an earlier request got less than maxReplyAge
 // ago, unless wasCancelled says that the response was cancelled since. If ctx ends first,
-// refreshRemote returns "" at once. A request to the API that has begun goes on: with those that
-// follow it beyond the time limit, for three times requestTimeout at most.
+// refreshRemote returns "" at once. A request to the API that has begun goes on. Beyond the time
+// limit a cancellation and another GET follow it: each of the three takes requestTimeout at most.
 func (ts *Tasks) refreshRemote(
 	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
 ) string {
@@ -66,9 +66,9 @@ func (ts *Tasks) refreshRemote(
 
 // refreshRemoteAlone does the work of refreshRemote, while no other request asks about the task.
 //
-// A response that runs for the time limit after openedAt is cancelled, but only if the API says that
-// it runs: otherwise a complete answer would be lost because the API is busy. The process that runs
-// the call ends it before.
+// A response that runs for the time limit after openedAt is cancelled, but only if the API says
+// that it runs: otherwise a complete answer would be lost because the API is busy. The process that
+// runs the call ends it before.
 func (ts *Tasks) refreshRemoteAlone(
 	ctx context.Context, t *Task, c *call.Call, wasCancelled bool,
 ) string {

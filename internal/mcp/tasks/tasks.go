@@ -40,8 +40,8 @@ import (
 )
 
 const (
-	maxTasks = 1000     // known tasks; beyond it the ended ones are forgotten
-	maxBytes = 64 << 20 // of all answers; a single larger one is kept
+	maxTasks       = 1000     // known tasks; beyond it the ended ones are forgotten
+	maxAnswerBytes = 64 << 20 // of the answers of all tasks; a single larger answer is kept
 
 	// closeTimeout is how long Close waits. Over stdio a process ends within a second after a signal,
 	// and the end of the connection may take half of it.
@@ -64,7 +64,7 @@ type Options struct {
 	Recover func(tool string, err *error)
 
 	// EOF, if set, is closed when no more requests can come. Wait then waits for the end of a task,
-	// not for its limit.
+	// not for its timeout.
 	EOF <-chan struct{}
 }
 
@@ -227,16 +227,16 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, c *call.Call) State {
 	}
 }
 
-// Wait waits until a task has ended, ctx is done or limit is over, and returns the state of the
-// task. If Options.EOF is closed when limit is over, the client cannot ask again, and Wait goes on
-// to the end of the task, but for the time limit of the call plus requestTimeout at most: an API
+// Wait waits until a task has ended, ctx is done or timeout is over, and returns the state of the
+// task. If Options.EOF is closed when timeout is over, the client cannot ask again, and Wait goes
+// on to the end of the task, but for the time limit of the call plus requestTimeout at most: an API
 // that does not tell the end must not keep the process alive. c is as for Refresh.
 func (ts *Tasks) Wait(
-	ctx context.Context, t *Task, c *call.Call, limit time.Duration,
+	ctx context.Context, t *Task, c *call.Call, timeout time.Duration,
 ) State {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	timer := time.AfterFunc(limit, func() {
+	timer := time.AfterFunc(timeout, func() {
 		select {
 		case <-ts.options.EOF:
 			time.AfterFunc(ts.options.Timeout+requestTimeout, stop)
@@ -371,7 +371,7 @@ func (ts *Tasks) forgetLocked() {
 	}
 	slices.SortFunc(ended, func(a, b *Task) int { return a.final.Updated.Compare(b.final.Updated) })
 
-	for len(ended) > 1 && (len(ts.known) > maxTasks || bytes > maxBytes) {
+	for len(ended) > 1 && (len(ts.known) > maxTasks || bytes > maxAnswerBytes) {
 		delete(ts.known, ended[0].ID)
 		bytes -= ended[0].answerBytes
 		ended = ended[1:]
