@@ -172,11 +172,11 @@ func runSession(
 		go run(sessionCtx)
 	}
 
-	mcp := srv.MCP(sessionCtx, call.Person{})
+	sdkServer := srv.SDKServer(sessionCtx, call.Person{})
 	ended := make(chan error, 2)
 	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)
-	go func() { ended <- mcp.Run(connectionCtx, t) }()
+	go func() { ended <- sdkServer.Run(connectionCtx, t) }()
 
 	giveUp := func() { ended <- nil }
 	stop := context.AfterFunc(ctx, func() {

@@ -66,7 +66,7 @@ func Run(
 		Methods:  server.Methods,
 		Log:      log,
 	}
-	go func() { out.CloseWithError(srv.MCP(ctx, call.Person{}).Run(ctx, t)) }()
+	go func() { out.CloseWithError(srv.SDKServer(ctx, call.Person{}).Run(ctx, t)) }()
 
 	reader := stdio.NewReader(responses)
 	frame, err := reader.Read()

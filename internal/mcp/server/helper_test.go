@@ -177,7 +177,7 @@ func newPeer(t *testing.T, changes ...func(*Options)) *peer {
 		input.Close()
 	})
 	session, end := context.WithCancelCause(ctx)
-	go s.MCP(session, call.Person{}).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	go s.SDKServer(session, call.Person{}).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 	return &peer{T: t, server: s, in: input, out: bufio.NewReader(output), calls: calls, end: end}
 }
 

@@ -38,7 +38,7 @@ type Options struct {
 	// Ask answers the question of a call (answer.Answerer.Ask). It returns soon after ctx is done.
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
-	Explain func(tool string, err error) string // puts an error of Ask into one line for people
+	Explain func(tool string, err error) string // puts an error of Ask into one line for the client
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
 	// Observe is called concurrently: when a call has ended or was refused, also for its arguments,
@@ -142,7 +142,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// setNeeds sets the settings for a client with some needs.
+// setNeeds makes clientSettings those of a client with these needs.
 func (s *Server) setNeeds(n Needs) {
 	detachAfter := cmp.Or(n.DetachAfter, s.options.Detach.DetachAfter)
 	s.clientSettings.Store(&clientSettings{
@@ -178,14 +178,14 @@ func (s *Server) Close() {
 	s.tasks.Close()
 }
 
-// MCP returns a server of the SDK with the tools. All its calls are of one person; the zero value is
-// a caller without a token. When sessionCtx is done, the calls that are not detached end with its
-// cause:
+// SDKServer returns a server of the SDK with the tools. All its calls are of one person; the zero
+// value is a caller without a token. When sessionCtx is done, the calls that are not detached end
+// with its cause:
 //   - over HTTP sessionCtx ends with the request, or after the drain;
 //   - over stdio it ends when the SDK has already ended the calls with their connection.
 //
-// All servers that MCP returns share the bound of calls and the tasks.
-func (s *Server) MCP(sessionCtx context.Context, person call.Person) *mcp.Server {
+// All servers that SDKServer returns share the bound of calls and the tasks.
+func (s *Server) SDKServer(sessionCtx context.Context, person call.Person) *mcp.Server {
 	person.Name = cmp.Or(person.Name, call.Anonymous)
 	log := s.options.Log
 	if !log.Enabled(sessionCtx, slog.LevelDebug) {
@@ -263,10 +263,10 @@ var Methods = rpc.Methods{
 	"resources/templates/list": rpc.Optional[mcp.ListResourceTemplatesParams],
 }
 
-// handler returns the handler of all requests and notifications of a person. Their contexts end with
-// sessionCtx, too. It passes to next, the SDK's own handler, what it does not answer itself. The SDK
-// runs it in a goroutine of its own, where a panic would end the process: a panic fails this request
-// only.
+// handler returns the handler of all requests and notifications of a person. Their contexts end
+// with sessionCtx, too. What the handler does not answer itself, it passes to next, the handler of
+// the SDK. The SDK runs the handler in a goroutine of its own, where a panic would end the process:
+// here a panic fails its request only.
 func (s *Server) handler(
 	sessionCtx context.Context, person call.Person, next mcp.MethodHandler,
 ) mcp.MethodHandler {

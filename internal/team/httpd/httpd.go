@@ -294,7 +294,7 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
-	sdkServer := s.mcpServer.MCP(sessionCtx, res.person)
+	sdkServer := s.mcpServer.SDKServer(sessionCtx, res.person)
 	getServer := func(*http.Request) *mcp.Server { return sdkServer } // called twice for a request
 	// The SDK changes its request, and net/http reads ours when sendComment begins the response.
 	requestCopy := r.WithContext(requestCtx)
