@@ -87,10 +87,10 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	e = cmp.Or(e, &call.APIError{})
 
 	suffix := ""
-	if wordsName(err) == "" {
+	if causeName(err) == "" {
 		suffix = attemptsSuffix(e)
 	}
-	w := wordsFor(a.fullName(err, e))
+	w := wordsFor(a.wordsName(err, e))
 	if w.AddMessage {
 		message = e.Message
 	}
@@ -98,16 +98,16 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	return text.Expand(w.Problem, values) + suffix, text.Expand(w.Hint, values), message
 }
 
-// fullName returns the name of an error, by which wordsFor finds its words. e is the *call.APIError in
-// err, or an empty one.
-func (a Advisor) fullName(err error, e *call.APIError) string {
-	return cmp.Or(wordsName(err), e.Kind.Label()+" "+a.detail(e))
+// wordsName returns the name by which wordsFor finds the words for an error: its causeName, else
+// its kind and detail. e is the *call.APIError in err, or an empty one.
+func (a Advisor) wordsName(err error, e *call.APIError) string {
+	return cmp.Or(causeName(err), e.Kind.Label()+" "+a.detail(e))
 }
 
-// wordsName returns the name in words.yaml for an error whose words do not depend on its kind, or
-// "". A shutdown or a time limit comes before the error of the request, because it ended the
-// question.
-func wordsName(err error) string {
+// causeName returns the name in words.yaml for an error whose words say how the question ended, or
+// which proxy or scheme is wrong; else "". A shutdown or a time limit comes before the error of the
+// request, because it ended the question.
+func causeName(err error) string {
 	kind := call.KindOf(err)
 	_, timedOut := errors.AsType[call.TimeoutError](err)
 	_, queued := errors.AsType[call.QueuedError](err)

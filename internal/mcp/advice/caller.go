@@ -17,7 +17,7 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	kind := call.KindOf(err)
 	e, ofRequest := errors.AsType[*call.APIError](err)
 	e = cmp.Or(e, &call.APIError{})
-	w := wordsFor(a.fullName(err, e))
+	w := wordsFor(a.wordsName(err, e))
 	if !ofRequest && w.CallerHint == "" { // this program has written the message for callers
 		return text.OneLine(err.Error())
 	}

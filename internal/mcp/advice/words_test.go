@@ -80,7 +80,7 @@ func TestEveryWord(t *testing.T) {
 	for _, row := range compare.Table(t, "advice", 3) {
 		err := listed(t, row[0])
 		e, _ := errors.AsType[*call.APIError](err)
-		name := v.fullName(err, cmp.Or(e, &call.APIError{}))
+		name := v.wordsName(err, cmp.Or(e, &call.APIError{}))
 		if wordsByName()[name].Problem == "" {
 			name, _, _ = strings.Cut(name, " ")
 		}
