@@ -38,8 +38,8 @@ type Response struct {
 	Streamed  bool   `json:"-"` // it came as a stream
 }
 
-// Running reports whether the response still runs in the background.
-func (r *Response) Running() bool {
+// IsRunning reports whether the response still runs in the background.
+func (r *Response) IsRunning() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
 }
 

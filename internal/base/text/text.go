@@ -32,7 +32,7 @@ func Truncate(s string, n int) string {
 	return strings.TrimRightFunc(s[:end], unicode.IsSpace) + "…"
 }
 
-// Printable returns s without the characters for which Unsafe is true, and with U+FFFD for each
+// Printable returns s without the characters for which IsUnsafe is true, and with U+FFFD for each
 // byte that is not UTF-8. It looks at single characters, so an escape sequence that is split over
 // several calls becomes harmless, too. A variation selector after a Han character stays (葛 and
 // U+E0100).
@@ -41,7 +41,7 @@ func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		variant := r >= '\U000e0100' && r <= '\U000e01ef' && unicode.Is(unicode.Han, previous)
 		previous = r
-		if Unsafe(r) && !variant {
+		if IsUnsafe(r) && !variant {
 			return -1
 		}
 		return r
@@ -55,11 +55,11 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(Printable(line)), " ")
 }
 
-// Unsafe reports whether a terminal obeys r instead of showing it, or shows nothing for it: control
-// characters except line feed and tab, Unicode format characters such as bidirectional controls and
-// tags, variation selectors, fillers, and the Unicode line and paragraph separators. The joiners of
-// letters and emoji, and the selectors of text and emoji style, are safe.
-func Unsafe(r rune) bool {
+// IsUnsafe reports whether a terminal obeys r instead of showing it, or shows nothing for it:
+// control characters except line feed and tab, Unicode format characters such as bidirectional
+// controls and tags, variation selectors, fillers, and the Unicode line and paragraph separators.
+// The joiners of letters and emoji, and the selectors of text and emoji style, are safe.
+func IsUnsafe(r rune) bool {
 	const blankBraille = '\u2800'
 	isASCII := r >= ' ' && r <= '~' // most characters, which need no table
 	if isASCII {
@@ -140,11 +140,11 @@ func Label(s string) string {
 	return Truncate(OneLine(s), 100)
 }
 
-// EscapeJSON replaces the characters of a JSON document for which Unsafe is true by \u escapes. A
+// EscapeJSON replaces the characters of a JSON document for which IsUnsafe is true by \u escapes. A
 // valid document has such characters only in its strings.
 func EscapeJSON(doc []byte) (escaped []byte) {
 	for _, r := range string(doc) {
-		if !Unsafe(r) {
+		if !IsUnsafe(r) {
 			escaped = utf8.AppendRune(escaped, r)
 			continue
 		}

@@ -263,7 +263,7 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 	if a.background.isOther(r.ID) {
 		return nil, notResponseError(from.json())
 	}
-	if r.Running() {
+	if r.IsRunning() {
 		// Without background it would have ended. LiteLLM does not say that it is in the background
 		// (https://github.com/BerriAI/litellm/pull/16862).
 		r.Background = true

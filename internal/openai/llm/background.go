@@ -173,7 +173,7 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) e
 
 	var r call.Response
 	decodeErr := call.DecodeLenient(data, &r)
-	hasEnded := decodeErr == nil && r.ID != "" && !b.isOther(r.ID) && !r.Running()
+	hasEnded := decodeErr == nil && r.ID != "" && !b.isOther(r.ID) && !r.IsRunning()
 	if hasEnded && r.Usage != (call.Usage{}) {
 		c.Reported = reported(&r)
 	}

@@ -49,7 +49,7 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*A
 		return nil, err
 	case err != nil: // a changed key or a proxy tells nothing about the response
 		return nil, ErrStateUnknown
-	case response.Running():
+	case response.IsRunning():
 		return nil, ErrRunning
 	case response.Failure != nil:
 		return nil, response.Failure

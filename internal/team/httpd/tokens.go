@@ -108,6 +108,6 @@ func (t *Tokens) Set(data []byte) error {
 // isName reports whether logs and metrics can show a name as it is.
 func isName(name string) bool {
 	plain := strconv.Quote(name) == `"`+name+`"`
-	visible := !strings.ContainsFunc(name, text.Unsafe)
+	visible := !strings.ContainsFunc(name, text.IsUnsafe)
 	return plain && visible && !strings.ContainsAny(name, "'`")
 }

@@ -146,7 +146,7 @@ func (c claims) scopes() []string {
 func (c claims) name(claim string) string {
 	name, _ := c.all[claim].(string)
 	printable := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) && !text.Unsafe(r) { // to unicode, a filler is a letter
+		if unicode.IsPrint(r) && !text.IsUnsafe(r) { // to unicode, a filler is a letter
 			return r
 		}
 		return '_'
