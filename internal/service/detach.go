@@ -104,7 +104,7 @@ func (k *keyring) setCurrent(key string) {
 	key = strings.TrimSpace(key)
 	k.current.Store(&key)
 	old := k.sealingKeys()
-	isCurrent := len(old) > 0 && old[0] == key // its file was broken, and has it again
+	isCurrent := len(old) > 0 && old[0] == key // the file was broken, and has the same key again
 	if len(key) < minSealingKey || isCurrent {
 		return
 	}

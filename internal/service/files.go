@@ -17,9 +17,9 @@ const (
 	confirmTime    = time.Second     // until the second read of a change
 )
 
-// ReadSecret returns the value of an environment variable or, if NAME_FILE is set for a variable
-// NAME, the content of the file that this names. path is the path of the file, or "" for the value
-// of the variable. It is an error if both are set.
+// ReadSecret returns the value of the environment variable NAME or, if NAME_FILE is set, the
+// content of the file that NAME_FILE names. path is the path of the file, or "" for the value of
+// the variable. It is an error if both are set.
 func (s *Service) ReadSecret(variable string) (data []byte, path string, err error) {
 	value, path, err := config.LookUpSecret(s.Getenv, variable)
 	if path == "" || err != nil {

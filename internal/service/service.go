@@ -75,7 +75,7 @@ type Service struct {
 
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	baseURL string   // of the API that answers: with Offline the fake API
-	keys    *keyring // API keys that seal the ids of tasks
+	keys    *keyring // the API key, and those that seal the ids of tasks
 	keyFile string   // path of the key's file; "" without one, and with Offline
 	closers []func() // called by Close
 }

@@ -155,13 +155,13 @@ func (l *loader) resolveKey() {
 	}
 }
 
-// LookUpSecret looks up a secret. It returns the value of the variable name, or the path that the
-// variable name with _FILE contains. It is an error if both are set.
-func LookUpSecret(lookup func(string) string, name string) (value, path string, err error) {
-	value = lookup(name)
-	path = lookup(name + "_FILE")
+// LookUpSecret looks up a secret. It returns the value of the variable NAME, or the path that the
+// variable NAME_FILE contains. It is an error if both are set.
+func LookUpSecret(lookup func(string) string, variable string) (value, path string, err error) {
+	value = lookup(variable)
+	path = lookup(variable + "_FILE")
 	if value != "" && path != "" {
-		err = fmt.Errorf("%s and %[1]s_FILE are both set: use one of them", name)
+		err = fmt.Errorf("%s and %[1]s_FILE are both set: use one of them", variable)
 	}
 	return value, path, err
 }

@@ -62,17 +62,17 @@ func checkTunnel(_ context.Context, _ *url.URL, req *http.Request, resp *http.Re
 // quotedText matches a quoted value of a challenge, which may contain commas and blanks.
 var quotedText = text.LazyRegexp(`"[^"]*"`)
 
-// ProxyError returns the error of a proxy that requires a password; sent reports whether the
-// request had one. The challenges in h begin with their schemes: Negotiate, NTLM, Basic realm= (RFC
-// 9110 section 11.6.1). net/http supports Basic only.
-func ProxyError(h http.Header, sent bool) call.ProxyError {
+// ProxyError returns the error of a proxy that requires a password; hadPassword says that the
+// request had a password. The challenges in h begin with their schemes: Negotiate, NTLM, Basic
+// realm= (RFC 9110 section 11.6.1). net/http supports Basic only.
+func ProxyError(h http.Header, hadPassword bool) call.ProxyError {
 	challenges := strings.Join(h.Values("Proxy-Authenticate"), ",")
 	var schemes []string
 	for part := range strings.SplitSeq(quotedText().ReplaceAllString(challenges, ""), ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
 		switch {
 		case strings.EqualFold(name, "Basic"):
-			return call.ProxyError{Refused: sent}
+			return call.ProxyError{Refused: hadPassword}
 		case name == "", len(name) > 20, strings.Contains(name, "="):
 		case len(schemes) < 3 && !slices.Contains(schemes, name):
 			schemes = append(schemes, name)
@@ -80,7 +80,7 @@ func ProxyError(h http.Header, sent bool) call.ProxyError {
 	}
 	return call.ProxyError{
 		Schemes: strings.Join(schemes, " or "),
-		Refused: sent,
+		Refused: hadPassword,
 	}
 }
 

@@ -43,8 +43,8 @@ func CountElements(data []byte) int {
 	return elements
 }
 
-// ParseText parses the text of a string as JSON within the bounds of CountElements. If it is none,
-// the value that ParseText returns does not exist.
+// ParseText parses the text of a string as JSON. If the text is no JSON, or exceeds the bounds of
+// CountElements, the value that ParseText returns does not exist.
 func ParseText(v gjson.Result) gjson.Result {
 	data := []byte(v.Str)
 	if !json.Valid(data) || CountElements(data) > MaxElements {

@@ -35,7 +35,7 @@ type Options struct {
 	Format   string // Text or JSON: the log of a server; "": the lines that a client shows
 	File     string // with Debug, the file that also gets the log; "": none
 	Stderr   io.Writer
-	NoColor  bool // no colours, not even on a terminal (https://no-color.org)
+	NoColor  bool // no colors, not even on a terminal (https://no-color.org)
 	Redactor *redact.Redactor
 }
 
@@ -126,8 +126,8 @@ func (o Options) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// hasColors reports whether levels have colours. On Windows they have none, because consoles show
-// colours only after a system call.
+// hasColors reports whether levels have colors. On Windows they have none, because consoles show
+// colors only after a system call.
 func (o Options) hasColors() bool {
 	f, ok := o.Stderr.(*os.File)
 	if !ok || runtime.GOOS == "windows" {

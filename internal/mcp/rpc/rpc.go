@@ -129,9 +129,8 @@ func isAmbiguous(object gjson.Result) bool {
 	return ambiguous
 }
 
-// repeatsMember reports whether params have a member twice that this program reads as well as the
-// SDK, or whether their _meta has any member twice: this program would take the first, the SDK the
-// last.
+// repeatsMember reports whether params have a member twice that both this program and the SDK read,
+// or any member of _meta twice: this program would take the first, the SDK the last.
 func repeatsMember(params gjson.Result) bool {
 	meta := params.Get("_meta")
 	return hasTwice(params, "name", "arguments", "_meta") || hasTwice(meta)
