@@ -171,7 +171,8 @@ func addValueChecks(c *cobra.Command) {
 //   - The command must come first, see orderError: cobra accepts it after flags, too.
 //   - A wrong command is reported before wrong flags, which cobra parses first.
 //   - A quoted question may begin with -, see markWords: pflag takes it for a flag.
-//   - A path may follow --debug, see joinDebug: pflag has optional values only after =.
+//   - A path may follow --debug, see joinDebug and, for ask, checkDebug: pflag has optional values
+//     only after =.
 //   - Errors of serve have the format of its log, see parseEarly: cobra stops at the first error.
 //   - Completions have no backquotes: cobra shows those that name the value of a flag.
 func (a *app) prepareArgs(root *cobra.Command, args []string) ([]string, error) {
@@ -276,6 +277,29 @@ func joinDebug(args []string) []string {
 		afterDebug = arg == "--debug"
 	}
 	return line
+}
+
+// pathLike matches a word that looks like a path or a URL, and not like a flag.
+var pathLike = text.LazyRegexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
+
+// checkDebug returns an error if a path follows --debug in the arguments of ask: the server would
+// log to this path, but ask would take it for the question.
+func checkDebug(c *cobra.Command, args []string) error {
+	if c.Name() != "ask" {
+		return nil
+	}
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		afterDebug := i > 0 && args[i-1] == "--debug"
+		if afterDebug && pathLike().MatchString(arg) && !strings.Contains(arg, "://") {
+			return usageError(
+				"--debug=PATH logs to it; --debug -- ends the flags",
+				"%q after --debug looks like a path, not like a question", arg)
+		}
+	}
+	return nil
 }
 
 // noWords returns an error if there are arguments that are not flags.

@@ -8,10 +8,6 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/spf13/cobra"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // query returns the question: the words, the content of stdin, or both. It reads stdin if the last
@@ -87,27 +83,4 @@ func isPiped(in io.Reader) bool {
 
 	info, err := f.Stat()
 	return err == nil && info.Mode()&fs.ModeCharDevice == 0
-}
-
-// pathLike matches a word that looks like a path or a URL, and not like a flag.
-var pathLike = text.LazyRegexp(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
-
-// checkDebug returns an error if a path follows --debug in the arguments of ask: the server would
-// log to this path, but ask would take it for the question.
-func checkDebug(c *cobra.Command, args []string) error {
-	if c.Name() != "ask" {
-		return nil
-	}
-	for i, arg := range args {
-		if arg == "--" {
-			break
-		}
-		afterDebug := i > 0 && args[i-1] == "--debug"
-		if afterDebug && pathLike().MatchString(arg) && !strings.Contains(arg, "://") {
-			return usageError(
-				"--debug=PATH logs to it; --debug -- ends the flags",
-				"%q after --debug looks like a path, not like a question", arg)
-		}
-	}
-	return nil
 }
