@@ -193,7 +193,7 @@ func (f *askFlags) askOnce(
 			stop(err)
 		}
 	}
-	watch := func(ev call.Event) {
+	sink := func(ev call.Event) {
 		end, ok := ev.(call.Done)
 		if ok {
 			done = &end
@@ -203,13 +203,13 @@ func (f *askFlags) askOnce(
 		}
 	}
 	if !f.events {
-		watch = screen.AddEvent
+		sink = screen.AddEvent
 		screen.StartRefreshing()
 	}
 
 	limited, cancel := call.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
-	c := &call.Call{Tool: f.config.Tool, Sink: watch}
+	c := &call.Call{Tool: f.config.Tool, Sink: sink}
 	ans, err := s.Answerer.Ask(limited, c, f.question)
 	if !f.events {
 		screen.Finish(ans)

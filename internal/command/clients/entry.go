@@ -21,8 +21,8 @@ const (
 	shellPart = `, "env": $SETS`   // for a client that inherits the key: only variables with values
 )
 
-// input is the format of a secret that VS Code asks for.
-const input = `{"description": %[1]q, "id": %[1]q, "password": true, "type": "promptString"}`
+// inputFormat is the format of a secret that VS Code asks for.
+const inputFormat = `{"description": %[1]q, "id": %[1]q, "password": true, "type": "promptString"}`
 
 // Snippet returns a whole configuration file of the client with s as its only server.
 func (c Client) Snippet(s Server) string {
@@ -98,26 +98,26 @@ func (c Client) values(s Server) map[string]string {
 	references := maps.Clone(sets)
 	var lines []string // lines of TOML
 	for _, v := range slices.Sorted(maps.Keys(sets)) {
-		lines = append(lines, "env."+v+" = "+encode(sets[v]))
+		lines = append(lines, "env."+v+" = "+toJSON(sets[v]))
 	}
 	var inputs []string // secrets that VS Code asks for
 	for _, v := range secretVariables {
 		references[v] = c.refer(v)
-		inputs = append(inputs, fmt.Sprintf(input, v))
+		inputs = append(inputs, fmt.Sprintf(inputFormat, v))
 	}
 
 	return map[string]string{
 		"$":            "$", // $$
-		"PROGRAM":      encode(line[0]),
-		"ARGUMENTS":    encode(line[1:]),
-		"COMMAND":      encode(line),
-		"VALUES":       encode(references),
+		"PROGRAM":      toJSON(line[0]),
+		"ARGUMENTS":    toJSON(line[1:]),
+		"COMMAND":      toJSON(line),
+		"VALUES":       toJSON(references),
 		"INPUTS":       "[" + strings.Join(inputs, ", ") + "]",
-		"NAMES":        encode(secretVariables),
+		"NAMES":        toJSON(secretVariables),
 		"NAME":         entryName,
-		"URL":          encode(s.URL),
+		"URL":          toJSON(s.URL),
 		"ADDRESS":      s.URL,
-		"SETS":         encode(sets),
+		"SETS":         toJSON(sets),
 		"LINES":        strings.Join(lines, "\n"),
 		"PACKAGE":      pinned,
 		"IMAGE":        image,
@@ -210,13 +210,13 @@ func (c Client) Link(s Server) string {
 	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
 	return text.Expand(c.Install, map[string]string{
 		"NAME":   entryName,
-		"BASE64": escape(entry),
-		"JSON":   escape(c.namedEntry(s)),
+		"BASE64": escapeQuery(entry),
+		"JSON":   escapeQuery(c.namedEntry(s)),
 	})
 }
 
-// escape quotes s for the query of a URL, as encodeURIComponent of JavaScript does.
-func escape(s string) string {
+// escapeQuery quotes s for the query of a URL, as encodeURIComponent of JavaScript does.
+func escapeQuery(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
@@ -237,8 +237,8 @@ func ShellWord(w, goos string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// encode returns v as JSON.
-func encode(v any) string {
+// toJSON returns v as JSON.
+func toJSON(v any) string {
 	b, _ := jsonx.Marshal(v) // no error: v consists of strings
 	return string(b)
 }

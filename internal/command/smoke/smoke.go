@@ -25,8 +25,8 @@ type Request struct {
 	Response  gjson.Result // set by Run
 }
 
-// hello is the params of initialize.
-const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
+// initializeParams are the params of initialize.
+const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 	`"clientInfo":{"name":"smoke","version":"1"}}`
 
 // OpeningRequests returns the requests that a client begins with.
@@ -34,7 +34,7 @@ func OpeningRequests() []Request {
 	return []Request{
 		{
 			Method:    "initialize",
-			Params:    hello,
+			Params:    initializeParams,
 			ShownPath: "result.serverInfo",
 		},
 		{
@@ -104,10 +104,10 @@ func Run(
 }
 
 // input returns what a client writes to stdin to send requests. Their ids count from 1.
-func input(requests []Request, lines bool) io.Reader {
+func input(requests []Request, lineMode bool) io.Reader {
 	var in bytes.Buffer
 	send := func(format string, args ...any) {
-		_ = stdio.Write(&in, fmt.Appendf(nil, format, args...), !lines)
+		_ = stdio.Write(&in, fmt.Appendf(nil, format, args...), !lineMode)
 	}
 
 	for i, r := range requests {
