@@ -193,7 +193,11 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	err = f.limitPeople(s, access, serverOptions.Budget, files)
+	b := serverOptions.Budget
+	if b.RefuseWithoutStore && b.Store == nil {
+		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
+	}
+	err = f.followPersonLimits(s, access, b, files)
 	if err != nil {
 		return err
 	}
@@ -222,7 +226,7 @@ func (f *serveFlags) serve(
 		MetricsListener:        metricsListener,
 		// Probe returns at once without a store, and FollowKeys if people do not sign in.
 		Loops: []func(context.Context){
-			files.Follow, serverOptions.Budget.Store.Probe, access.Resource.FollowKeys,
+			files.Follow, b.Store.Probe, access.Resource.FollowKeys,
 		},
 		NumStaleFiles: files.NumStale,
 		Log:           s.Log,
@@ -253,14 +257,11 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 		"alice usd_per_day=5, one a line; read again when it changes")
 }
 
-// limitPeople checks --without-store, and reads the limits of single people if there is a file with
-// them.
-func (f *serveFlags) limitPeople(
+// followPersonLimits reads the limits of single people if there is a file with them
+// (Service.FollowPersonLimits).
+func (f *serveFlags) followPersonLimits(
 	s *service.Service, access httpd.Access, b *budget.Budget, files *service.Files,
 ) error {
-	if b.RefuseWithoutStore && b.Store == nil {
-		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
-	}
 	if f.limitsFile == "" {
 		return nil
 	}

@@ -31,7 +31,7 @@ import (
 func newCall(req mcp.Request, person call.Person, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
-		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // set by a proxy
+		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()),
 		App:  text.Label(cmp.Or(clientLabel(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
@@ -79,32 +79,32 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
-	name := req.Params.Name
+	tool := req.Params.Name
 	defer func() {
 		p := recover()
 		if p != nil {
-			res, err = s.failure(req, name, s.internalError(name, p))
+			res, err = s.failure(req, tool, s.internalError(tool, p))
 		}
 	}()
-	if !s.hasTool(name) {
-		return nil, unknownTool(name)
+	if !s.hasTool(tool) {
+		return nil, unknownTool(tool)
 	}
 
-	c := newCall(req, person, name)
+	c := newCall(req, person, tool)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	// Some clients and models encode them twice.
+	// Some clients and models encode the arguments twice.
 	if object := jsonx.ParseText(args); object.IsObject() {
 		args = object
 	}
-	if name == answerResultTool {
-		s.logArguments(name, args, "")
+	if tool == answerResultTool {
+		s.logArguments(tool, args, "")
 		return s.callAnswerResult(ctx, req, c, args.Get("id").Str)
 	}
 
 	q, taken, err := s.acceptCall(c, args)
 	if err != nil {
 		s.observe(c, time.Since(c.Began), nil, err)
-		return s.failure(req, name, err)
+		return s.failure(req, tool, err)
 	}
 
 	task, state := s.runOrDetach(ctx, req, c, q, taken)
@@ -112,7 +112,7 @@ func (s *Server) callTool(
 	case errors.Is(state.Err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil
 	case !state.IsWorking():
-		return s.result(req, name, state)
+		return s.result(req, tool, state)
 	}
 
 	if s.options.Detach.OtherProcesses { // over HTTP, where the session ends with the request
@@ -142,12 +142,12 @@ func (s *Server) acceptCall(
 }
 
 // hasTool reports whether clients can call a tool.
-func (s *Server) hasTool(name string) bool {
-	if name == answerResultTool && s.options.Detach.BackgroundAPI != nil {
+func (s *Server) hasTool(tool string) bool {
+	if tool == answerResultTool && s.options.Detach.BackgroundAPI != nil {
 		return true // it may not be listed here, but another server may have sealed the id
 	}
 	listed := s.clientSettings.Load().tools
-	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == name })
+	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == tool })
 }
 
 // cancelIfClientCancelled cancels a detached task of this process when its session has ended because
@@ -163,12 +163,12 @@ func (s *Server) cancelIfClientCancelled(sessionCtx context.Context, task *tasks
 
 // logArguments logs a call at debug level: the names of its arguments and the length of its
 // question, but none of their text.
-func (s *Server) logArguments(name string, args gjson.Result, query string) {
+func (s *Server) logArguments(tool string, args gjson.Result, query string) {
 	if !s.options.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
-		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
+		tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
 
 // runInSlot waits for a slot, asks the question of a call, and settles what the call has used. A
