@@ -14,7 +14,7 @@ import (
 
 // CallLogger returns a function that logs the end of a call. Calls that a client may have made in a
 // loop share a line.
-func (s *Service) CallLogger(lines *logging.Limiter) func(server.CallEnd) {
+func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 	return func(c server.CallEnd) {
 		logCalls := func(n int) {
 			log := s.Log
@@ -26,15 +26,15 @@ func (s *Service) CallLogger(lines *logging.Limiter) func(server.CallEnd) {
 
 		switch c.Outcome {
 		case server.OutcomeLimited, server.OutcomeInvalid, server.OutcomeWaiting: // maybe in a loop
-			lines.Log([2]string{c.Person.ID, c.Outcome}, logCalls)
+			limiter.Log([2]string{c.Person.ID, c.Outcome}, logCalls)
 		default:
 			logCalls(1)
 		}
 	}
 }
 
-// logCallEnd logs a call. The API's message may quote the question, so it is logged for debugging
-// only.
+// logCallEnd logs the end of a call. The message of the API may quote the question, so that message
+// is logged for debugging only.
 func (s *Service) logCallEnd(log *slog.Logger, c server.CallEnd) {
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {

@@ -91,7 +91,7 @@ type Derived struct {
 	// CredentialVariable is the variable of the credential: the one in the header that replaces the
 	// API key, else openai.api_key_env. It ends with _FILE if the variable names a file.
 	CredentialVariable string
-	HasCredential      bool   // there is a credential
+	HasCredential      bool   // there is a key, or a value for the header that replaces the key
 	APIKeyFile         string // path of the key's file; "" if it is in a variable or a header
 	APIKeyErr          error  // why APIKeyFile has no key for the API, or nil
 	APIKeyServer       string // server that the key in APIKeyFile is for; "" if the file names none
