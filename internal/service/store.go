@@ -11,8 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// openStore returns the store that the environment names, and its URL. Both are nil if it names
-// none. If the URL is in a file, files follows its changes. The redactor learns the password. The
+// openStore returns the store that the environment names, and its URL, or nil for both without a
+// store. If the URL is in a file, files follows its changes. The redactor learns the password. The
 // error is about the URL.
 func (s *Service) openStore(
 	log *slog.Logger, files *Files,

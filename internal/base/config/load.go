@@ -162,7 +162,7 @@ func (l *loader) warn(parts ...string) {
 func (l *loader) useVariable(name string) string {
 	value := l.environ[name]
 	if value != "" && name != l.byKey[baseURL].variable && unreplaced().MatchString(value) {
-		l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
+		l.warn(name, "ignored: it is a reference that the client has not replaced"+setVariableHint)
 		delete(l.environ, name)
 		return ""
 	}

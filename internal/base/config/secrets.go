@@ -54,8 +54,8 @@ var (
 // provider.
 const minHeaderSecret = 8
 
-// setThere ends a warning about a variable without a value: what to do.
-const setThere = "; set it where the client starts the server"
+// setVariableHint ends a warning about a variable without a value.
+const setVariableHint = "; set it where the client starts the server"
 
 // MaxAPIKey is the length of the longest API key, in bytes, that fits into the header of a request:
 // servers read lines of 8 KiB. An access token of Entra ID has some thousand bytes.
@@ -269,7 +269,7 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	}
 	if headerName().MatchString(name) {
 		const key = "openai.headers"
-		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setThere)
+		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setVariableHint)
 	}
 	return ""
 }

@@ -116,8 +116,8 @@ var systemRoots = struct {
 	pool  *x509.CertPool // nil: crypto/x509 uses the certificates of the system
 }{read: make(chan struct{})} // made here, because the synctest bubbles of tests share it
 
-// Roots waits until the root certificates of the system are read, and returns bundled ones if there
-// are none, else nil. If ctx ends first, the error is a call.RootsError.
+// Roots waits until the root certificates of the system are read, and returns bundled certificates
+// if the system has none, else nil. If ctx ends first, the error is a call.RootsError.
 func Roots(ctx context.Context) (*x509.CertPool, error) {
 	r := &systemRoots
 	r.begin.Do(func() {

@@ -96,14 +96,14 @@ func (a *app) command() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	addDefaults(root)
+	addHelpAndCompletion(root)
 	addValueChecks(root)
 	return root
 }
 
-// addDefaults adds the commands help and completion of package cobra, with texts in the style of
-// this program.
-func addDefaults(root *cobra.Command) {
+// addHelpAndCompletion adds the commands help and completion of package cobra, with texts in the
+// style of this program.
+func addHelpAndCompletion(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	helper, _, _ := root.Find([]string{"help"}) // no error: both commands exist

@@ -133,7 +133,7 @@ func (a *app) printWrapped(lines string) {
 	_, _ = io.WriteString(a.stderr, terminal.Wrap(a.stderr, lines)) // notes need not arrive
 }
 
-const startServer = "start a server with serve --http, and add --url https://HOST/mcp, without a user in it"
+const startServerHint = "start a server with serve --http, and add --url https://HOST/mcp, without a user in it"
 
 // checkReachable returns an error if a client cannot reach the server in the way that the flags
 // say.
@@ -158,12 +158,12 @@ func (f *setupFlags) checkReachable(c clients.Client, via string) error {
 		if c.IsWebsite() {
 			needs = c.Name
 		}
-		return usageError(startServer, "%s needs --url", needs)
+		return usageError(startServerHint, "%s needs --url", needs)
 	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
 		// The value can be shown: without @ it contains no password.
-		return usageError(startServer, "--url %q lacks https://", f.url)
+		return usageError(startServerHint, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL().MatchString(f.url):
-		return usageError(startServer, "a server over HTTP needs its http or https URL")
+		return usageError(startServerHint, "a server over HTTP needs its http or https URL")
 	case c.IsWebsite() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
 		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
 			"%s connects from the internet, over https only", c.Name)

@@ -55,8 +55,8 @@ type DetachOptions struct {
 // then.
 const polledProgressDelay = 5 * time.Second
 
-// runOrDetach runs a call, and returns its task with the state in which the request leaves it: it
-// has ended, or it still works, because the call goes on without its request.
+// runOrDetach runs a call, and returns its task with the state in which the request leaves the
+// task: ended, or working, because the call goes on without its request.
 func (s *Server) runOrDetach(
 	ctx context.Context,
 	req *mcp.CallToolRequest,
