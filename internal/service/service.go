@@ -39,7 +39,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/policy"
 )
 
-// Options configure a Service.
+// Options configures a Service.
 type Options struct {
 	Config       *config.Config
 	Warnings     []string         // warnings from loading Config

@@ -29,9 +29,9 @@ func MarshalIndent(v any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MarshalText is Marshal for a value that is certain to be valid. Its JSON is text, which may be
-// large, without another copy.
-func MarshalText(v any) string {
+// MarshalToString is Marshal for a value that is certain to be valid. It returns a string, because
+// JSON may be large: converting the result of Marshal would copy it.
+func MarshalToString(v any) string {
 	var b strings.Builder
 	_ = encode(&b, v, "")
 	return strings.TrimSuffix(b.String(), "\n")

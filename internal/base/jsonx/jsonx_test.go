@@ -22,7 +22,7 @@ func TestMarshalIndent(t *testing.T) {
 			compare.Equal(t, "JSON", string(got), tt.want)
 			compare.Equal(t, "success", err == nil, tt.want != "")
 			if tt.indent == "" {
-				compare.Equal(t, "text", MarshalText(tt.v), tt.want)
+				compare.Equal(t, "text", MarshalToString(tt.v), tt.want)
 			}
 		})
 	}

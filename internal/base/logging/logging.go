@@ -49,21 +49,21 @@ const (
 // 0600; its folder must exist. The error says why the file cannot be opened. Even then the logger
 // can be used, and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
-	q, flush := newQueue(o.Stderr, o.Format == JSON)
+	q, closeQueue := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
 	log = slog.New(h)
 	if !o.Debug || o.File == "" {
-		return log, flush, nil
+		return log, closeQueue, nil
 	}
 	f, err := openFile(o.File)
 	if err != nil {
-		return log, flush, err
+		return log, closeQueue, err
 	}
 
 	o.Format = Text
 	o.Stderr = &debugFile{File: f, log: log}
 	closeLog = func() {
-		flush()
+		closeQueue()
 		_ = f.Close()
 	}
 	return slog.New(slog.NewMultiHandler(h, o.handler(o.Stderr))), closeLog, nil
@@ -206,9 +206,9 @@ type queue struct {
 	dropped atomic.Int64
 }
 
-// newQueue returns a queue in front of w, and a function that ends it: flush waits until all lines
-// are written, for flushTime at most.
-func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
+// newQueue returns a queue in front of w. closeQueue ends the queue, and waits until all lines are
+// written, for flushTime at most.
+func newQueue(w io.Writer, asJSON bool) (q *queue, closeQueue func()) {
 	dropped := "... %d lines dropped: stderr was not read\n"
 	if asJSON {
 		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":%d}` + "\n"

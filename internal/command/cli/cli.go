@@ -277,9 +277,9 @@ func (a *app) say(level slog.Level, prefix, line string) {
 		Stderr:   a.stderr,
 		Redactor: a.redactor,
 	}
-	log, flush, _ := logging.New(o) // no error: only a file can fail
+	log, closeLog, _ := logging.New(o) // no error: only a file can fail
 	log.Log(context.Background(), level, line)
-	flush()
+	closeLog()
 }
 
 // note prints a line for the user on stderr.

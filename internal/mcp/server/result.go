@@ -50,7 +50,7 @@ func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *r
 
 // jsonResult returns a result whose text is v, encoded as a JSON object.
 func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result {
-	body := jsonx.MarshalText(v) // strings and numbers are always valid JSON
+	body := jsonx.MarshalToString(v) // strings and numbers are always valid JSON
 	r := s.newResult(req, body, meta)
 	if s.options.Settings.StructuredContent {
 		r.Structured = json.RawMessage(body)
