@@ -62,8 +62,8 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 			created := binary.BigEndian.Uint64(plain)
 			ref.NotInStore = created&notInStoreBit != 0
 			ref.Created = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
-			fields := strings.Split(string(plain[8:]), "\x00")
-			fields = append(fields, "", "", "") // left out by seal or by an older version
+			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of created
+			fields = append(fields, "", "", "")                // left out by seal or by an older version
 			ref.Tool = fields[0]
 			ref.ResponseID = fields[1]
 			ref.Excluded = fields[2]
