@@ -107,6 +107,16 @@ func BareURL(s string) string {
 	return bare.String()
 }
 
+// FileVariables returns the variables of the keys whose values come from the file.
+func (c *Config) FileVariables() (variables []string) {
+	for key, f := range c.byKey {
+		if strings.HasPrefix(c.origins[key], c.File+":") {
+			variables = append(variables, f.variable)
+		}
+	}
+	return variables
+}
+
 // Show returns the output of --show-config (spec §5.5), as indented JSON with a line feed: version,
 // sources, the origin of each key and the effective values. Of the API key and the headers it shows
 // only whether they are set. Then come the store of the quotas, unless it is nil, and the warnings

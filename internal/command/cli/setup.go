@@ -314,6 +314,7 @@ func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, 
 
 	return clients.Server{
 		ShellVariables: f.shellVariables(via, shell),
+		FileVariables:  cfg.FileVariables(),
 		Via:            via,
 		OS:             runtime.GOOS,
 		Binary:         binary,

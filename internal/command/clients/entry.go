@@ -82,10 +82,15 @@ func (c Client) env(s Server) string {
 	return s.when("key", part)
 }
 
-// variables returns the variables with values of an entry, those of the client and those of s.
+// variables returns the variables with values of an entry, those of the client and those of s. A
+// setting of the file wins over a value of the client, but not over an empty one, which is for a
+// variable that the client would pass on.
 func (c Client) variables(s Server) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, c.FixedVariables)
+	maps.DeleteFunc(all, func(v, value string) bool {
+		return value != "" && slices.Contains(s.FileVariables, v)
+	})
 	maps.Copy(all, s.ShellVariables)
 	return all
 }
@@ -165,11 +170,14 @@ func (c Client) Command(s Server) (command, omits string) {
 	for _, v := range s.secretVariables() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
-	var header, bearer, shell []string
-	for _, v := range slices.Sorted(maps.Keys(s.ShellVariables)) {
-		shell = append(shell, "--env", v+"="+s.ShellVariables[v])
+	var header, bearer, sets []string
+	variables := c.variables(s)
+	for _, v := range slices.Sorted(maps.Keys(variables)) {
+		if variables[v] != "" {
+			sets = append(sets, "--env", v+"="+variables[v])
+		}
 	}
-	passed = append(passed, shell...)
+	passed = append(passed, sets...)
 	if s.sendsToken() {
 		header = []string{"--header", "Authorization: Bearer " + c.refer(tokenEnv)}
 		bearer = []string{"--bearer-token-env-var", tokenEnv}
@@ -179,7 +187,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		"$PROGRAM":   line[:1],
 		"$ARGUMENTS": line[1:],
 		"$ENV":       passed,
-		"$SHELL":     shell,
+		"$SETS":      sets,
 		"$URL":       {s.URL},
 		"$HEADER":    header,
 		"$BEARER":    bearer,
