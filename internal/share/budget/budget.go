@@ -171,9 +171,11 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		c.NearLimit = taken.nearWords.of(taken.buckets)
 		return taken, nil
 	}
-	refusing := changes[r.refusingBucket-1].bucket
+	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
-	return nil, b.refusal(refusing, r)
+	r.shares[0] = r.used * 1000 / refusing.limitUnits
+	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, r)
+	return nil, b.refusal(refusing.bucket, r)
 }
 
 // reservedMinutes returns how long the units of a call are reserved: for its time limit and a

@@ -40,10 +40,11 @@ func (w nearWords) of(buckets []bucket) string {
 	return strings.Join(list, ", ")
 }
 
-// noteNear notes in words, and for NearLimitCounts, which limits are nearly used up after changes.
-// It logs each bucket once in a period.
+// noteNear notes in words, and for NearLimitCounts, which limits are nearly used up after changes, or
+// after a bucket has refused one: this process may have started later. It logs each bucket once in a
+// period.
 func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, r reply) {
-	if r.outcome != made {
+	if r.outcome != made && r.outcome != refusedByBucket {
 		return
 	}
 	b.nearMu.Lock()

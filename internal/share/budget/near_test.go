@@ -50,7 +50,7 @@ func TestNear(t *testing.T) {
 }
 
 // The end of a call that another process has settled does not say that less is used. A limit that
-// has ended does not count.
+// has ended does not count. A call that is refused tells that the limit is used up.
 func TestNearSettledElsewhere(t *testing.T) {
 	server := redistest.New(t)
 	o := Options{Limits: Limits{TokensPerDay: 1_000_000}}
@@ -70,4 +70,10 @@ func TestNearSettledElsewhere(t *testing.T) {
 
 	own.SetPersonLimits(PersonLimits{alice.ID: {"tokens_per_day": 0}})
 	compare.Equal(t, "near without a limit", own.NearLimitCounts(), map[string]int{})
+
+	o.TokensPerDay = 600_000
+	later := idleReplica(t, "redis://"+server.Address, o)
+	_, err := takeCall(later.Budget, &call.Call{Person: alice})
+	compare.Contains(t, "error of a replica that starts later", err, "of 600000 tokens a day")
+	compare.Equal(t, "near on it", later.NearLimitCounts(), map[string]int{"day": 1})
 }

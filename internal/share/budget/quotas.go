@@ -195,7 +195,8 @@ type reply struct {
 	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
 	used           int64 // its used units
 
-	// If the change is made: how much of its limit each bucket has used, in thousandths.
+	// How much of its limit each bucket has used, in thousandths: the buckets of a change that is made,
+	// or in Take the one that refuses.
 	shares [maxBuckets]int64
 }
 
