@@ -112,6 +112,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "`N` of them run at once for "+
 		"one person; 0, the default: a quarter of --max-calls if there are several people")
 	f.addLimits(flags)
+	completeFile(c, "limits")
 	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
 		"store fails: allow, by the limits of this replica, or refuse (default allow)",
 		allowWithoutStore, refuseWithoutStore)
