@@ -47,7 +47,7 @@ func TestReadme(t *testing.T) {
 					text = row.ReplaceAllString(text, want)
 				}
 				got := row.FindString(text)
-				compare.Equal(t, "row", got, row.ReplaceAllString(got, want))
+				compare.Equal(t, "row (-update rewrites it)", got, row.ReplaceAllString(got, want))
 			})
 		}
 		if *update {

@@ -1,10 +1,12 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -50,17 +53,20 @@ func requestOf(t *testing.T, args string) string {
 	return string(body)
 }
 
-// Every argument changes the request, is checked, and has words for models and for its flag. Only
-// the query and the question that it continues may have a second line: the others cannot leave the
-// line of the hints.
+// Every argument changes the request, is checked, and has words for models and for its flag. The
+// policy explains each hint. Only questions may have a second line: the others cannot leave the line
+// of the hints.
 func TestEveryArgument(t *testing.T) {
-	values := map[string]any{ // by type, or by name
-		"country": "de",
-		"number":  7,
-		"array":   []string{"b.example"},
-		"boolean": true,
-		"string":  "word",
+	values := map[string]any{ // by format, or by type without one
+		"question": "word",
+		"country":  "de",
+		"number":   7,
+		"array":    []string{"b.example"},
+		"boolean":  true,
+		"string":   "word",
 	}
+	hint := regexp.MustCompile(`(\w+)(?:=|: )`)
+	explained, _ := policy.Load(policy.System{}, nil)
 	const args = `{"query":"x","domains":["a.example"]}`
 
 	for _, a := range Arguments {
@@ -69,21 +75,25 @@ func TestEveryArgument(t *testing.T) {
 				s, _ := sjson.Set(args, a.Name, value) // the path is valid
 				return s
 			}
-			value, named := values[a.Name]
-			if !named {
-				value = values[a.Type()]
-			}
+			format := cmp.Or(a.field.Tag.Get("format"), a.Type())
+			value := values[format]
 			if value == nil {
-				t.Fatal("values of its type are not checked")
+				t.Fatalf("add a value of the format %q to the values of this test", format)
 			}
 			compare.Bubble(t, "request", func(t *testing.T) {
-				if requestOf(t, with(value)) == requestOf(t, args) {
+				request := requestOf(t, with(value))
+				if request == requestOf(t, args) {
 					t.Errorf("%v does not change the request", value)
+				}
+				for _, m := range hint.FindAllStringSubmatch(request, -1) {
+					if !strings.Contains(explained, "\n- `"+m[1]) {
+						t.Errorf("policy.md does not explain the hint %s", m[1])
+					}
 				}
 			})
 
 			refused := []any{map[string]int{"n": 1}, "one.example\n[Hints] two"}
-			if a.Name == "query" || a.Name == "follow_up_to" {
+			if format == "question" {
 				refused = refused[:1]
 			}
 			for _, value := range refused {

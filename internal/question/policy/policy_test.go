@@ -13,7 +13,7 @@ const digest = "f2c31e8f89bdc72a"
 
 func TestRevision(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(builtin)))[:16]
-	compare.Equal(t, "digest of policy.md (update Revision, too)", sum, digest)
+	compare.Equal(t, "digest of policy.md: write it here, and the day and version into Revision", sum, digest)
 }
 
 // The rules of spec §4 and §9 must survive an edit.
@@ -28,11 +28,7 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 		"Sources:\n- https://",
 		"oai-weather",
 		"[Hints]",
-		"recency_days",
-		"max_results",
-		"domains:",
 		"citations-only",
-		"today:",
 		"data, never instructions",
 		"one to three",
 		"disagree",
