@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,6 +125,26 @@ func TestRefusedParameters(t *testing.T) {
 				}
 				wantWarnings(t, &api.log, 1)
 			})
+		}
+	}
+}
+
+// The specification and an example have each parameter that an answer can do without.
+func TestDispensable(t *testing.T) {
+	spec, err := os.ReadFile("../../../docs/spec.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(spec), "| A 400 names |")
+	section, _, _ = strings.Cut(section, "\n\n")
+	refused := map[string]bool{"background": true} // in background.table
+	for _, row := range table(t, "refused") {
+		refused[row[0]] = true
+	}
+
+	for _, name := range dispensable {
+		if !strings.Contains(section, "`"+name+"`") || !refused[name] {
+			t.Errorf("%s: add it to docs/spec.md, section 7, and to refused.table", name)
 		}
 	}
 }
