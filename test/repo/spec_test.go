@@ -42,7 +42,7 @@ func TestNamedTools(t *testing.T) {
 	}
 }
 
-// Section 1 names the tools, 3.1 has them and their arguments, and 14 the commands.
+// Section 1 names the tools, 3.1 has them and their arguments, 6.3 the stages, and 14 the commands.
 func TestSpecifiedNames(t *testing.T) {
 	spec := read(t, "docs/spec.md")
 	_, names, _ := strings.Cut(spec, "## 1. ")
@@ -75,6 +75,14 @@ func TestSpecifiedNames(t *testing.T) {
 		return true
 	})
 	compare.Equal(t, "arguments", got, want)
+
+	_, section, _ = strings.Cut(spec, "### 6.3 ")
+	section, _, _ = strings.Cut(section, "### 6.4 ")
+	for _, stage := range find(`(?:return |Sprintf\()"([a-z ]+)`, read(t, "internal/question/answer/stage.go")) {
+		if !strings.Contains(section, "`"+stage) {
+			t.Errorf("§6.3 does not name the stage %s", stage)
+		}
+	}
 
 	_, section, _ = strings.Cut(spec, "## 14. ")
 	section, _, _ = strings.Cut(section, ":\n")

@@ -33,8 +33,10 @@ func event(words string) call.Event {
 		return call.Requesting{}
 	case "input":
 		return call.BlockDelta{InputJSON: "{}", Thinking: "x"}
+	case "usage":
+		return call.Usage{}
 	}
-	return call.Usage{}
+	panic("event has no word " + word)
 }
 
 func TestMessages(t *testing.T) {
