@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -225,17 +226,16 @@ func TestReference(t *testing.T) {
 	golden(t, referenceFile, want)
 }
 
-// keyRow returns the row of a key.
+// keyRow returns the row of a key. Each of the Limits has a flag with its name.
 func keyRow(f field) string {
 	flags := map[string]string{
-		"model_profiles.answer.model":  "--model",
-		"server.debug":                 "--debug",
-		"server.debug_file":            "--debug",
-		"server.calls_per_hour":        "--calls-per-hour",
-		"server.tokens_per_day":        "--tokens-per-day",
-		"server.tokens_per_day_of_all": "--tokens-per-day-of-all",
-		"server.usd_per_day":           "--usd-per-day",
-		"server.usd_per_day_of_all":    "--usd-per-day-of-all",
+		"model_profiles.answer.model": "--model",
+		"server.debug":                "--debug",
+		"server.debug_file":           "--debug",
+	}
+	for limit := range reflect.TypeFor[Limits]().Fields() {
+		key := limit.Tag.Get("yaml")
+		flags["server."+key] = "--" + strings.ReplaceAll(key, "_", "-")
 	}
 	doc := f.Tag.Get("doc")
 	if f.Tag.Get("enum")+f.Tag.Get("max") != "" {
