@@ -89,8 +89,8 @@ func TestQuestionInterrupted(t *testing.T) {
 func TestHelpListsCommands(t *testing.T) {
 	_, stdout, _ := run(t.Context(), nil, nil, "--help")
 	for _, c := range Command().Commands() {
-		if !c.Hidden {
-			compare.Contains(t, "help", stdout, "\n  "+c.Name()+" ")
+		if !c.Hidden && !strings.Contains(stdout, "\n  "+c.Name()+" ") {
+			t.Errorf("the help does not list %s: add it to commandsInOrder", c.Name())
 		}
 	}
 }
