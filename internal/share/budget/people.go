@@ -3,7 +3,6 @@ package budget
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,7 +105,7 @@ func personSettings() (names []string) {
 
 // HaveUSD reports whether a person has a limit in USD.
 func (p PersonLimits) HaveUSD() bool {
-	for limits := range maps.Values(p) {
+	for _, limits := range p {
 		for _, q := range personQuotas() {
 			if q.unit == unitUSD && limits[q.Setting] > 0 {
 				return true
