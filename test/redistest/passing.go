@@ -2,8 +2,9 @@ package redistest
 
 import (
 	"context"
-	"io"
+	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,12 +22,17 @@ func Passing(
 			defer server.Close()
 			for command := make([]byte, 1<<16); ; {
 				_ = server.SetReadDeadline(time.Now().Add(time.Minute / 2))
-				_, err := server.Read(command)
+				n, err := server.Read(command)
 				if err != nil {
 					return
 				}
 				time.Sleep(takes)
-				_, _ = io.WriteString(server, "*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n")
+
+				var words, keys int // take.lua has 4 words for a mark, 7 for a bucket, 5 others
+				_, _ = fmt.Sscanf(string(command[:n]), "*%d", &words)
+				_, _ = fmt.Sscan(strings.Split(string(command[:n]), "\r\n")[6], &keys)
+				buckets := (words - 5 - 4*keys) / 3
+				_, _ = fmt.Fprintf(server, "*%d\r\n%s", 1+buckets, strings.Repeat(":0\r\n", 1+buckets))
 			}
 		}()
 		return client, nil

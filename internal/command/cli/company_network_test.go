@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -190,7 +191,7 @@ func (v *valkey) take(words [][]byte) string {
 			v.states[string(key)] = string(args[3*i])
 		}
 		if state == "settled" || needsTaken && state != "taken" {
-			return "*6\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+			return "*1\r\n:-1\r\n"
 		}
 	}
 	states, keys := keys[:marks], keys[marks:]
@@ -216,7 +217,7 @@ func (v *valkey) take(words [][]byte) string {
 		found[i] = q
 	}
 	if refused > 0 {
-		return fmt.Sprintf("*6\r\n:%d\r\n:%.0f\r\n:%.0f\r\n:0\r\n:0\r\n:0\r\n", refused, wait, used)
+		return fmt.Sprintf("*3\r\n:%d\r\n:%.0f\r\n:%.0f\r\n", refused, wait, used)
 	}
 	for i, key := range states {
 		v.states[string(key)] = string(args[3*i])
@@ -233,5 +234,5 @@ func (v *valkey) take(words [][]byte) string {
 			at:       now,
 		}
 	}
-	return "*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+	return fmt.Sprintf("*%d\r\n:0\r\n", 1+len(keys)) + strings.Repeat(":0\r\n", len(keys))
 }

@@ -167,14 +167,14 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.outcome == made {
-		b.noteNear(taken.nearWords, c.Person, changes, r)
+		b.noteNear(taken.nearWords, c.Person, changes, r.shares)
 		c.NearLimit = taken.nearWords.of(taken.buckets)
 		return taken, nil
 	}
 	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
-	r.shares[0] = r.used * 1000 / refusing.limitUnits
-	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, r)
+	share := r.used * 1000 / refusing.limitUnits // this process may have started after the last call
+	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, []int64{share})
 	return nil, b.refusal(refusing.bucket, r)
 }
 

@@ -73,7 +73,7 @@ func TestAhead(t *testing.T) {
 	for _, seconds := range []int64{61, -3600} {
 		inBubble(t, fmt.Sprint(seconds), func(t *testing.T) {
 			clock := fmt.Sprintf("+%d\r\n", time.Now().Unix()+seconds)
-			ran := []byte("*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n")
+			ran := []byte("*1\r\n:0\r\n")
 			r := replying(t, "redis://store", 1, ran, "TIME", clock)
 			found := r.Store.Check(t.Context())
 			ahead := time.Duration(seconds) * time.Second

@@ -78,7 +78,8 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 	for i, bc := range changes {
 		s := states[i].applyChange(nowMicros, bc, untilMinute)
 		l.buckets[bc.key] = s
-		r.shares[i] = max(int64(math.Floor(s.used/float64(bc.limitUnits)*1000)), 0)
+		share := max(int64(math.Floor(s.used/float64(bc.limitUnits)*1000)), 0)
+		r.shares = append(r.shares, share)
 	}
 	return r
 }

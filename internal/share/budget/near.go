@@ -40,18 +40,16 @@ func (w nearWords) of(buckets []bucket) string {
 	return strings.Join(list, ", ")
 }
 
-// noteNear notes in words, and for NearLimitCounts, which limits are nearly used up after changes, or
-// after a bucket has refused one: this process may have started later. It logs each bucket once in a
-// period.
-func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, r reply) {
-	if r.outcome != made && r.outcome != refusedByBucket {
-		return
-	}
+// noteNear notes in words, and for NearLimitCounts, which limits are nearly used up. shares are how
+// much of their limits the buckets of changes have used, or nil if that is not known. noteNear logs
+// each bucket once in a period.
+func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, shares []int64) {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
-	for i, bc := range changes {
-		if r.shares[i] >= nearThousandths && !bc.limitEnded {
-			words[bc.key] = b.noteNearLocked(p, bc.bucket, r.shares[i])
+	for i, share := range shares {
+		bc := changes[i]
+		if share >= nearThousandths && !bc.limitEnded {
+			words[bc.key] = b.noteNearLocked(p, bc.bucket, share)
 			continue
 		}
 		delete(words, bc.key)

@@ -30,22 +30,19 @@ type Quota struct {
 	ofAll bool // one bucket for all people, not one for each person
 }
 
-// take.lua has the same numbers; TestSame compares them.
-const (
-	maxBuckets     = 5 // buckets of a change: one for each quota
-	maxUsedPeriods = 8 // limits that a bucket may have used: it may owe seven periods
-)
+// maxUsedPeriods is how many limits a bucket may have used: it may owe seven periods. take.lua has the
+// same number.
+const maxUsedPeriods = 8
 
-// Quotas returns the quotas, also those without a limit.
+// Quotas returns the quotas, also those without a limit. A replyConn has room for eight.
 func (l Limits) Quotas() []Quota {
-	all := [maxBuckets]Quota{
+	return []Quota{
 		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, false},
 		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, false},
 		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, true},
 		{"usd", "usd_per_day", l.USDPerDay, unitUSD, false},
 		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, true},
 	}
-	return all[:]
 }
 
 // personQuotas returns the quotas of each person, without their limits.
@@ -195,9 +192,8 @@ type reply struct {
 	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
 	used           int64 // its used units
 
-	// How much of its limit each bucket has used, in thousandths: the buckets of a change that is made,
-	// or in Take the one that refuses.
-	shares [maxBuckets]int64
+	// If the change is made: how much of its limit each bucket has used, in thousandths.
+	shares []int64
 }
 
 // storedName returns the name of a person as the store gets it; "" if the store gets none.

@@ -9,8 +9,9 @@ import (
 // maxReply bounds a reply to a script, in bytes.
 const maxReply = 4 << 10
 
-// scriptArray begins a reply of take.lua: an array of numbers, one more than buckets.
-const scriptArray = "*" + string(rune('0'+1+maxBuckets)) + "\r"
+// lineStartSize is how many bytes of a line accepts reads. A reply of take.lua is an array of at
+// most nine numbers.
+const lineStartSize = len("*9\r")
 
 // replyForm is which replies a connection may have.
 type replyForm int
@@ -26,7 +27,7 @@ const (
 type replyConn struct {
 	net.Conn
 	size      int    // of the present reply, in bytes
-	lineStart []byte // of the present line, as many bytes as scriptArray has
+	lineStart []byte // of the present line, at most lineStartSize
 }
 
 func (rc *replyConn) Write(command []byte) (int, error) {
@@ -41,7 +42,7 @@ func (rc *replyConn) Read(p []byte) (int, error) {
 		switch {
 		case b == '\n':
 			rc.lineStart = rc.lineStart[:0]
-		case len(rc.lineStart) < len(scriptArray):
+		case len(rc.lineStart) < lineStartSize:
 			rc.lineStart = append(rc.lineStart, b)
 		}
 		if !rc.accepts(string(rc.lineStart)) {
@@ -53,8 +54,8 @@ func (rc *replyConn) Read(p []byte) (int, error) {
 
 // accepts reports whether a reply may have a line with this start, and the size so far.
 func (rc *replyConn) accepts(start string) bool {
-	isArray := strings.HasPrefix(start, "*")
 	isBulk := strings.HasPrefix(start, "$")
-	isOtherArray := isArray && !strings.HasPrefix(scriptArray, start)
-	return !isOtherArray && !isBulk && rc.size <= maxReply
+	isArray := strings.HasPrefix(start, "*")
+	isLong := isArray && len(start) == lineStartSize && start[2] != '\r'
+	return !isLong && !isBulk && rc.size <= maxReply
 }

@@ -74,7 +74,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
-	b.noteNear(t.nearWords, t.person, changes, r)
+	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	if others != (amount{}) {
@@ -202,7 +202,7 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
-	b.noteNear(nearWords{}, c.Person, end.buckets, r)
+	b.noteNear(nearWords{}, c.Person, end.buckets, r.shares)
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.

@@ -226,25 +226,22 @@ func (s *Store) runScriptOn(conn redis.Conn, ch change) (r reply, err error) {
 // parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
 // them.
 func parseReply(n []int64, ch change) (r reply, ok bool) {
-	if len(n) != 1+maxBuckets {
-		return reply{}, false
-	}
-	if n[0] == -1 {
+	switch {
+	case len(n) == 1 && n[0] == -1:
 		return reply{outcome: refusedByMark}, len(ch.marks) > 0
-	}
 
-	if n[0] == 0 {
+	case len(n) == 1+len(ch.buckets) && n[0] == 0:
 		r = reply{
 			outcome: made,
-			shares:  [maxBuckets]int64(n[1:]),
+			shares:  n[1:],
 		}
 		isInvalid := func(share int64) bool { return share < 0 || share > maxUsedPeriods*1000 }
 		return r, !slices.ContainsFunc(n[1:], isInvalid)
-	}
 
-	if n[0] < 0 || n[0] > int64(len(ch.buckets)) {
+	case len(n) != 3 || n[0] < 1 || n[0] > int64(len(ch.buckets)):
 		return reply{}, false
 	}
+
 	r = reply{
 		outcome:        refusedByBucket,
 		refusingBucket: n[0],

@@ -377,7 +377,7 @@ func TestReplyTLS(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	address := listen(t, func(conn net.Conn) {
-		go replyAll(tls.Server(conn, server.TLS), 1, []byte("*9\r\n"))
+		go replyAll(tls.Server(conn, server.TLS), 1, []byte("*10\r\n"))
 	})
 
 	for _, scheme := range []string{"rediss", "valkeys"} {

@@ -36,12 +36,11 @@
 --	            only if a key has the state taken, from those of its minute
 --	name        of the person, or empty
 --
--- It returns six numbers. If a mark refuses: -1, and zeros. If buckets refuse: the number of the
--- bucket that refuses for the longest time, from 1 on; that time in microseconds, or 0 if only
--- calls that run are in the way; the used units of this bucket; zeros. If none refuses: 0; for each
--- bucket the used part of its limit, in thousandths; zeros.
+-- It returns an array. If a mark refuses: -1. If buckets refuse: the number of the bucket that
+-- refuses for the longest time, from 1 on; that time in microseconds, or 0 if only calls that run
+-- are in the way; the used units of this bucket. If none refuses: 0; for each bucket the used part
+-- of its limit, in thousandths.
 local maxUsed = 8 -- maxUsedPeriods in quotas.go
-local reply = { 0, 0, 0, 0, 0, 0 } -- maxBuckets in quotas.go, and one
 local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
@@ -79,8 +78,7 @@ for i = 1, marks do
 		changeState(i)
 	end
 	if state == 'settled' or needsTaken and state ~= 'taken' then
-		reply[1] = -1
-		return reply
+		return { -1 }
 	end
 end
 
@@ -126,10 +124,10 @@ for i = 1, #KEYS - marks do
 	buckets[i] = b
 end
 if refused > 0 then
-	reply[1], reply[2], reply[3] = refused, wait, math.max(math.ceil(used), 0)
-	return reply
+	return { refused, wait, math.max(math.ceil(used), 0) }
 end
 
+local made = { 0 }
 for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	if b.reserve < 0 and not taken then -- this server has lost the reservation
 		b.reserve = 0
@@ -139,7 +137,7 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
 	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
 
-	reply[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
+	made[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
 
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
 	local units, unreservedIn = b.used, 0
@@ -173,4 +171,4 @@ for i = 1, marks do
 	changeState(i)
 end
 
-return reply
+return made
