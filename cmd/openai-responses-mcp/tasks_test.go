@@ -29,6 +29,7 @@ const (
 	bob   = "fedcba98765432100"
 
 	anyKey    = "OPENAI_API_KEY=sk-another-key-of-24-characters"
+	keyLater  = "OPENAI_API_KEY= OPENAI_API_KEY_FILE=none"
 	oldSecret = "MCP_TASK_SECRETS=0123456789abcdef0123456789abcdef"
 	newSecret = "MCP_TASK_SECRETS=a-new-secret-of-32-characters...,0123456789abcdef0123456789abcdef"
 )
@@ -298,6 +299,7 @@ func TestUnknownTask(t *testing.T) {
 		{"a changed id", a, alice, true},
 		{"a key that is not listed", b, alice, false},
 		{"a secret that is not listed", c, alice, false},
+		{"a key that may still come", newReplica(t, env, overHTTP+late+keyLater), alice, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ids := ids

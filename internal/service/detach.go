@@ -40,6 +40,7 @@ func (s *Service) DetachOptions(
 	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
 	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
+	keyMayCome := s.keyFile != "" && s.Config.APIKey == "" // the file is read again
 
 	var api *tasks.BackgroundAPI
 	switch {
@@ -47,7 +48,7 @@ func (s *Service) DetachOptions(
 		if o.OtherProcesses && detachAfter > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
-	case len(sealing()) > 0:
+	case len(sealing()) > 0 || keyMayCome:
 		api = s.backgroundAPI(sealing)
 	case tasksAtAPI || detachAfter > 0:
 		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +

@@ -257,7 +257,12 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ref := local.ref.Load()
-	if local.OtherProcesses && ref == nil { // the API has lost the response just now
+	var secrets []string // none: the id is not sealed
+	api := ts.options.BackgroundAPI
+	if api != nil && ref != nil { // nil: the API has perhaps lost the response just now
+		secrets = api.Secrets()
+	}
+	if local.OtherProcesses && len(secrets) == 0 {
 		return false
 	}
 	if !local.detach() {
@@ -271,8 +276,8 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keepTime := localKeepTime
-	if api := ts.options.BackgroundAPI; api != nil && ref != nil && !local.callEnded {
-		id = seal(*ref, api.Secrets()[0], ownerOf(t.personID, api.BaseURL))
+	if len(secrets) > 0 && !local.callEnded {
+		id = seal(*ref, secrets[0], ownerOf(t.personID, api.BaseURL))
 		keepTime = api.KeepTime
 		local.sealedResponseID = ref.ResponseID
 	}

@@ -76,9 +76,11 @@ type BackgroundAPI struct {
 	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, responseID string) error
 
-	Secrets  func() []string // at least one: ids are sealed with the first, and opened with any
-	BaseURL  string          // of the API, without which a sealed id cannot be opened
-	KeepTime time.Duration   // how long the API keeps an answer after the time limit of its call
+	// Secrets returns the secrets of ids, which are sealed with the first, and opened with any. While
+	// there are none, no id is sealed.
+	Secrets  func() []string
+	BaseURL  string        // of the API, without which a sealed id cannot be opened
+	KeepTime time.Duration // how long the API keeps an answer after the time limit of its call
 }
 
 // Tasks are the detached tasks that this process knows.

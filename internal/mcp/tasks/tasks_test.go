@@ -12,17 +12,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// A task is found by its person alone, here and, if the API runs it, in another process.
+// A task is found by its person alone, here and, with a secret for its id, in another process.
 func TestOwners(t *testing.T) {
 	const alice = "token:alice"
-	api := &BackgroundAPI{
-		Secrets:  func() []string { return []string{newSecret} },
-		BaseURL:  baseURL,
-		KeepTime: time.Hour,
-	}
-	for name, api := range map[string]*BackgroundAPI{"here": nil, "at the API": api} {
+	for name, secrets := range map[string][]string{"here": nil, "at the API": {newSecret}} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Timeout: time.Hour, BackgroundAPI: api}
+			o := Options{Timeout: time.Hour, BackgroundAPI: &BackgroundAPI{
+				Secrets:  func() []string { return secrets },
+				BaseURL:  baseURL,
+				KeepTime: time.Hour,
+			}}
 			first, second := New(o), New(o)
 			defer first.Close()
 			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{NotInStore: true}}
@@ -31,7 +30,7 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Prepare(c, CallOptions{Polled: true, Background: api != nil})
+			task := first.Prepare(c, CallOptions{Polled: true, Background: true})
 			first.Run(t.Context(), task, run)
 			compare.Equal(t, "detached", first.DetachWhenDue(task), true)
 
@@ -39,7 +38,7 @@ func TestOwners(t *testing.T) {
 				found := first.Find(task.ID, who) != nil
 				compare.Equal(t, "found by "+who, found, who == alice)
 				found = second.Find(task.ID, who) != nil
-				compare.Equal(t, "found elsewhere by "+who, found, who == alice && api != nil)
+				compare.Equal(t, "found elsewhere by "+who, found, who == alice && secrets != nil)
 				if found {
 					ref := second.Find(task.ID, who).remote.ref
 					compare.Equal(t, "its ref", ref, *task.local.ref.Load())
