@@ -48,6 +48,7 @@ func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 type localCall struct {
 	CallOptions // without Excluded, which the ResponseRef has
 
+	began    time.Time // Task.Created on the monotonic clock
 	original call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
 	// ref refers to the response that the API has named last. It is nil if the API has named none or
@@ -109,6 +110,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	o.Excluded = nil
 	t.local = &localCall{
 		CallOptions: o,
+		began:       time.Now(),
 		original:    *c, // without a sink: the GET of askWhetherLost adds nothing to the call
 		named:       make(chan struct{}, 1),
 	}

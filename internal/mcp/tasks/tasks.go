@@ -208,8 +208,14 @@ func (t *Task) hasEnded() bool {
 // isLocal reports whether this process runs the call, or ran it.
 func (t *Task) isLocal() bool { return t.local != nil }
 
+// isExpired reports whether the TTL is over. For a call of this process the clock stands still
+// while the machine sleeps, as it does for the time limit: the answer may come only afterwards.
 func (t *Task) isExpired() bool {
-	return time.Since(t.Created) > t.TTL
+	began := t.Created
+	if t.isLocal() {
+		began = t.local.began
+	}
+	return time.Since(began) > t.TTL
 }
 
 // Refresh returns the state of a task. If another process runs the call, Refresh asks the API for
