@@ -123,11 +123,14 @@ func (cl *Client) postCancel(
 // on, and be paid. It adds to the call what the response has used, if the API reports that in the
 // HTTP response to the cancellation, or to a GET after it.
 //
+// If the GET finds that the response was complete before, cancelEarly returns the response, unless
+// the caller has cancelled the call: a silent connection may have hidden an answer that is paid.
+//
 // cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
 // ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
-func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
+func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *call.Response) {
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
-		return
+		return nil
 	}
 	endsProcess := call.KindOf(context.Cause(ctx)) == call.KindShutdown
 	timeout := cancelTimeout
@@ -151,13 +154,18 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTimeout)
 		defer cancel()
 		usageAcc := cl.newAccumulator(&c, acc.background)
-		_, _ = cl.getOnce(getCtx, usageAcc, false) // adds the usage to c; an error is logged
+		r, failure := cl.getOnce(getCtx, usageAcc, false) // adds the usage to c; an error is logged
+		isWanted := call.KindOf(context.Cause(ctx)) != call.KindCanceled
+		if failure == nil && !r.IsRunning() && isWanted {
+			complete = r
+		}
 	}
 
 	acc.call.APIRequestID = c.APIRequestID
 	if c.Usage != (call.Usage{}) {
 		acc.call.Reported.Add(c.Reported)
 	}
+	return complete
 }
 
 // cancelOnce cancels a background response. If the HTTP response to the cancellation shows that the
@@ -210,10 +218,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 
 		if failure != nil && !isInTime(ctx, wait) { // as in decideRetry
-			x.client.cancelEarly(ctx, acc)
 			final := *failure
 			final.NoRetry = true
-			return nil, &final
+			return x.endEarly(ctx, acc, &final)
 		}
 		resume := false // ask for the rest of the stream; else for the state of the response
 		if streamBroke {
@@ -223,8 +230,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 
 		err := sleep(ctx, wait)
 		if err != nil { // at the end of the process there is little time for the cancellation
-			x.client.cancelEarly(ctx, acc)
-			return nil, x.client.attemptError(ctx, err, 1)
+			return x.endEarly(ctx, acc, x.client.attemptError(ctx, err, 1))
 		}
 		var r *call.Response
 		r, failure = x.client.getOrConfirmLost(ctx, acc, resume)
@@ -238,10 +244,21 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
 		case ctx.Err() != nil, !resume && failure.Kind == call.KindFailed: // too large, for example
-			x.client.cancelEarly(ctx, acc)
-			return nil, failure
+			return x.endEarly(ctx, acc, failure)
 		}
 	}
+}
+
+// endEarly cancels the response of a call that ends with failure. It returns the response instead
+// if that is complete (cancelEarly).
+func (x *exchange) endEarly(
+	ctx context.Context, acc *accumulator, failure *call.APIError,
+) (*call.Response, error) {
+	r := x.client.cancelEarly(ctx, acc)
+	if r != nil {
+		return r, nil
+	}
+	return nil, failure
 }
 
 // mayResume reports whether to resume a stream that has broken with failure. If the API accepted
