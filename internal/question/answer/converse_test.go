@@ -72,9 +72,11 @@ func TestRequery(t *testing.T) {
 }
 
 // A client that leaves while the question is asked again gets no answer, which is not remembered.
+// A call whose requery goes on at the API has none in this process.
 func TestCancelledRequery(t *testing.T) {
 	for name, cause := range map[string]error{
 		"cancelled":            context.Canceled,
+		"goes on at the API":   call.ErrLeaveAtAPI,
 		"stdout has no reader": errors.New("stdout has no reader"),
 	} {
 		compare.Bubble(t, name, func(t *testing.T) {
