@@ -229,11 +229,12 @@ func TestNohup(t *testing.T) {
 	c.exit(0)
 }
 
-// SIGHUP does not end serve. The log has the limits at the start, and a last line.
+// SIGHUP does not end serve. The log has the limits at the start, and a last line, which comes after
+// that of a late call whose retry ends with the process.
 func TestServeSignals(t *testing.T) {
 	t.Parallel()
-	_, env := newAPI(t, "always", "ok")
-	r := newReplica(t, env, overHTTP+"--max-calls 8 --metrics 127.0.0.1:0")
+	api, env := newAPI(t, "ok", "failed+slow=400ms", "ok", "hang")
+	r := newReplica(t, env, overHTTP+late+"--max-calls 8 --metrics 127.0.0.1:0")
 	begin := regexp.MustCompile(`/mcp version=\S+ metrics=127\.0\.0\.1:0 ` +
 		`timeout=5m0s drain=5m0s max_calls=8 max_calls_per_user=2\n`)
 	if !begin.MatchString(r.log()) {
@@ -243,7 +244,10 @@ func TestServeSignals(t *testing.T) {
 	r.cmd.Process.Signal(syscall.SIGHUP)
 	compare.Contains(t, "after SIGHUP", r.post(t.Context(), alice, ask("1", "x")), `"result"`)
 
+	r.late("x")
+	await(t, api.WaitRequests, 4)
 	terminate(r)
+	r.logged("outcome=error kind=shutdown")
 	if !strings.HasSuffix(r.log(), " INF stopped\n") {
 		t.Errorf("the log ends with %s", r.log())
 	}

@@ -99,14 +99,13 @@ type instance struct {
 //   - at once, /readyz fails, and every response closes its connection;
 //   - after o.Notice, no more connections and requests are accepted;
 //   - when no request is left, or after o.DrainTime, it stops: calls that still run are cancelled,
-//     except detached ones, which end when Serve returns.
+//     except detached ones, which end last.
 //
 // Serve returns nil after a shutdown, or an error if it cannot accept connections any more: then it
 // cancels the calls without a drain.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	m := newMetricSet(&o)
 	mcpServer := server.New(o.Server)
-	defer mcpServer.Close()
 	callsCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -155,6 +154,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(shutdown) // waits while cancelled calls send their errors
+	mcpServer.Close()          // before the last line of the log
 	o.LogLimiter.Flush()
 	if err == nil {
 		o.Log.Info("stopped")
