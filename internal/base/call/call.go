@@ -49,6 +49,7 @@ type Call struct {
 // whose end this process reads, package server also writes some.
 type Used struct {
 	Requests      int           // llm: POSTs of requests, repeats and those without a connection too
+	Retries       int           // llm: attempts after the first one of a request
 	APITime       time.Duration // llm: of these requests together, each to the end of its response
 	RateLimitWait time.Duration // llm: how long the call waited for the rate limit
 	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived

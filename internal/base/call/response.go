@@ -34,7 +34,6 @@ type Response struct {
 	Failure *APIError `json:"-"` // from Get: why it failed or was cancelled; nil: neither
 
 	RequestID string `json:"-"` // X-Request-Id header; "": none
-	Retries   int    `json:"-"` // attempts that failed before this response
 	Streamed  bool   `json:"-"` // it came as a stream
 }
 

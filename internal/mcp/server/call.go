@@ -326,13 +326,6 @@ func (s *Server) observe(c *call.Call, took time.Duration, a *answer.Answer, err
 		Duration: took,
 		Err:      err,
 	}
-	if a != nil {
-		end.Retries = a.Meta.Retries
-	}
-	if e, ok := errors.AsType[*call.APIError](err); ok {
-		end.Retries = max(0, e.Attempts-1)
-	}
-
 	switch {
 	case errors.Is(err, call.ErrWaiting): // the question was not asked
 		end.Outcome = OutcomeWaiting

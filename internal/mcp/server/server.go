@@ -89,7 +89,6 @@ type CallEnd struct {
 	*call.Call
 	Outcome  string // one of the constants below
 	Duration time.Duration
-	Retries  int   // attempts that failed and were followed by another one
 	Err      error // why there is no answer, or nil; call.KindOf returns its kind
 }
 

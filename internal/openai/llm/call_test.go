@@ -40,6 +40,7 @@ func TestCall(t *testing.T) {
 
 		want := call.Used{
 			Requests:      2,
+			Retries:       1,
 			APITime:       5 * time.Second,
 			RateLimitWait: 10 * time.Second,
 			APIRequestID:  strings.Repeat("r", 95) + "[red…",

@@ -42,14 +42,15 @@ func (cl *Client) Create(
 	}
 	c.RequestInput = request.Input
 	x := &exchange{
-		client:  cl,
-		call:    c,
-		model:   request.Model,
-		params:  cl.newParams(c.Person, request),
-		ticket:  cl.pacer(request.Model).Ticket(c.Person.ID),
-		key:     cl.key.Load(),
-		delays:  newDelays(),
-		attempt: 1,
+		client:         cl,
+		call:           c,
+		model:          request.Model,
+		params:         cl.newParams(c.Person, request),
+		ticket:         cl.pacer(request.Model).Ticket(c.Person.ID),
+		key:            cl.key.Load(),
+		delays:         newDelays(),
+		attempt:        1,
+		earlierRetries: c.Retries,
 	}
 
 	for {
@@ -90,6 +91,8 @@ type exchange struct {
 	ticket  *pacer.Ticket               // the place of the call at the pacer of the model
 	delays  *backoff.ExponentialBackOff // the waits that neither the API nor the pacer names
 	attempt int                         // number of the current attempt, from 1 on
+
+	earlierRetries int // of other requests of the call
 }
 
 // try waits for the pacer and makes one request of the attempt. After a failure it tells the pacer
@@ -109,9 +112,9 @@ func (x *exchange) try(
 		return nil, x.client.attemptError(ctx, ctx.Err(), x.attempt-1), 0
 	}
 
+	x.call.Retries = x.earlierRetries + x.attempt - 1
 	r, err = x.send(ctx)
 	if err == nil {
-		r.Retries = x.attempt - 1
 		return r, nil, 0
 	}
 	failure = x.client.attemptError(ctx, err, x.attempt)

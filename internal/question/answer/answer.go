@@ -100,7 +100,6 @@ type Meta struct {
 	FollowUp      string        // what the model got for FollowUpTo: "answer", "question" or ""
 	Cost          *float64      // in USD; nil: the price of the model is unknown
 	NearLimit     string        // call.Used.NearLimit, set by package server
-	Retries       int           // attempts that failed, of all requests
 	Elapsed       time.Duration // from the question to the answer
 }
 

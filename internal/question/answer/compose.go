@@ -56,7 +56,6 @@ func (a *Answerer) compose(
 			Queries:       f.queries,
 			Opened:        f.opened,
 			Cost:          p.Cost(c.Used),
-			Retries:       f.retries,
 			Elapsed:       time.Since(began),
 		},
 	}, nil

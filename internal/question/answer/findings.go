@@ -23,7 +23,6 @@ type findings struct {
 	foundSources   []cite.Citation // the pages and names that the searches list
 	queries        []string        // queries of the searches, at most maxSteps
 	opened         []string        // URLs of pages that the model opened, at most maxSteps
-	retries        int
 }
 
 // content is what some messages of an output contain: their texts, except empty ones, and the pages
@@ -129,7 +128,6 @@ func (f *findings) addResponse(response *call.Response) {
 	last := *response
 	last.Output = nil // its items are read, and may be large
 	f.lastResponse = &last
-	f.retries += response.Retries
 }
 
 // addSearch adds what a search did, and the sources that it lists. A search that failed and lists
