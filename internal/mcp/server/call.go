@@ -171,8 +171,8 @@ func (s *Server) logArguments(tool string, args gjson.Result, query string) {
 		tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
 
-// runInSlot waits for a slot, asks the question of a call, and settles what the call has used. A
-// panic fails this call only.
+// runInSlot waits for a slot, asks the question of a call, and leaves the slot. Then it settles what
+// the call has used. A panic fails this call only.
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {

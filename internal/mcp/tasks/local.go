@@ -28,7 +28,7 @@ const minLostTimeout = 4 * time.Second
 type CallOptions struct {
 	Polled        bool          // the client polls the task
 	WantsProgress bool          // the client asks for progress notifications
-	Background    bool          // the API soon names the response; for awaitDetachLocal alone
+	Background    bool          // the API soon names the response; only awaitDetachLocal asks
 	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 
 	// OtherProcesses says that later requests may reach other processes. So only a call whose
@@ -43,36 +43,38 @@ type CallOptions struct {
 // canDetach reports whether the call may go on without its request.
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
-// localCall is a call that runs in this process. Prepare and Run set its fields, and noteResponse
-// adds starts of responses.
+// localCall is a call that runs in this process.
 type localCall struct {
-	CallOptions // without Excluded, which the ResponseRef has
-
-	began    time.Time // Task.Created on the monotonic clock
-	original call.Call // a copy of the call at its start, for the GET of askWhetherLost
+	// Prepare sets these fields.
+	CallOptions           // without Excluded, which the ResponseRef has
+	began       time.Time // Task.Created on the monotonic clock
+	original    call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
 	// ref refers to the response that the API has named last. It is nil if the API has named none or
-	// has lost the response, or if an id has no room for the excluded domains (noteResponse).
+	// has lost the response, or if an id has no room for the excluded domains. noteResponse sets it.
 	ref atomic.Pointer[answer.ResponseRef]
 
-	// named tells awaitNamed that ref is of the present attempt: it has a value if no retry has begun
-	// since ref was set. After a requery has begun it keeps the value: the earlier response is an
-	// answer. awaitNamed takes the value, and so does noteResponse at a retry.
+	// named tells awaitNamed that ref is of the present attempt:
+	//
+	//	the API names a response  noteResponse puts a value in
+	//	a retry begins            noteResponse takes the value out
+	//	a requery begins          the value stays: the earlier response is an answer
+	//	awaitNamed returns        it has taken the value out, if there was one
 	named chan struct{}
 
-	// These are set if the call can be detached.
+	// Run sets these fields if the call can be detached.
 	ctx      context.Context         // of the call; done at its end, or when it is to end
 	stop     context.CancelCauseFunc // ends the call
 	detach   func() bool             // leaves the request of the call; false: the request has ended
 	returned chan struct{}           // closed when the call has returned
 
 	// Guarded by the mutex of Tasks.
-	sealedResponseID string // the response in a sealed id of the task, or ""
-	callEnded        bool   // set by NoteCallEnded
+	sealedResponseID string // the response in a sealed id of the task, or ""; DetachWhenDue sets it
+	callEnded        bool   // NoteCallEnded sets it
 
 	// starts has an entry for each response that the API names and, with the responseID "", one for
 	// each retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
-	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10.
+	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. noteResponse adds the entries.
 	starts []responseStart
 }
 
@@ -91,8 +93,8 @@ func (l *localCall) runsSealedResponse() bool {
 // Prepare returns the task of a call, for Run, and sets fields of the call:
 //
 //   - WaitDeadline, with OtherProcesses: a call that still waits for a slot or for the rate limit
-//     after DetachAfter ends then, because it cannot go on elsewhere. So does a call
-//     without Background, whose client would soon give up. A call that no longer waits goes on.
+//     after DetachAfter ends then, whatever its other options are. It cannot go on elsewhere, and
+//     its client would soon give up. A call that no longer waits goes on.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
 //     that no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
@@ -334,7 +336,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
 		return ts.awaitNamedAndKept(t)
 	}
-	t.local.awaitNamed(time.After(nameTimeout)) // returns at once, except during a retry
+	// There was a name at half time, which still is the value of named unless a retry has begun since.
+	t.local.awaitNamed(time.After(nameTimeout))
 	return !t.hasEnded()
 }
 

@@ -204,7 +204,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	var failure *call.APIError
 	streamBroke := broken != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
-		failure = x.client.attemptError(ctx, broken, 1)
+		failure = x.client.attemptError(ctx, broken, 1) // try sets the number of attempts
 	}
 
 	for {
@@ -320,7 +320,7 @@ func (cl *Client) getOnce(
 		}
 	}
 
-	endless := context.WithoutCancel(ctx)
+	endless := context.WithoutCancel(ctx) // for openai-go: requestOptions ends the request with ctx
 	_, err := cl.service.Get(endless, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
 		timer.Stop() // after its header a stream may take long: silenceLimit bounds its silence

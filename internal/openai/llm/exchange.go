@@ -221,7 +221,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	options := append(x.client.requestOptions(ctx, x.call, &resp),
 		option.WithRequestBody("application/json", body),
 		option.WithHeader("Accept", accept))
-	endless := context.WithoutCancel(ctx)
+	endless := context.WithoutCancel(ctx)                                             // for openai-go: requestOptions ends the request with ctx
 	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...) // sets resp
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx

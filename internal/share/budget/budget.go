@@ -38,14 +38,14 @@
 // process. The store decides; while it fails, the buckets of this process do, or with
 // RefuseWithoutStore the call is refused.
 //
-//	Budget.Take            before the call, which is counted and reserves what its tool usually takes
-//	  Store.apply          take.lua changes all buckets of the person, or refuses
-//	  Store.keep           without a reply: when the store works again, the call is given back, once
-//	Taken.Settle           at its end: what is reserved is freed, what the API reported is used
-//	  Store.applyOrKeep    now, or when the store works again (Store.applyPending)
-//	Budget.SettleResponse  another process has read the end of the response: the difference to what
-//	                       is reserved
-//	Store.Probe            each second while the store fails, until a probe writes; then applyPending
+//	Budget.Take              before the call, which is counted and reserves what its tool usually takes
+//	  Store.apply            take.lua changes all buckets of the person, or refuses
+//	  Store.postpone         without a reply: when the store works again, the call is given back, once
+//	Taken.Settle             at its end: what is reserved is freed, what the API reported is used
+//	  Store.applyOrPostpone  now, or when the store works again (Store.applyPending)
+//	Budget.SettleResponse    another process has read the end of the response: the difference to what
+//	                         is reserved
+//	Store.Probe              each second while the store fails, until a probe writes; then applyPending
 package budget
 
 import (
@@ -150,14 +150,14 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		need:    1,
 	}
 
-	changes := start.of(taken.buckets)
+	changes := start.inBuckets(taken.buckets)
 	r := taken.takeInStore(changes)
 	taken.inStore = r.outcome == made
 	c.NotInStore = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
 		start.need = 0
-		b.local.apply(taken.untilMinute, start.of(taken.buckets))
+		b.local.apply(taken.untilMinute, start.inBuckets(taken.buckets))
 	case r.outcome == refusedByBucket: // of the store
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
@@ -192,7 +192,7 @@ func (t *Taken) takeInStore(changes []bucketChange) reply {
 		return reply{}
 	}
 	store := t.budget.Store
-	r := store.apply(change{
+	r := store.apply(storeChange{
 		marks:   []mark{t.budget.startMark(t.callName)},
 		minutes: t.budget.reservedMinutes(),
 		buckets: changes,
@@ -202,9 +202,9 @@ func (t *Taken) takeInStore(changes []bucketChange) reply {
 			use:     amount{unitCalls: -1},
 			reserve: t.reserved.times(-1),
 		}
-		store.keep(change{
+		store.postpone(storeChange{
 			marks:   []mark{closeMark(callKey(t.callName))},
-			buckets: back.of(t.buckets),
+			buckets: back.inBuckets(t.buckets),
 		})
 	}
 	return r

@@ -2,18 +2,20 @@ package budget
 
 import "time"
 
-// change is what one use of the store changes: all of it, or nothing if a mark or a bucket refuses.
-type change struct {
+// storeChange is what one use of the store changes: all of it, or nothing if a mark or a bucket
+// refuses.
+type storeChange struct {
 	marks   []mark
 	minutes int64 // how long units are reserved, from now on; of a change with a startMark
 	buckets []bucketChange
 }
 
-func (ch change) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
+func (ch storeChange) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
 
 // again returns what is sent if the reply to a change was lost, so that the change is made once.
-// All marks but a releaseMark refuse to be made twice.
-func (ch change) again() change {
+// Only a change that begins with a releaseMark needs another mark for that. All other marks refuse
+// to be made twice, such as the endMark before a releaseMark.
+func (ch storeChange) again() storeChange {
 	first := ch.marks[0]
 	if first.then == noState {
 		ch.marks = []mark{closeMark(first.key)}

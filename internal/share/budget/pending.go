@@ -5,9 +5,9 @@ import "context"
 // maxPending bounds Store.pending; beyond it what a call has reserved counts as used.
 const maxPending = 1000
 
-// applyOrKeep makes a change now or, if the script does not run now, when the store works again. A
-// change without a mark is not kept: it could be made twice.
-func (s *Store) applyOrKeep(ch change) reply {
+// applyOrPostpone makes a change now or, if the script does not run now, when the store works again.
+// A change without a mark is not postponed: it could be made twice.
+func (s *Store) applyOrPostpone(ch storeChange) reply {
 	r := s.apply(ch)
 	if s == nil || r.isDecided() || len(ch.marks) == 0 {
 		return r
@@ -15,14 +15,14 @@ func (s *Store) applyOrKeep(ch change) reply {
 	if r.outcome == unsure {
 		ch = ch.again()
 	}
-	s.keep(ch)
+	s.postpone(ch)
 	return r
 }
 
-// keep keeps a change for Probe, unless there are too many, which it logs once until the store
+// postpone leaves a change to Probe, unless there are too many, which it logs once until the store
 // works again. It does not use the store: a call that ends does not wait until the store has the
-// kept changes.
-func (s *Store) keep(ch change) {
+// pending changes.
+func (s *Store) postpone(ch storeChange) {
 	s.mu.Lock()
 	isFull := len(s.pending) >= maxPending
 	if !isFull {
@@ -36,14 +36,14 @@ func (s *Store) keep(ch change) {
 }
 
 // applyPending gives the store the changes that it has missed, one after another, until ctx ends or
-// the store fails. What does not run is kept again.
+// the store fails. A change that does not run is postponed again.
 func (s *Store) applyPending(ctx context.Context) {
 	for n := s.countPending(); n > 0 && ctx.Err() == nil && !s.IsFailing(); n-- {
 		s.mu.Lock()
 		ch := s.pending[0] // nothing else removes one
 		s.pending = s.pending[1:]
 		s.mu.Unlock()
-		s.applyOrKeep(ch)
+		s.applyOrPostpone(ch)
 	}
 }
 

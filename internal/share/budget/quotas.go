@@ -30,8 +30,8 @@ type Quota struct {
 	ofAll bool // one bucket for all people, not one for each person
 }
 
-// maxUsedPeriods is how many limits a bucket may have used: it may owe seven periods. take.lua has the
-// same number.
+// maxUsedPeriods is how many limits a bucket may have used: it may owe seven periods. take.lua has
+// the same number.
 const maxUsedPeriods = 8
 
 // Quotas returns the quotas, also those without a limit. A replyConn has room for eight.
@@ -153,8 +153,8 @@ type bucketChange struct {
 	need, use, reserve int64
 }
 
-// of returns what the change does to each of the buckets that it affects.
-func (cc callChange) of(buckets []bucket) (list []bucketChange) {
+// inBuckets returns what the change does to each of the buckets that it affects.
+func (cc callChange) inBuckets(buckets []bucket) (list []bucketChange) {
 	for _, bk := range buckets {
 		bc := bucketChange{
 			bucket:  bk,

@@ -248,7 +248,7 @@ func TestGivenBack(t *testing.T) {
 				use:     amount{unitTokens: tt.Use},
 				reserve: amount{unitTokens: tt.Reserve},
 			}
-			b.local.apply(untilMinute, cc.of(b.buckets(alice)))
+			b.local.apply(untilMinute, cc.inBuckets(b.buckets(alice)))
 			used, running := b.held(unitTokens)
 			compare.Equal(t, tt.What+": used", used, tt.Used)
 			compare.Equal(t, tt.What+": reserved", running, tt.Running)

@@ -32,7 +32,7 @@ var (
 )
 
 // random returns a change of some buckets of few people.
-func random(r *rand.Rand) change {
+func random(r *rand.Rand) storeChange {
 	upTo := func(most amount) (a amount) {
 		for u, n := range most {
 			a[u] = r.Int64N(n + 1)
@@ -56,9 +56,9 @@ func random(r *rand.Rand) change {
 		cc.use = upTo(typical.times(40)).times(-1)
 		cc.reserve = amount{}
 	}
-	list := cc.of(b.buckets(call.Person{ID: fmt.Sprint(r.IntN(3))}))
+	list := cc.inBuckets(b.buckets(call.Person{ID: fmt.Sprint(r.IntN(3))}))
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return change{
+	return storeChange{
 		minutes: minutes,
 		buckets: list[:r.IntN(len(list)+1)],
 	}

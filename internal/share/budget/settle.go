@@ -95,7 +95,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 // While the store fails, the change is kept if it has a mark: the store has a reservation of the
 // call to free, or another process may read the end, too, and it must count once. For other calls
 // the local buckets are enough.
-func (t *Taken) settleInStore(correction callChange, end End) (ch change, r reply) {
+func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r reply) {
 	store := t.budget.storeOf(t.person)
 	responseID := end.endedResponseID()
 	if responseID != "" {
@@ -108,11 +108,11 @@ func (t *Taken) settleInStore(correction callChange, end End) (ch change, r repl
 		ch.buckets = t.corrections(correction)
 	case end.GoesOn && end.ResponseID != "":
 	default:
-		correction.use[unitCalls]++ // to 1 for the call itself, or to 0 with NotCounted
+		correction.use[unitCalls]++ // to 1 for the call itself; with NotCounted from -1 to 0
 		correction.reserve = amount{}
-		ch.buckets = correction.of(t.budget.buckets(t.person))
+		ch.buckets = correction.inBuckets(t.budget.buckets(t.person))
 	}
-	return ch, store.applyOrKeep(ch)
+	return ch, store.applyOrPostpone(ch)
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
@@ -128,9 +128,9 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 // settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of
 // its own, because the store refuses that of the call if another process has settled it.
 func (t *Taken) settleOtherResponses(use amount) {
-	changes := callChange{use: use}.of(t.budget.buckets(t.person))
+	changes := callChange{use: use}.inBuckets(t.budget.buckets(t.person))
 	if len(changes) > 0 {
-		t.budget.storeOf(t.person).applyOrKeep(change{
+		t.budget.storeOf(t.person).applyOrPostpone(storeChange{
 			marks:   []mark{othersMark(t.callName)},
 			buckets: changes,
 		})
@@ -165,7 +165,7 @@ func (t *Taken) corrections(cc callChange) []bucketChange {
 
 	added := callChange{use: cc.use}
 	added.use[unitCalls] = 0
-	return append(cc.of(taken), added.of(notTaken)...)
+	return append(cc.inBuckets(taken), added.inBuckets(notTaken)...)
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the
@@ -194,11 +194,11 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 		correction.use[unitCalls] = 1
 	}
 	buckets := b.buckets(c.Person)
-	end := change{
+	end := storeChange{
 		marks:   []mark{endMark(responseID)},
-		buckets: correction.of(buckets),
+		buckets: correction.inBuckets(buckets),
 	}
-	r := store.applyOrKeep(end)
+	r := store.applyOrPostpone(end)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
@@ -207,6 +207,6 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.
 	correction.use = use
-	b.local.apply(b.local.minute(), correction.of(buckets))
+	b.local.apply(b.local.minute(), correction.inBuckets(buckets))
 	return true
 }

@@ -54,7 +54,7 @@ type Store struct {
 	whileFailing string // words for the log: which limits hold while it fails
 
 	mu      sync.Mutex      // guards the fields below
-	pending []change        // that the store has missed, at most maxPending
+	pending []storeChange   // that the store has missed, at most maxPending
 	logged  map[string]bool // kinds of lines of the log; see isFirstLine
 }
 
@@ -81,7 +81,7 @@ func (s *Store) IsFailing() bool { return s != nil && s.failing.Load() }
 
 // probe runs both commands by which take.lua changes keys: SET for the first mark, and DEL for the
 // second one.
-var probe = change{marks: []mark{
+var probe = storeChange{marks: []mark{
 	{key: "probe", then: "probed", keep: time.Second},
 	{key: "probe:unused"},
 }}
@@ -126,7 +126,7 @@ func (s *Store) noteWorking(ctx context.Context) {
 
 // apply makes a change in the store. It does nothing if there is no store, the store fails, or the
 // change is empty. It waits while maxScripts uses run.
-func (s *Store) apply(ch change) reply {
+func (s *Store) apply(ch storeChange) reply {
 	if s == nil || s.IsFailing() || ch.isEmpty() {
 		return reply{}
 	}
@@ -141,7 +141,7 @@ func (s *Store) apply(ch change) reply {
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
 // error is not about the present store, which does not fail.
-func (s *Store) runScript(ch change) reply {
+func (s *Store) runScript(ch storeChange) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()
 	fails := false
@@ -207,7 +207,7 @@ func (s *Store) logFailure(ctx context.Context, err error) {
 }
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
-func (s *Store) runScriptOn(conn redis.Conn, ch change) (r reply, err error) {
+func (s *Store) runScriptOn(conn redis.Conn, ch storeChange) (r reply, err error) {
 	value, err := takeScript.Do(conn, s.arguments(ch)...)
 	if err != nil {
 		return reply{}, err
@@ -225,7 +225,7 @@ func (s *Store) runScriptOn(conn redis.Conn, ch change) (r reply, err error) {
 
 // parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
 // them.
-func parseReply(n []int64, ch change) (r reply, ok bool) {
+func parseReply(n []int64, ch storeChange) (r reply, ok bool) {
 	switch {
 	case len(n) == 1 && n[0] == -1:
 		return reply{outcome: refusedByMark}, len(ch.marks) > 0
@@ -268,7 +268,7 @@ func (s *Store) fullKey(key string) string {
 
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and
 // of a bucket are in the order of its ARGV.
-func (s *Store) arguments(ch change) []any {
+func (s *Store) arguments(ch storeChange) []any {
 	keys := []any{len(ch.marks) + len(ch.buckets)}
 	values := []any{len(ch.marks), ch.minutes}
 	for _, m := range ch.marks {

@@ -275,7 +275,7 @@ func TestDropped(t *testing.T) {
 			for _, n := range []int{maxPending, 2} {
 				compare.Equal(t, "warnings", r.log.count("has missed too many changes"), before)
 				for range n {
-					r.Store.keep(change{marks: []mark{closeMark("call")}})
+					r.Store.postpone(storeChange{marks: []mark{closeMark("call")}})
 				}
 			}
 			compare.Equal(t, "warnings", r.log.count("has missed too many changes"), before+1)
@@ -302,7 +302,7 @@ func TestPending(t *testing.T) {
 			probes.Go(func() { r.Store.Probe(ctx) })
 			time.Sleep(time.Duration(uses) * takes)
 			began := time.Now()
-			r.Store.keep(change{marks: []mark{closeMark("call")}})
+			r.Store.postpone(storeChange{marks: []mark{closeMark("call")}})
 			compare.Equal(t, "time of a call", time.Since(began), 0)
 			cancel()
 			probes.Wait()
@@ -349,9 +349,9 @@ func TestRefuse(t *testing.T) {
 // A reply that the script cannot give is an error of the store, and takes no memory.
 func TestReplies(t *testing.T) {
 	b := New(perHour(4))
-	start := change{
+	start := storeChange{
 		marks:   []mark{b.startMark("call")},
-		buckets: callChange{use: amount{unitCalls: 1}}.of(b.buckets(alice)),
+		buckets: callChange{use: amount{unitCalls: 1}}.inBuckets(b.buckets(alice)),
 	}
 	for i, row := range compare.Table(t, "replies", 2) {
 		for _, size := range []int{1, 1 << 30} {

@@ -24,7 +24,8 @@
 --
 --	then        the state that follows; empty to delete the key
 --	keep        how long that state is kept, in milliseconds
---	needsTaken  1 if nothing but the state of the key is changed unless it is taken; else 0
+--	needsTaken  1 if the mark refuses also unless the key is taken, and then changes only the state of
+--	            the key; else 0
 --
 -- and then for each bucket:
 --
