@@ -222,9 +222,10 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.endedResponse == nil
 }
 
-// isRefusal reports whether err says that the API refuses the request by its quota or rate limit,
-// and no item of the response has come. OpenAI reports an exhausted quota in a stream, after a 200.
-func (a *accumulator) isRefusal(err error) bool {
+// refusedBeforeWork reports whether err says that the API refuses the request by its quota or rate
+// limit, and no item of the response has come: the request costs nothing. OpenAI reports an
+// exhausted quota in a stream, after a 200.
+func (a *accumulator) refusedBeforeWork(err error) bool {
 	kind := call.KindOf(err)
 	refuses := kind == call.KindAPIQuota || kind == call.KindRateLimit
 	hasItems := len(a.items) > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0

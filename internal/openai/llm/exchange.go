@@ -36,7 +36,7 @@ func (cl *Client) Create(
 	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
-	remembered := cl.memory.admit(c.Person.ID)
+	remembered := cl.memory.refusalFor(c.Person.ID)
 	if remembered != nil {
 		return nil, remembered
 	}
@@ -175,7 +175,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	// Count a request that may have used tokens which no response reported, also if reading the
 	// response panics.
 	defer func() {
-		if mayCost && x.call.Usage == usageBefore && !acc.isRefusal(err) {
+		if mayCost && x.call.Usage == usageBefore && !acc.refusedBeforeWork(err) {
 			x.call.UnreportedRequests++
 			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
 			if acc.hasBegunWork() || leftToAPI {
@@ -190,7 +190,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		if acc.runsAtAPI() {
 			r, err = x.follow(ctx, acc, err)
 		}
-		if !acc.isRefusal(err) { // which may also come after a 2xx
+		if !acc.refusedBeforeWork(err) { // which may also come after a 2xx
 			x.client.memory.noteKeyAccepted(x.call.Person.ID)
 		}
 	}

@@ -116,10 +116,10 @@ func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
 	return effective
 }
 
-// admit returns nil if a person's call may ask the API, else the remembered error with which the
-// call fails. A call that it lets through while refusals count becomes a probe: other calls fail
-// for probeGrace, unless the API accepts the probe before.
-func (m *memory) admit(personID string) *call.APIError {
+// refusalFor returns the remembered error with which a person's call fails, or nil if the call may
+// ask the API. A call that may ask although refusals count becomes a probe: other calls fail for
+// probeGrace, unless the API accepts the probe before.
+func (m *memory) refusalFor(personID string) *call.APIError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	effective := m.effectiveRefusalsLocked(personID)

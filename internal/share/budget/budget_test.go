@@ -78,10 +78,10 @@ func TestEachQuota(t *testing.T) {
 			taken.Settle(c, End{})
 
 			_, err = takeCall(b, c)
-			words := unitTable[q.unit].words
-			if c.RefusedBy != q.Name || words == "" || !strings.Contains(err, words+"; the next call at ") {
-				t.Errorf("the next call gets %q: unitTable has words and a period for the unit, "+
-					"and countUsed counts what calls use of it", err)
+			words := unitNames[q.unit] + " " + q.period.words + "; the next call at "
+			if c.RefusedBy != q.Name || unitNames[q.unit] == "" || !strings.Contains(err, words) {
+				t.Errorf("the next call gets %q: unitNames has the unit, and countUsed counts "+
+					"what calls use of it", err)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 	for i, bc := range changes {
 		s, running := l.buckets[bc.key].advance(nowMicros, bc.bucket)
 		missing := s.used + float64(bc.need) - float64(bc.limitUnits)
-		wait := max(int64(math.Ceil(missing*float64(bc.periodMicros())/float64(bc.limitUnits))), 0)
+		wait := max(int64(math.Ceil(missing*float64(bc.period.micros)/float64(bc.limitUnits))), 0)
 		refuses := bc.need > 0 && missing+float64(running) > 0
 		if refuses && wait > r.waitMicros {
 			r = reply{
@@ -88,7 +88,7 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 // how many units are reserved for calls that run.
 func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
-	if s.changedAtMicros >= nowMicros+bk.periodMicros() { // the clock was wrong
+	if s.changedAtMicros >= nowMicros+bk.period.micros { // the clock was wrong
 		return next, 0
 	}
 
@@ -103,7 +103,7 @@ func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, runn
 	}
 
 	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
-	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.periodMicros())
+	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.period.micros)
 	next.changedAtMicros = nowMicros
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
@@ -141,7 +141,7 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 		}
 	}
 	refills := clampUsed(units, 0, bc.bucket) / float64(bc.limitUnits) // periods
-	refillMicros := refills * float64(bc.periodMicros())
+	refillMicros := refills * float64(bc.period.micros)
 	s.unusedAtMicros = unreservedAtMicros + int64(math.Ceil(refillMicros))
 	return s
 }

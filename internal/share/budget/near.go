@@ -65,7 +65,7 @@ func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange
 // much of its limit is used, in thousandths.
 func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) (words string) {
 	words = fmt.Sprintf("%d %% of %s %s", used/10, bk.unit.format(bk.limitUnits), bk.unitWords())
-	period := time.Duration(bk.periodMicros()) * time.Microsecond
+	period := time.Duration(bk.period.micros) * time.Microsecond
 	now := time.Now()
 
 	nb := b.nearBuckets.Get(bk.key)

@@ -26,8 +26,9 @@ type Quota struct {
 	Setting string  // name in the configuration
 	Limit   float64 // calls, tokens or USD; 0 is no limit
 
-	unit  unit
-	ofAll bool // one bucket for all people, not one for each person
+	unit   unit
+	period refillPeriod
+	ofAll  bool // one bucket for all people, not one for each person
 }
 
 // maxUsedPeriods is how many limits a bucket may have used: it may owe seven periods. take.lua has
@@ -37,11 +38,11 @@ const maxUsedPeriods = 8
 // Quotas returns the quotas, also those without a limit. A replyConn has room for eight.
 func (l Limits) Quotas() []Quota {
 	return []Quota{
-		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, false},
-		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, false},
-		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, true},
-		{"usd", "usd_per_day", l.USDPerDay, unitUSD, false},
-		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, true},
+		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, anHour, false},
+		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, aDay, false},
+		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, aDay, true},
+		{"usd", "usd_per_day", l.USDPerDay, unitUSD, aDay, false},
+		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, aDay, true},
 	}
 }
 
@@ -58,17 +59,25 @@ func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 
 
 // unitWords returns words for the units of a quota in its period, such as "tokens a day".
 func (q Quota) unitWords() string {
-	words := unitTable[q.unit].words
+	words := unitNames[q.unit] + " " + q.period.words
 	if q.ofAll {
 		words += " of all people"
 	}
 	return words
 }
 
-// periodMicros returns the period in which the limit refills, in microseconds.
-func (q Quota) periodMicros() int64 { return unitTable[q.unit].periodMicros }
+// refillPeriod is the time in which a limit refills.
+type refillPeriod struct {
+	words  string
+	micros int64 // microseconds
+}
 
 const minuteMicros = 60_000_000 // microseconds
+
+var (
+	anHour = refillPeriod{"an hour", 60 * minuteMicros}
+	aDay   = refillPeriod{"a day", 24 * 60 * minuteMicros}
+)
 
 // unit is what a quota counts.
 type unit int
@@ -80,16 +89,11 @@ const (
 	nUnits  = int(iota)
 )
 
-const dayMicros = 24 * 60 * minuteMicros
-
-// unitTable has the words for each unit in its period, and this period, in microseconds.
-var unitTable = [nUnits]struct {
-	words        string
-	periodMicros int64
-}{
-	unitCalls:  {"calls an hour", 60 * minuteMicros},
-	unitTokens: {"tokens a day", dayMicros},
-	unitUSD:    {"USD a day", dayMicros},
+// unitNames has the name of each unit.
+var unitNames = [nUnits]string{
+	unitCalls:  "calls",
+	unitTokens: "tokens",
+	unitUSD:    "USD",
 }
 
 // format formats a number of units; millionths of a USD become USD.

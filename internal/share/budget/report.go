@@ -238,7 +238,7 @@ func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaU
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.periodMicros())/float64(bk.limitUnits))
+	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.period.micros)/float64(bk.limitUnits))
 	return QuotaUsage{
 		Name:      text.Label(cmp.Or(m[5], pseudonym)),
 		Pseudonym: pseudonym,

@@ -249,7 +249,7 @@ func parseReply(n []int64, ch storeChange) (r reply, ok bool) {
 		used:           n[2],
 	}
 	bc := ch.buckets[r.refusingBucket-1]
-	validWait := 0 <= r.waitMicros && r.waitMicros <= (maxUsedPeriods+1)*bc.periodMicros()
+	validWait := 0 <= r.waitMicros && r.waitMicros <= (maxUsedPeriods+1)*bc.period.micros
 	validUsed := 0 <= r.used && r.used <= maxUsedPeriods*bc.limitUnits
 	return r, validWait && validUsed
 }
@@ -278,7 +278,7 @@ func (s *Store) arguments(ch storeChange) []any {
 	for _, bc := range ch.buckets {
 		keys = append(keys, s.fullKey(bc.key))
 		values = append(values,
-			bc.periodMicros(), bc.limitUnits, bc.need, bc.use, bc.reserve, bc.personName)
+			bc.period.micros, bc.limitUnits, bc.need, bc.use, bc.reserve, bc.personName)
 	}
 	return append(keys, values...)
 }

@@ -11,12 +11,14 @@ const maxBytes = 64 << 20
 
 // Reasons of a BusyError, for metrics and logs.
 const (
-	ReasonPerson = "person" // the requests of the person
-	ReasonServer = "server" // the requests of all people
-	ReasonBytes  = "bytes"  // the bytes of either
-
+	reasonPerson   = "person" // the requests of the person
+	reasonServer   = "server" // the requests of all people
+	reasonBytes    = "bytes"  // the bytes of either
 	reasonDraining = "shutting down"
 )
+
+// Reasons are the reasons of a BusyError while no drain has begun.
+var Reasons = []string{reasonPerson, reasonServer, reasonBytes}
 
 // BusyError is the error of a request that is refused now and may be sent again later.
 type BusyError struct {
@@ -59,8 +61,8 @@ func (r *Registry) take(personID string, more holding) error {
 		all.requests = 0
 	}
 	err := cmp.Or(
-		checkBounds(own, r.Bounds.MaxCallsPerPerson(), maxBytes/4, ReasonPerson, "your calls"),
-		checkBounds(all, r.Bounds.MaxCalls, maxBytes, ReasonServer, "the calls of all users"))
+		checkBounds(own, r.Bounds.MaxCallsPerPerson(), maxBytes/4, reasonPerson, "your calls"),
+		checkBounds(all, r.Bounds.MaxCalls, maxBytes, reasonServer, "the calls of all users"))
 	if err == nil {
 		r.addLocked(personID, more)
 	}
@@ -77,7 +79,7 @@ func checkBounds(h holding, maxCalls, byteBound int, reason, whose string) error
 		return &BusyError{reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
 	case h.bytes > byteBound:
-		return &BusyError{ReasonBytes, fmt.Sprintf(
+		return &BusyError{reasonBytes, fmt.Sprintf(
 			"too many bytes: %s have at most %d MiB at a time", whose, byteBound>>20)}
 	}
 	return nil

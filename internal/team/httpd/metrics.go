@@ -292,7 +292,7 @@ func (m *metricSet) countRejections(n float64, r rejection) {
 
 // beginRejections begins the series of the requests of a person that the limits reject.
 func (m *metricSet) beginRejections(person string) {
-	for _, reason := range []string{people.ReasonPerson, people.ReasonServer, people.ReasonBytes} {
+	for _, reason := range people.Reasons {
 		m.countRejections(seriesOnly, rejection{http.StatusTooManyRequests, reason, person})
 	}
 }
