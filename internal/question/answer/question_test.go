@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
@@ -31,7 +32,7 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
-// requestOf returns the request for these arguments.
+// requestOf returns the request for these arguments. A ResponseRef has those that shape the answer.
 func requestOf(t *testing.T, args string) string {
 	t.Helper()
 	q, err := Parse(gjson.Parse(args), Defaults{})
@@ -39,17 +40,26 @@ func requestOf(t *testing.T, args string) string {
 		t.Fatal(err)
 	}
 	var body []byte
-	a, _ := newAnswerer(0)
+	a, _ := newAnswerer(0, completed(message("", "A.", "https://b.example/", "https://c.example/")))
+	create := a.options.Create
 	a.options.Create = func(
-		_ context.Context, _ *call.Call, request call.Request,
+		ctx context.Context, c *call.Call, request call.Request,
 	) (*call.Response, error) {
-		body, err = json.Marshal(request)
-		return &call.Response{}, err
+		body, _ = json.Marshal(request)
+		return create(ctx, c, request)
 	}
-	_, _ = a.Ask(t.Context(), &call.Call{Tool: "answer"}, q) // there is no text
+	want, _ := a.Ask(t.Context(), &call.Call{Tool: "answer"}, q)
+	got, err := a.Fetch(t.Context(), &call.Call{}, ResponseRef{
+		Created:    time.Now(),
+		Tool:       "answer",
+		ResponseID: "resp_1",
+		Excluded:   strings.Join(q.ExcludeDomains, " "),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	want.Meta = got.Meta
+	compare.Equal(t, "answer of Fetch (add the argument to ResponseRef)", got, want)
 	return string(body)
 }
 
