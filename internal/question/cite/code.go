@@ -97,21 +97,25 @@ func codeIn(s string) (found code) {
 var notQuote = text.LazyRegexp(`[^>\s]`)
 
 // FenceEnd returns the line that closes the block of code at the end of a text, in its list or
-// quotation, after a line break. It is "" if the text does not end in a block. The end of a list or
-// quotation ends its block, too.
+// quotation, after a line break. It is "" if the text does not end in a block. A line that is not
+// indented ends a list or quotation with its block, but no indented block elsewhere.
 func FenceEnd(s string) string {
 	open, before := "", "" // fence of the current block, and what is before it in its line
-	last := ""             // line of the text
+	last := ""             // the line before
+	inList := false        // the block may be in a list
 	for line := range strings.Lines(s) {
 		next := NextFence(open, line)
-		if open == "" {
+		if open == "" && strings.TrimSpace(line) != "" {
 			before, _, _ = strings.Cut(line, next)
+			staysInList := indentation(line) > 0 || strings.TrimSpace(last) != ""
+			inList = inList && staysInList || bulletStart().MatchString(line)
 		}
 		open = next
 		last = line
 	}
-	isInside := before == "" || strings.TrimLeft(last, " \t>") != last
-	if open == "" || !isInside {
+	isNested := before != "" && (inList || strings.Contains(before, ">"))
+	hasEnded := isNested && strings.TrimLeft(last, " \t>") == last
+	if open == "" || hasEnded {
 		return ""
 	}
 	return "\n" + notQuote().ReplaceAllString(before, " ") + open
