@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"reflect"
 	"strings"
@@ -107,10 +108,13 @@ func BareURL(s string) string {
 	return bare.String()
 }
 
-// FileVariables returns the variables of the keys whose values come from the file.
+// FileVariables returns the variables of the keys that have another value in the file than the
+// default. config.yaml.example, which people copy, has all defaults.
 func (c *Config) FileVariables() (variables []string) {
 	for key, f := range c.byKey {
-		if strings.HasPrefix(c.origins[key], c.File+":") {
+		zero := fmt.Sprint(reflect.Zero(f.Type))
+		isDefault := fmt.Sprint(f.value) == cmp.Or(f.defaultYAML, zero)
+		if strings.HasPrefix(c.origins[key], c.File+":") && !isDefault {
 			variables = append(variables, f.variable)
 		}
 	}

@@ -54,7 +54,7 @@ type Server struct {
 	Config       string   // full path of a YAML file for the server, or ""
 
 	ShellVariables map[string]string // with values that are no secrets, such as OPENAI_BASE_URL
-	FileVariables  []string          // variables whose keys Config sets, or the default file
+	FileVariables  []string          // config.FileVariables of Config, or of the default file
 
 	CallTimeout time.Duration // time limit of a call in the server
 }
