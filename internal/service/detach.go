@@ -19,6 +19,9 @@ const (
 	minSealingKey = 24 // characters of an API key that seals ids without MCP_TASK_SECRETS
 )
 
+const noSealingKey = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
+	"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
+
 // DetachOptions returns which calls go on without their requests; server.DetachOptions has a table.
 // ofTransport has OtherProcesses and EOF; DetachOptions sets the other fields. The error is about
 // MCP_TASK_SECRETS.
@@ -51,9 +54,9 @@ func (s *Service) DetachOptions(
 	case len(sealing()) > 0 || keyMayCome:
 		api = s.backgroundAPI(sealing)
 	case tasksAtAPI || detachAfter > 0:
-		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
-			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
+		warning = noSealingKey
 	}
+	s.wantsSealingKey = keyMayCome && len(secrets) == 0 && (tasksAtAPI || detachAfter > 0)
 
 	// These are the rows of the table of server.DetachOptions: stdio with and without an API, and
 	// HTTP.

@@ -59,6 +59,9 @@ func (s *Service) NewFiles() *Files {
 			s.APIClient.SetKey(string(key))
 			s.keys.setCurrent(string(key))
 			s.Log.Info("read the key again", "variable", cfg.CredentialVariable)
+			if s.wantsSealingKey && len(key) > 0 && len(s.keys.sealingKeys()) == 0 {
+				s.Log.Warn(noSealingKey)
+			}
 			return nil
 		},
 	})

@@ -94,11 +94,14 @@ func TestWatchKey(t *testing.T) {
 	const key = "new-key-0123"
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
+		var log bytes.Buffer
 		s := &Service{
 			APIClient: llm.New(llm.Options{}),
-			Log:       slog.New(slog.DiscardHandler),
+			Log:       slog.New(slog.NewTextHandler(&log, nil)),
 			Redactor:  redact.New(),
 			keys:      newKeyring(""),
+
+			wantsSealingKey: true,
 		}
 		s.keyFile = file
 		s.Config = &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}}
@@ -109,6 +112,7 @@ func TestWatchKey(t *testing.T) {
 		check := func(want string) {
 			t.Helper()
 			time.Sleep(2 * rereadInterval)
+			synctest.Wait()
 			compare.Contains(t, "the client's error", fmt.Sprint(s.APIClient.CheckKey()), want)
 		}
 		check("Missing API key")
@@ -121,5 +125,6 @@ func TestWatchKey(t *testing.T) {
 		}
 		os.Remove(file)
 		check("Missing API key")
+		compare.Contains(t, "log", log.String(), "no API key of at least 24 characters")
 	})
 }

@@ -78,6 +78,9 @@ type Service struct {
 	keys    *keyring // the API key, and those that seal the ids of tasks
 	keyFile string   // path of the key's file; "" without one, and with Offline
 	closers []func() // called by Close
+
+	// wantsSealingKey says that ids are to be sealed with a key that keyFile does not have yet.
+	wantsSealingKey bool
 }
 
 // New builds a Service. It does not use the network, except that the API of Offline listens on a
