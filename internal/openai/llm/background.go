@@ -123,8 +123,9 @@ func (cl *Client) postCancel(
 // on, and be paid. It adds to the call what the response has used, if the API reports that in the
 // HTTP response to the cancellation, or to a GET after it.
 //
-// If the GET finds that the response was complete before, cancelEarly returns the response, unless
-// the caller has cancelled the call: a silent connection may have hidden an answer that is paid.
+// If the GET finds that the response was complete before, cancelEarly returns the response, and
+// sends the events that were not streamed, unless the caller has cancelled the call: a silent
+// connection may have hidden an answer that is paid.
 //
 // cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
 // ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
@@ -141,7 +142,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	defer cancel()
 
 	c := *acc.call
-	c.Sink = nil // the call gets no more events
+	c.Sink = nil // the requests send no events to the call
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	err := cl.cancelOnce(requestCtx, &c, &acc.background)
 	failure, failed := errors.AsType[*call.APIError](err)
@@ -157,6 +158,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 		r, failure := cl.getOnce(getCtx, usageAcc, false) // adds the usage to c; an error is logged
 		isWanted := call.KindOf(context.Cause(ctx)) != call.KindCanceled
 		if failure == nil && !r.IsRunning() && isWanted {
+			acc.emitUnstreamed(r.Output)
 			complete = r
 		}
 	}

@@ -254,12 +254,18 @@ func TestEarlyEnd(t *testing.T) {
 		cause, steps, want, seconds, used := causes[row[0]], row[1], row[2], row[3], row[4]
 		cl, api, _ := newBackground(t, 1, steps)
 		start := time.Now()
-		c := &call.Call{}
-		_, err := cl.Create(endsAfter(t, 10*time.Second, cause), c, backgroundQuestion())
+		var events []call.Event
+		c := recorded(&events)
+		response, err := cl.Create(endsAfter(t, 10*time.Second, cause), c, backgroundQuestion())
 
 		if row[0] == "answered" {
 			cause = nil
 		}
+		if err == nil {
+			last := response.Output[len(response.Output)-1]
+			wantEqual(t, "text", eventText(events), last.Content[0].Text)
+		}
+		checkBlocks(t, events)
 		wantCause(t, err, cause)
 		wantTraffic(t, api, want)
 		wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
