@@ -186,10 +186,7 @@ func (a Access) requireToken(
 // in the URL is not accepted: proxies write URLs into their logs.
 func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 	if len(r.Header.Values("Authorization")) > 1 {
-		return person, &oauth.Error{
-			Status:      http.StatusUnauthorized,
-			Description: "there is more than one Authorization header",
-		}
+		return person, oauth.InvalidToken("there is more than one Authorization header")
 	}
 	token, err := bearerToken(strings.Fields(r.Header.Get("Authorization")))
 	if err != nil {
@@ -205,11 +202,8 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 		person, err = a.Resource.Verify(r.Context(), token)
 	}
 	if err != nil && strings.HasPrefix(token, "${") {
-		err = &oauth.Error{
-			Status: http.StatusUnauthorized,
-			Description: "the token is a variable, such as ${NAME}, " +
-				"that the client has not replaced",
-		}
+		err = oauth.InvalidToken(
+			"the token is a variable, such as ${NAME}, that the client has not replaced")
 	}
 	return person, err
 }
@@ -233,15 +227,16 @@ func bearerToken(fields []string) (token string, err error) {
 func (a Access) refuse(res *response, err error) {
 	res.reason = err.Error()
 	status := http.StatusUnauthorized
-	if e, ok := errors.AsType[*oauth.Error](err); ok {
-		status = e.Status
+	oauthErr, ok := errors.AsType[*oauth.Error](err)
+	if ok {
+		status = oauthErr.Status
 	}
 
 	switch {
 	case status == http.StatusServiceUnavailable:
 		res.Header().Set("Retry-After", fmt.Sprint(oauth.MinReadInterval.Seconds()))
 	case a.Resource != nil:
-		res.Header().Set("WWW-Authenticate", a.Resource.Challenge(err))
+		res.Header().Set("WWW-Authenticate", a.Resource.Challenge(oauthErr))
 	default:
 		res.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -27,8 +27,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Description }
 
-// invalidToken returns the error for a token that is not accepted.
-func invalidToken(description string) *Error {
+// InvalidToken returns the error for a token that is not accepted, with the status 401.
+func InvalidToken(description string) *Error {
 	return &Error{http.StatusUnauthorized, description}
 }
 
@@ -49,21 +49,21 @@ func (r *Resource) checkClaims(c claims, header jose.Header, now time.Time) erro
 
 	switch {
 	case c.Expiry == nil:
-		return invalidToken("the token does not expire")
+		return InvalidToken("the token does not expire")
 	case !now.Before(c.Expiry.Time().Add(clockSkew)):
-		return invalidToken("the token has expired")
+		return InvalidToken("the token has expired")
 	case now.Before(c.NotBefore.Time().Add(-clockSkew)): // without nbf, Time is the zero time
-		return invalidToken("the token is not valid yet")
+		return InvalidToken("the token is not valid yet")
 	case len(audience) == 0:
-		return invalidToken("the token has no audience")
+		return InvalidToken("the token has no audience")
 	case !slices.ContainsFunc(audience, accepted):
-		return invalidToken("the token is for another audience")
+		return InvalidToken("the token is for another audience")
 	case c.Subject == "":
-		return invalidToken("the token has no subject")
+		return InvalidToken("the token has no subject")
 	case strings.ContainsRune(c.Subject, utf8.RuneError): // true for invalid UTF-8, too
-		return invalidToken("the subject of the token is not text")
+		return InvalidToken("the subject of the token is not text")
 	case !c.isAccessToken(header.ExtraHeaders[jose.HeaderType]):
-		return invalidToken("the token is not an access token")
+		return InvalidToken("the token is not an access token")
 	}
 	return nil
 }

@@ -33,8 +33,8 @@ const (
 var (
 	// errUnknownKey is also the error for a wrong signature if the keys were read longer than
 	// MinReadInterval ago: the key may have been replaced under its id.
-	errUnknownKey  = invalidToken("the key of the token is unknown")
-	errSignature   = invalidToken("the signature of the token is wrong")
+	errUnknownKey  = InvalidToken("the key of the token is unknown")
+	errSignature   = InvalidToken("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
 	errReading     = &Error{http.StatusServiceUnavailable, "the keys of the issuer are being read"}
 )

@@ -56,20 +56,20 @@ func (r *Resource) Metadata(path string) http.Handler {
 }
 
 // Challenge returns the WWW-Authenticate header of a response with the status 401 or 403 (RFC 6750
-// section 3, RFC 9728 section 5.1). If reason is an *Error, such as that of Verify, the header
-// names it. Another reason, such as a missing token, adds nothing.
-func (r *Resource) Challenge(reason error) string {
+// section 3, RFC 9728 section 5.1). It names the reason, unless that is nil: then the request has no
+// token.
+func (r *Resource) Challenge(reason *Error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.publicURL, MetadataPath))
 	if len(r.options.Scopes) > 0 {
 		challenge += fmt.Sprintf(`, scope="%s"`, strings.Join(r.options.Scopes, " "))
 	}
 
-	if e, ok := errors.AsType[*Error](reason); ok {
+	if reason != nil {
 		code := "invalid_token"
-		if e.Status == http.StatusForbidden {
+		if reason.Status == http.StatusForbidden {
 			code = "insufficient_scope"
 		}
-		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, e.Description)
+		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, reason.Description)
 	}
 	return challenge
 }

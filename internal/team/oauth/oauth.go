@@ -237,11 +237,11 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 	var c claims // not to be trusted before the signature is verified
 	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
 	if err != nil {
-		return p, invalidToken("the claims of the token are malformed")
+		return p, InvalidToken("the claims of the token are malformed")
 	}
 	iss := r.issuers[c.Issuer]
 	if iss == nil {
-		return p, invalidToken("the token is from another issuer")
+		return p, InvalidToken("the token is from another issuer")
 	}
 
 	err = iss.verify(ctx, parsed)
@@ -263,7 +263,7 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 func parse(token string) (*jwt.JSONWebToken, error) {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {
-		return nil, invalidToken(
+		return nil, InvalidToken(
 			"the token is not a JWT in compact form; opaque tokens are not supported")
 	}
 	// Anyone can send a token: go-jose takes megabytes of stack to decode thousands of levels, and
@@ -272,14 +272,14 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	payloadJSON, _ := base64.RawURLEncoding.DecodeString(parts[1])
 	switch {
 	case jsonx.CountElements(headerJSON) > maxHeaderElements:
-		return nil, invalidToken("the token has a header of more than 100 elements or 64 levels")
+		return nil, InvalidToken("the token has a header of more than 100 elements or 64 levels")
 	case jsonx.CountElements(payloadJSON) > jsonx.MaxElements: // it is too short for so many elements
-		return nil, invalidToken("the token has claims of more than 64 levels")
+		return nil, InvalidToken("the token has claims of more than 64 levels")
 	}
 
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil {
-		return nil, invalidToken(
+		return nil, InvalidToken(
 			"the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
@@ -290,7 +290,7 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	_, hasCrit := header["crit"]
 	_, hasZip := header["zip"]
 	if hasCrit || hasZip {
-		return nil, invalidToken("the token has critical headers, or zip")
+		return nil, InvalidToken("the token has critical headers, or zip")
 	}
 	return parsed, nil
 }
