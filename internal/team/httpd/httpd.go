@@ -200,11 +200,9 @@ func (s *instance) drain() {
 	time.Sleep(s.Notice)
 	_ = s.listener.Close()
 	s.draining.Store(true)
-	end := time.NewTimer(s.DrainTime)
-	defer end.Stop()
 	select {
 	case <-s.people.BeginDrain():
-	case <-end.C:
+	case <-time.After(s.DrainTime):
 		requests, _, _ := s.people.Counts()
 		if requests > 0 {
 			s.Log.Warn("cancelling the calls that are still in flight", "after", s.DrainTime.String())
