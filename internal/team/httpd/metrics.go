@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,12 +42,6 @@ type metricSet struct {
 	// begunSeries holds what observeStart has begun series for: the labels of a tool and a person,
 	// and the values of RefusedBy for the person.
 	begunSeries sync.Map
-}
-
-// gauge is a metric whose value is read for each page.
-type gauge struct {
-	name, help string
-	value      float64
 }
 
 // family is a metric that has a series for each combination of its labels.
@@ -141,7 +136,7 @@ func (m *metricSet) counter(name, help string) *family { return m.declare(name, 
 
 // declare adds a metric to the page: a histogram, or without buckets a counter.
 func (m *metricSet) declare(name, help string, buckets []float64) *family {
-	f := &family{metricPrefix + name, help, buckets, metrics.NewSet()}
+	f := &family{name, help, buckets, metrics.NewSet()}
 	m.families = append(m.families, f)
 	return f
 }
@@ -150,10 +145,11 @@ func (m *metricSet) declare(name, help string, buckets []float64) *family {
 // of people and the IDs of models are printable, so %q escapes the values of labels as the format
 // of the page wants.
 func (f *family) seriesName(labels string, values ...any) string {
-	if labels == "" {
-		return f.name
+	name := metricPrefix + f.name
+	if labels != "" {
+		name += "{" + fmt.Sprintf(labels, values...) + "}"
 	}
-	return f.name + "{" + fmt.Sprintf(labels, values...) + "}"
+	return name
 }
 
 // add adds n to the series of a counter.
@@ -313,8 +309,40 @@ func (s *instance) checkDescriptors() {
 	}
 }
 
-// gauges returns the present values of all gauges.
-func (s *instance) gauges() []gauge {
+// serveMetrics answers GET /metrics in the Prometheus text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats). Each metric has a description.
+func (s *instance) serveMetrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	var page bytes.Buffer
+	s.writeGauges(&page)
+	for _, f := range s.metrics.families {
+		typ := "counter"
+		if f.buckets != nil {
+			typ = "histogram"
+		}
+		describe(&page, f.name, typ, f.help)
+		f.series.WritePrometheus(&page)
+	}
+
+	metrics.WriteProcessMetrics(&page)
+	metrics.WriteFDMetrics(&page) // not in WriteProcessMetrics, as it reads a directory
+	_, _ = page.WriteTo(w)
+}
+
+// describe writes the description of a metric.
+func describe(w io.Writer, name, typ, help string) {
+	fmt.Fprintf(w, "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n", metricPrefix+name, typ, help)
+}
+
+// writeGauges writes the gauges: metrics whose values are read for each page.
+func (s *instance) writeGauges(w io.Writer) {
+	series := func(name string, value float64) {
+		fmt.Fprintf(w, "%s%s %s\n", metricPrefix, name, strconv.FormatFloat(value, 'f', -1, 64))
+	}
+	gauge := func(name string, value float64, help string) {
+		describe(w, name, "gauge", help)
+		series(name, value)
+	}
 	oneIf := func(b bool) float64 {
 		if b {
 			return 1
@@ -322,75 +350,30 @@ func (s *instance) gauges() []gauge {
 		return 0
 	}
 
+	describe(w, "build_info", "gauge", "Version of the program.")
+	series(fmt.Sprintf("build_info{version=%q}", version.String()), 1)
+	gauge("ready", oneIf(s.checkReady() == nil), "1 while /readyz answers 200.")
+	gauge("stale_files", float64(s.NumStaleFiles()),
+		"Files that cannot be used: their last content stays in use.")
+	gauge("max_calls", float64(s.people.Bounds.MaxCalls), "Calls that run at once.")
+	gauge("store_failing", oneIf(s.Server.Budget.Store.IsFailing()),
+		"1 while the store of the quotas fails.")
+
 	requests, running, waiting := s.people.Counts()
-	build := fmt.Sprintf("build_info{version=%q}", version.String())
-	gauges := []gauge{
-		{build, "Version of the program.", 1},
-		{"ready", "1 while /readyz answers 200.", oneIf(s.checkReady() == nil)},
-		{
-			"stale_files",
-			"Files that cannot be used: their last content stays in use.",
-			float64(s.NumStaleFiles()),
-		},
-		{"max_calls", "Calls that run at once.", float64(s.people.Bounds.MaxCalls)},
-		{
-			"store_failing",
-			"1 while the store of the quotas fails.",
-			oneIf(s.Server.Budget.Store.IsFailing()),
-		},
-		{"requests_in_flight", "Requests that run or wait.", float64(requests)},
-		{
-			"calls_running",
-			"Calls that have a slot, those without a request included.",
-			float64(running),
-		},
-		{
-			"calls_waiting",
-			"Calls that wait, for others or for the API's rate limit.",
-			float64(waiting + s.NumWaitingForRateLimit()),
-		},
-	}
+	gauge("requests_in_flight", float64(requests), "Requests that run or wait.")
+	gauge("calls_running", float64(running),
+		"Calls that have a slot, those without a request included.")
+	gauge("calls_waiting", float64(waiting+s.NumWaitingForRateLimit()),
+		"Calls that wait, for others or for the API's rate limit.")
 
+	quotas := s.Server.Budget.Limits.Quotas()
+	for _, q := range quotas {
+		gauge(q.Setting, q.Limit, "A quota; 0: none.")
+	}
 	near := s.Server.Budget.NearLimitCounts()
-	for _, q := range s.Server.Budget.Limits.Quotas() {
-		gauges = append(gauges, gauge{q.Setting, "A quota; 0: none.", q.Limit})
+	describe(w, "near_limit", "gauge",
+		"People who have used 80 % of a quota; of those of all people 1.")
+	for _, q := range quotas {
+		series(fmt.Sprintf("near_limit{limit=%q}", q.Name), float64(near[q.Name]))
 	}
-	for _, q := range s.Server.Budget.Limits.Quotas() {
-		gauges = append(gauges, gauge{
-			fmt.Sprintf("near_limit{limit=%q}", q.Name),
-			"People who have used 80 % of a quota; of those of all people 1.",
-			float64(near[q.Name]),
-		})
-	}
-	return gauges
-}
-
-// serveMetrics answers GET /metrics in the Prometheus text format
-// (https://prometheus.io/docs/instrumenting/exposition_formats). Each metric has a description.
-func (s *instance) serveMetrics(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	var page bytes.Buffer
-	const description = "# HELP %[1]s %[3]s\n# TYPE %[1]s %[2]s\n"
-	last := ""
-	for _, g := range s.gauges() {
-		name, _, _ := strings.Cut(g.name, "{")
-		if name != last {
-			fmt.Fprintf(&page, description, metricPrefix+name, "gauge", g.help)
-		}
-		last = name
-		value := strconv.FormatFloat(g.value, 'f', -1, 64)
-		fmt.Fprintf(&page, "%s%s %s\n", metricPrefix, g.name, value)
-	}
-	for _, f := range s.metrics.families {
-		typ := "counter"
-		if f.buckets != nil {
-			typ = "histogram"
-		}
-		fmt.Fprintf(&page, description, f.name, typ, f.help)
-		f.series.WritePrometheus(&page)
-	}
-
-	metrics.WriteProcessMetrics(&page)
-	metrics.WriteFDMetrics(&page) // not in WriteProcessMetrics, as it reads a directory
-	_, _ = page.WriteTo(w)
 }
