@@ -159,7 +159,7 @@ func (a Access) requireToken(
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
-		res := responseOf(w)
+		res := w.(*response)
 		res.person = person // also with an error, if only a scope is missing
 		if err != nil {
 			a.refuse(res, err)

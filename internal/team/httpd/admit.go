@@ -23,7 +23,7 @@ const (
 // longer than the drain. It reads the body of any other request, and passes it on to serveMessage if
 // acceptMessage accepts it.
 func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
-	res := responseOf(w)
+	res := w.(*response)
 	if !s.Access.NeedsToken() { // otherwise requireToken has done this
 		s.listener.noteAuthenticated(r.RemoteAddr)
 	}

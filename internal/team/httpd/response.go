@@ -60,13 +60,9 @@ func (s *instance) track(next http.Handler) http.Handler {
 	})
 }
 
-// responseOf returns the response that track has made: the handlers below track get no other
-// ResponseWriter.
-func responseOf(w http.ResponseWriter) *response { return w.(*response) }
-
-// response is the response to one request, and the ResponseWriter of all handlers of an instance. A
-// client that takes nothing of it for writeTimeout loses its connection: then the request ends, and
-// the slot of its call is freed.
+// response is the response to one request, and the ResponseWriter of all handlers of an instance:
+// they get no other. A client that takes nothing of it for writeTimeout loses its connection: then
+// the request ends, and the slot of its call is freed.
 //
 // The handler and the timer of keepOpen write the response. Only the handler uses header until it
 // writes.
