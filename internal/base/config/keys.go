@@ -18,11 +18,10 @@ import (
 // field is a key of the file with the struct field that holds it.
 type field struct {
 	reflect.StructField
-	key         string // policy.max_citations
-	variable    string // variable that sets only this key, or ""
-	defaultYAML string // default in YAML, or ""
-	from        string // key whose value it gets if no profile sets it, or ""
-	value       reflect.Value
+	key      string // policy.max_citations
+	variable string // variable that sets only this key, or ""
+	from     string // key whose value it gets if no profile sets it, or ""
+	value    reflect.Value
 }
 
 // isSection reports whether the key has keys below it.
@@ -50,7 +49,6 @@ func appendFields(list []field, section field) []field {
 		}
 		if f.from == "" {
 			f.variable = cmp.Or(member.Tag.Get("env"), section.Tag.Get(name)) // see profileOf
-			f.defaultYAML = member.Tag.Get("default")
 		}
 		list = append(list, f)
 		if f.isSection() {

@@ -118,12 +118,15 @@ func newLoader(environ []string) *loader {
 	l.fields = appendFields(make([]field, 0, 128), root)
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		if f.defaultYAML != "" { // a yaml.Unmarshal for every key would delay the start
-			value := f.value.Addr().Interface()
-			_ = yaml.Unmarshal([]byte(f.defaultYAML), value) // it is valid
+		if f.isSection() || f.from != "" {
+			continue
 		}
-		if !f.isSection() && f.from == "" {
-			l.origins[f.key] = "default"
+
+		l.origins[f.key] = "default"
+		defaultYAML := f.Tag.Get("default")
+		if defaultYAML != "" { // a yaml.Unmarshal for every key would delay the start
+			value := f.value.Addr().Interface()
+			_ = yaml.Unmarshal([]byte(defaultYAML), value) // it is valid
 		}
 	}
 	return l
