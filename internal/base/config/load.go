@@ -164,12 +164,13 @@ func (l *loader) warn(parts ...string) {
 // is an error instead: with the default URL the questions would go to another server.
 func (l *loader) useVariable(name string) string {
 	value := l.environ[name]
-	if value != "" && name != l.byKey[baseURL].variable && unreplaced().MatchString(value) {
+	switch {
+	case value == "":
+	case name != l.byKey[baseURL].variable && unreplaced().MatchString(value):
 		l.warn(name, "ignored: it is a reference that the client has not replaced"+setVariableHint)
 		delete(l.environ, name)
 		return ""
-	}
-	if value != "" && !slices.Contains(l.usedVariables, name) {
+	case !slices.Contains(l.usedVariables, name):
 		l.usedVariables = append(l.usedVariables, name)
 	}
 	return value
