@@ -95,19 +95,27 @@ func (c Client) variables(s Server) map[string]string {
 	return all
 }
 
+// environment returns all variables that an entry passes on: those with values, and for each secret
+// how the file refers to it.
+func (c Client) environment(s Server) map[string]string {
+	all := c.variables(s)
+	for _, v := range s.secretVariables() {
+		all[v] = c.refer(v)
+	}
+	return all
+}
+
 // values returns the values of the words that stand for no template.
 func (c Client) values(s Server) map[string]string {
 	line := s.command(c)
 	secretVariables := s.secretVariables()
 	sets := c.variables(s)
-	references := maps.Clone(sets)
 	var lines []string // lines of TOML
 	for _, v := range slices.Sorted(maps.Keys(sets)) {
 		lines = append(lines, "env."+v+" = "+toJSON(sets[v]))
 	}
 	var inputs []string // secrets that VS Code asks for
 	for _, v := range secretVariables {
-		references[v] = c.refer(v)
 		inputs = append(inputs, fmt.Sprintf(inputFormat, v))
 	}
 
@@ -116,7 +124,7 @@ func (c Client) values(s Server) map[string]string {
 		"PROGRAM":      toJSON(line[0]),
 		"ARGUMENTS":    toJSON(line[1:]),
 		"COMMAND":      toJSON(line),
-		"VALUES":       toJSON(references),
+		"VALUES":       toJSON(c.environment(s)),
 		"INPUTS":       "[" + strings.Join(inputs, ", ") + "]",
 		"NAMES":        toJSON(secretVariables),
 		"NAME":         entryName,

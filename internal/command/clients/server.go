@@ -117,9 +117,7 @@ func (s Server) command(c Client) []string {
 // is mounted as /config, because it may also contain a policy.
 func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
-	variables := append(slices.Collect(maps.Keys(c.variables(s))), s.secretVariables()...)
-	slices.Sort(variables)
-	for _, v := range slices.Compact(variables) {
+	for _, v := range slices.Sorted(maps.Keys(c.environment(s))) {
 		line = append(line, "-e", v) // without a value docker copies the variable
 	}
 
@@ -144,12 +142,12 @@ type note struct {
 
 // keyFileVariable returns the variable of a key that names a file, or "".
 func (s Server) keyFileVariable() string {
-	namesFile := func(variable string) bool { return strings.HasSuffix(variable, "_FILE") }
-	i := slices.IndexFunc(s.KeyVariables, namesFile)
-	if i < 0 {
-		return ""
+	for _, v := range s.KeyVariables {
+		if strings.HasSuffix(v, "_FILE") {
+			return v
+		}
 	}
-	return s.KeyVariables[i]
+	return ""
 }
 
 // has reports whether a condition holds for s. Each value of --via is a condition, too.
