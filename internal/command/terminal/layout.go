@@ -62,16 +62,16 @@ func (r *renderer) showOrPlain(plain string, show func()) {
 	r.bytesLeft += styledBytes * len(plain)
 	bytesLeft := r.bytesLeft
 
-	isLong := len(plain) > maxBlock
-	if !isLong {
+	if len(plain) <= maxBlock {
 		show()
+		if !r.isFull() {
+			return
+		}
 	}
-	if isLong || r.isFull() {
-		r.out.Truncate(begin)
-		r.bytesLeft = bytesLeft
-		r.nextPrefix = first
-		r.line(text.Printable(plain))
-	}
+	r.out.Truncate(begin)
+	r.bytesLeft = bytesLeft
+	r.nextPrefix = first
+	r.line(text.Printable(plain))
 }
 
 // isFull reports whether the rows take too many bytes.
