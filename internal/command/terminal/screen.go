@@ -49,10 +49,10 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // shown in turn before t
 // markers of the API were cut out of the shown text later.
 type Screen struct {
 	stdout    io.Writer
-	showsText bool      // the answer is shown on stdout
-	status    io.Writer // gets the status line; nil if there is none
-	dumb      io.Writer // a terminal without control sequences, until it has got its line; else nil
 	stderr    io.Writer
+	showsText bool // the answer is shown on stdout
+	hasStatus bool // the status line is shown on stderr
+	lacksLine bool // stderr is a terminal without control sequences that has not got its line yet
 	mono      bool // no control sequences
 	width     func() int
 
@@ -98,9 +98,9 @@ func New(ctx context.Context, o Options) *Screen {
 	switch {
 	case Columns(o.Stderr) == 0:
 	case hasSequences:
-		s.status = o.Stderr
+		s.hasStatus = true
 	default:
-		s.dumb = o.Stderr
+		s.lacksLine = true
 	}
 	formats := hasSequences || o.Color == "always"
 	s.showsText = Columns(o.Stdout) > 0 && formats && !o.NoText
@@ -127,8 +127,8 @@ func (s *Screen) Configure(blocked []string, debug bool) {
 	s.layout.sources.blocked = cite.NewDomainSet(blocked)
 	if debug {
 		s.showsText = false
-		s.status = nil
-		s.dumb = nil
+		s.hasStatus = false
+		s.lacksLine = false
 	}
 }
 
@@ -149,9 +149,9 @@ func (s *Screen) StartRefreshing() {
 	}
 	s.showBlocks()
 	s.drawStatus()
-	if s.dumb != nil && time.Since(s.begin) > dumbLineDelay {
-		fmt.Fprintln(s.dumb, cells.Truncate(s.stage, s.width()-1, "…"))
-		s.dumb = nil
+	if s.lacksLine && time.Since(s.begin) > dumbLineDelay {
+		fmt.Fprintln(s.stderr, cells.Truncate(s.stage, s.width()-1, "…"))
+		s.lacksLine = false
 	}
 	time.AfterFunc(redrawInterval, s.StartRefreshing)
 }
@@ -366,18 +366,18 @@ func (s *Screen) drawStatus() {
 // replaceStatus replaces the status line, and the ^C that a terminal may have written after it. It
 // overwrites them with spaces, which works in every terminal.
 func (s *Screen) replaceStatus(line string) {
-	if s.status == nil || line == s.drawn {
+	if !s.hasStatus || line == s.drawn {
 		return
 	}
 	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
 	shown := "\r" + spaces + "\r" + styledText(dim, line).paint()
-	_, _ = io.WriteString(s.status, s.stripIfMono(shown))
+	_, _ = io.WriteString(s.stderr, s.stripIfMono(shown))
 	s.drawn = line
 }
 
 // Note writes a line to stderr, below the answer.
 func (s *Screen) Note(line string) {
-	if s.status != nil {
+	if s.hasStatus {
 		line = s.stripIfMono(styledText(dim, line).paint())
 	}
 	fmt.Fprintln(s.stderr, line)

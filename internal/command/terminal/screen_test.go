@@ -21,8 +21,8 @@ func newTestScreen(stdout, status io.Writer, width int) *Screen {
 	return &Screen{
 		stdout:    stdout,
 		showsText: stdout != nil,
-		status:    status,
 		stderr:    status,
+		hasStatus: status != nil,
 		stage:     "asking",
 		begin:     time.Now(),
 		width:     func() int { return width },
