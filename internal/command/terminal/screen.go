@@ -249,8 +249,7 @@ func (s *Screen) showSources(ans *answer.Answer, ownList string) {
 	}
 	for _, c := range cite.NewDocument(ownList).DatedListPages() {
 		if pages.page(c.URL) != "" {
-			listed := &pages.list[pages.add(c)-1]
-			listed.Title = cmp.Or(listed.Title, c.Title)
+			pages.add(c)
 		}
 	}
 	for _, c := range ans.Sources {

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
@@ -23,8 +24,9 @@ func (s *sources) page(u string) string {
 	return page
 }
 
-// add returns the number of a page, and adds the page if it is new. A citation also adds its title
-// and date to a page that is known from a link of the text, which has neither.
+// add returns the number of a page, and adds the page if it is new. A page that is known, such as
+// from a link of the text, gets the title and the date of c if it has no date, else only the title
+// if it has none.
 func (s *sources) add(c cite.Citation) int {
 	if s.numbers == nil {
 		s.numbers = make(map[string]int)
@@ -41,6 +43,7 @@ func (s *sources) add(c cite.Citation) int {
 	if known.PublishedAt == "" {
 		*known = c
 	}
+	known.Title = cmp.Or(known.Title, c.Title)
 	return n
 }
 
