@@ -52,7 +52,7 @@ type Config struct {
 	ModelProfiles ModelProfiles `yaml:"model_profiles" doc:"Model and settings, one profile per tool. Without this section each tool has an effort and a verbosity of its own. With it the profiles other than answer take every key that they leave out from answer."`
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
-	Server        Server        `yaml:"server" doc:"The MCP server."`
+	Server        Server        `yaml:"server" debug:"DEBUG" doc:"The MCP server."`
 	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics. A key is a model id, or how ids begin. Its value has input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
 
 	LineMode bool       // send each message as one line of JSON; only MCP_LINE_MODE=1 sets it
@@ -208,7 +208,7 @@ type (
 	}
 
 	Server struct {
-		Debug             bool   `yaml:"debug" env:"DEBUG" doc:"Log requests and answers to stderr, with their content and without the API key."`
+		Debug             bool   `yaml:"debug" doc:"Log requests and answers to stderr, with their content and without the API key."`
 		DebugFile         string `yaml:"debug_file" pattern:"^[^\\x00-\\x1f\\x7f]*$" takes:"a path (in double quotes a backslash starts an escape, use single quotes)" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`

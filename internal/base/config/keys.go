@@ -111,7 +111,7 @@ func BareURL(s string) string {
 func (c *Config) FileVariables() (variables []string) {
 	for key, f := range c.byKey {
 		zero := fmt.Sprint(reflect.Zero(f.Type))
-		isDefault := fmt.Sprint(f.value) == cmp.Or(f.defaultYAML, zero)
+		isDefault := fmt.Sprint(f.value) == cmp.Or(f.Tag.Get("default"), zero)
 		if strings.HasPrefix(c.origins[key], c.File+":") && !isDefault {
 			variables = append(variables, f.variable)
 		}

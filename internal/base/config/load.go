@@ -179,7 +179,7 @@ func (l *loader) useVariable(name string) string {
 // applyEnv applies the variables. Package env sets the keys with a tag env. Its errors name only
 // the Go field, so no two such fields that are not strings may have the same name. The keys of
 // profiles have no such tag, because the profiles share their struct: they are strings, and are set
-// here. DEBUG may set two keys, and MCP_LINE_MODE sets none.
+// here. DEBUG has words of its own and may set two keys, and MCP_LINE_MODE sets none.
 func (l *loader) applyEnv() {
 	before := l.OpenAI.BaseURL
 	for _, f := range l.fields {
