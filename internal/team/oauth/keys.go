@@ -122,11 +122,10 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 // After ctx ends, one more read fails, and releases all waiting requests.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshInterval)
-	full := true
-	var waiter chan struct{} // channel of the request that caused the read, or nil
+	var waiter chan struct{} // channel of the request that caused the read; nil: a full read
 	for {
 		arrived := len(i.waiting)
-		keyProblem, err := i.read(ctx, full)
+		keyProblem, err := i.read(ctx, waiter == nil)
 		if err != nil {
 			last := i.published.Load()
 			i.published.Store(&keySet{last.keys, last.readAt, errUnavailable})
@@ -141,15 +140,15 @@ func (i *issuer) readLoop(ctx context.Context) {
 			return
 		}
 		i.logRead(keyProblem, err)
-		full, waiter = i.awaitNextRead(ctx, refresh, err != nil)
+		waiter = i.awaitNextRead(ctx, refresh, err != nil)
 	}
 }
 
-// awaitNextRead waits until the next read is due, and reports whether it is a full one. If a request
-// causes it, waiter is the channel of the request. hasFailed is whether the read before has failed.
+// awaitNextRead waits until the next read is due, or ctx ends. If a request causes the read, waiter
+// is the channel of the request. hasFailed is whether the read before has failed.
 func (i *issuer) awaitNextRead(
 	ctx context.Context, refresh <-chan time.Time, hasFailed bool,
-) (full bool, waiter chan struct{}) {
+) (waiter chan struct{}) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(MinReadInterval):
@@ -157,20 +156,19 @@ func (i *issuer) awaitNextRead(
 
 	select {
 	case <-refresh: // before any request that waits
-		return true, nil
+		return nil
 	default:
 	}
 	if hasFailed {
-		return true, nil
+		return nil
 	}
 
 	select {
 	case <-ctx.Done():
 	case <-refresh:
-		return true, nil
 	case waiter = <-i.waiting:
 	}
-	return false, waiter
+	return waiter
 }
 
 // read reads the keys, and replaces i.published. A full read begins with the metadata, which has
