@@ -41,11 +41,12 @@ type claims struct {
 // checkClaims checks the claims of a token with a valid signature, except the scopes. checkScopes
 // checks these afterwards: with a token that is not accepted, a client has to sign in again
 // whatever its scopes are.
-func (r *Resource) checkClaims(c claims, header jose.Header, now time.Time) error {
+func (r *Resource) checkClaims(c claims, header jose.Header) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)
 	}
 	audience := r.audience(c)
+	now := time.Now()
 
 	switch {
 	case c.Expiry == nil:
