@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
@@ -54,15 +53,15 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	var m *rpc.Message // nil for another method than POST, which the SDK refuses
-	if r.Method == http.MethodPost {
-		m = acceptMessage(res, r, data)
-		if m == nil {
-			return
-		}
-	}
 	r.Body = io.NopCloser(bytes.NewReader(data))
-	s.serveMessage(res, r, m)
+	if r.Method != http.MethodPost {
+		s.serveMCP(res, r) // the SDK refuses it
+		return
+	}
+	m := acceptMessage(res, r, data)
+	if m != nil {
+		s.serveMessage(res, r, m)
+	}
 }
 
 // body is the body of a request. Its bytes count for the person as soon as they are read.

@@ -96,13 +96,12 @@ func isNotification(m *rpc.Message) bool {
 	return !m.ID.Exists() && server.Methods[m.Method] == nil
 }
 
-// serveMessage answers a request whose message is m, or nil if it has none. It answers
-// notifications, lets clients cancel calls with one, and passes all other requests on to serveMCP.
-// The response to initialize gets a session id (Mcp-Session-Id), which tells the client's calls
-// from those of other clients. While a call of such a client runs, it is in s.cancellable.
+// serveMessage answers a request whose message is m. It answers notifications, lets clients cancel
+// calls with one, and passes all other requests on to serveMCP. The response to initialize gets a
+// session id (Mcp-Session-Id), which tells the client's calls from those of other clients. While a
+// call of such a client runs, it is in s.cancellable.
 func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
 	switch {
-	case m == nil:
 	case isNotification(m):
 		if m.Method == cancelMethod && isLegacy(r) {
 			s.cancelCalls(res, m)
