@@ -62,9 +62,9 @@ type keySet struct {
 	keys   []jose.JSONWebKey // nil until the first read that succeeds; later never nil
 	readAt time.Time         // when the keys were read
 
-	// unmatchedErr is the error for a token that another key of the issuer may have signed:
-	// errUnknownKey, after which a request waits for another read, or errUnavailable if the last
-	// read failed.
+	// unmatchedErr is the error for a token that none of these keys has signed, but perhaps a key
+	// that was not read yet: errUnknownKey, after which a request waits for another read, or
+	// errUnavailable if the last read failed.
 	unmatchedErr error
 }
 
