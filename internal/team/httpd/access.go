@@ -25,7 +25,7 @@ type Access struct {
 	Tokens   *Tokens         // tokens that the operator hands out; nil if there are none
 	Resource *oauth.Resource // checks the tokens of people who sign in; nil if they cannot
 
-	Denied *Denied // people who are refused in spite of a valid token; may be nil
+	Denied *Denied // people who are rejected in spite of a valid token; may be nil
 
 	// Hosts are the accepted Host headers, in the form of HostName. These are accepted, too:
 	//
@@ -128,9 +128,9 @@ func (a Access) MetricsReader() string {
 	return MetricsName
 }
 
-// metricsRefusal returns why a person may not read the metrics, and what to do about it. Both are
+// metricsRejection returns why a person may not read the metrics, and what to do about it. Both are
 // "" if the person may.
-func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
+func (a Access) metricsRejection(p call.Person) (reason, hint string) {
 	if p.ID == call.TokenIDPrefix+a.MetricsReader() {
 		return "", ""
 	}
@@ -139,19 +139,19 @@ func (a Access) metricsRefusal(p call.Person) (reason, hint string) {
 			"serve --metrics ADDRESS"
 }
 
-// callRefusal returns why a person may not call the tools, and what to do about it. Both are "" if
+// callRejection returns why a person may not call the tools, and what to do about it. Both are "" if
 // the person may.
-func (a Access) callRefusal(p call.Person) (reason, hint string) {
+func (a Access) callRejection(p call.Person) (reason, hint string) {
 	if p.ID != call.TokenIDPrefix+MetricsName {
 		return "", ""
 	}
 	return "tokens named metrics open /metrics only", "take one that has another name"
 }
 
-// requireToken checks the bearer token, if requests need one. It refuses denied people, and those
-// for whom refusal returns a reason. Otherwise it passes the person on to next in response.person.
+// requireToken checks the bearer token, if requests need one. It rejects denied people, and those
+// for whom whyRejected returns a reason. Otherwise it passes the person on to next in response.person.
 func (a Access) requireToken(
-	refusal func(call.Person) (reason, hint string), next http.Handler,
+	whyRejected func(call.Person) (reason, hint string), next http.Handler,
 ) http.Handler {
 	if !a.NeedsToken() {
 		return next
@@ -162,7 +162,7 @@ func (a Access) requireToken(
 		res := w.(*response)
 		res.person = person // also with an error, if only a scope is missing
 		if err != nil {
-			a.refuse(res, err)
+			a.reject(res, err)
 			return
 		}
 		if a.Denied != nil && a.Denied.has(person) {
@@ -170,7 +170,7 @@ func (a Access) requireToken(
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
 		}
-		reason, hint := refusal(person)
+		reason, hint := whyRejected(person)
 		if reason != "" {
 			res.reason = reason
 			http.Error(w, reason+": "+hint, http.StatusForbidden)
@@ -222,9 +222,9 @@ func bearerToken(fields []string) (token string, err error) {
 	return "", errors.New("no bearer token")
 }
 
-// refuse answers a request without an accepted token (RFC 6750 section 3). The status is that of an
+// reject answers a request without an accepted token (RFC 6750 section 3). The status is that of an
 // oauth.Error, else 401.
-func (a Access) refuse(res *response, err error) {
+func (a Access) reject(res *response, err error) {
 	res.reason = err.Error()
 	status := http.StatusUnauthorized
 	oauthErr, ok := errors.AsType[*oauth.Error](err)

@@ -18,7 +18,7 @@ const (
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 )
 
-// admit refuses requests beyond the bounds and, in the drain, all requests, because they might last
+// admit rejects requests beyond the bounds and, in the drain, all requests, because they might last
 // longer than the drain. It reads the body of any other request, and passes it on to serveMessage if
 // acceptMessage accepts it.
 func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
@@ -41,14 +41,14 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 
 	elements := jsonx.CountElements(data)            // Methods.Parse counts them again
-	if err == nil && elements <= jsonx.MaxElements { // acceptMessage refuses more
+	if err == nil && elements <= jsonx.MaxElements { // acceptMessage rejects more
 		err = b.take(elements * elementBytes)
 	}
 
 	if err != nil {
 		busy := errors.As(err, new(*people.BusyError))
 		if !busy || !s.cancelBeyondBounds(res, r, data) {
-			res.refuseBody(err)
+			res.rejectBody(err)
 		}
 		return
 	}
@@ -86,8 +86,8 @@ func (b *body) take(n int) error {
 	return err
 }
 
-// refuseBody answers a request that is beyond the bounds, or whose body could not be read.
-func (r *response) refuseBody(err error) {
+// rejectBody answers a request that is beyond the bounds, or whose body could not be read.
+func (r *response) rejectBody(err error) {
 	busy, ok := errors.AsType[*people.BusyError](err)
 	if ok {
 		status := http.StatusTooManyRequests

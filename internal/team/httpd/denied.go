@@ -15,7 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/team/oauth"
 )
 
-// Denied is a list of people who are refused in spite of a valid token. The list may change.
+// Denied is a list of people who are rejected in spite of a valid token. The list may change.
 type Denied struct {
 	// issuers are the issuers at which people sign in. Subjects of theirs may have colons, and
 	// names blanks.

@@ -7,7 +7,7 @@
 //	stream.go    comments that keep long responses open
 //	access.go    checks of the Host header and the bearer token, and the challenge to sign in
 //	tokens.go    tokens that the operator hands out, which may change
-//	denied.go    people who are refused in spite of a token
+//	denied.go    people who are rejected in spite of a token
 //	admit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	cancel.go    calls that end because of another request
@@ -89,7 +89,7 @@ type instance struct {
 	callsCtx    context.Context  // done when the calls in flight are cancelled
 	cancellable cancellableCalls // calls that a notification can cancel
 
-	// draining is true after the notice: people refuses requests, and a connection that becomes
+	// draining is true after the notice: people rejects requests, and a connection that becomes
 	// idle is closed.
 	draining atomic.Bool
 }
@@ -218,14 +218,14 @@ func (s *instance) handler() http.Handler {
 		reason := "web pages, and apps that send Origin or Sec-Fetch-Site as they do, are refused"
 		http.Error(w, reason, http.StatusForbidden)
 	}))
-	endpoint := s.Access.requireToken(s.Access.callRefusal, http.HandlerFunc(s.admit))
+	endpoint := s.Access.requireToken(s.Access.callRejection, http.HandlerFunc(s.admit))
 	endpoint = sameOrigin.Handler(endpoint)
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 
 	if s.MetricsListener == nil {
 		page := http.HandlerFunc(s.serveMetrics)
-		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.metricsRefusal, page))
+		guarded.Handle("GET /metrics", s.Access.requireToken(s.Access.metricsRejection, page))
 		guarded.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)

@@ -25,19 +25,19 @@ const maxID = 1 << 53
 // acceptMessage returns the message in a body. If the SDK cannot answer it, acceptMessage answers
 // with an error, as the SDK would change the id of some messages, and returns nil.
 func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Message {
-	m, refusal := server.Methods.Parse(body)
+	m, rpcErr := server.Methods.Parse(body)
 	id := "" // the id in the error response; "" is null
 	switch {
-	case refusal != nil:
+	case rpcErr != nil:
 	case m.ID.Exists() && !isValidID(m.ID.Raw):
-		refusal = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
+		rpcErr = rpc.InvalidRequest("id is not a string or an integer within ±2^53")
 	case m.Method == "":
-		refusal = rpc.InvalidRequest("not a request") // a response; the server sends no requests
+		rpcErr = rpc.InvalidRequest("not a request") // a response; the server sends no requests
 	case m.Error != nil:
-		refusal = m.Error
+		rpcErr = m.Error
 		id = m.ID.Raw
 	case math.Abs(gjson.GetBytes(m.Params, "_meta.progressToken").Num) >= maxID: // 0 for a string
-		refusal = rpc.InvalidRequest("progressToken is not a string or a number within 2^53")
+		rpcErr = rpc.InvalidRequest("progressToken is not a string or a number within 2^53")
 		id = m.ID.Raw
 	default:
 		if m.Method == "initialize" {
@@ -50,15 +50,15 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Mes
 	switch {
 	case id != "" && isLegacy(r):
 		status = http.StatusOK // before server.StatelessVersion an error was an ordinary response
-	case refusal.Code == jsonrpc.CodeMethodNotFound:
+	case rpcErr.Code == jsonrpc.CodeMethodNotFound:
 		status = http.StatusNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	message, _ := jsonx.Marshal(refusal.Message) // a string is always valid
+	message, _ := jsonx.Marshal(rpcErr.Message) // a string is always valid
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
 		cmp.Or(id, "null"),
-		refusal.Code,
+		rpcErr.Code,
 		message)
 	return nil
 }

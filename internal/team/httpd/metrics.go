@@ -277,7 +277,7 @@ func (m *metricSet) observeStore(took time.Duration, beginsToFail bool) {
 	}
 }
 
-// countRejections counts n requests that were refused.
+// countRejections counts n requests that were rejected.
 func (m *metricSet) countRejections(n float64, r rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", r.status, r.reason)
 	if r.person != "" {
