@@ -11,21 +11,21 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
 )
 
-// advisor returns an Advisor with what advice about errors may name: settings and their origins,
+// newAdvisor returns an Advisor with what advice about errors may name: settings and their origins,
 // but no secrets.
-func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
-	getenv := o.Getenv
+func (s *Service) newAdvisor() advice.Advisor {
+	cfg := s.effective
 	keyFlaw := func() string {
-		key := getenv(cfg.CredentialVariable)
+		key := s.Getenv(cfg.CredentialVariable)
 		if cfg.APIKeyFile != "" { // which may change
-			key = *keys.current.Load()
+			key = *s.keys.current.Load()
 		}
 		return KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")) // a missing key has no flaw
 	}
 	login := "" // the command line that stores the key of the server
 	otherServer := ""
 	if cfg.UsesStoredKeyFile() {
-		login = startCommand(getenv) + " login"
+		login = s.StartCommand + " login"
 		if cfg.APIKeyErr != nil {
 			otherServer = cfg.APIKeyServer
 		}
@@ -46,10 +46,10 @@ func (o Options) advisor(cfg *config.Config, keys *keyring) advice.Advisor {
 		StoredKeyUnused:      cfg.StoredKeyUnused,
 		KeyFlaw:              keyFlaw,
 		OtherHeaderVariables: cfg.OtherHeaderVariables,
-		ProxyVariable:        proxyVariable(cfg.OpenAI.BaseURL, getenv),
+		ProxyVariable:        proxyVariable(cfg.OpenAI.BaseURL, s.Getenv),
 		GOOS:                 runtime.GOOS,
-		RootsFile:            getenv("SSL_CERT_FILE"),
-		Redactor:             o.Redactor,
+		RootsFile:            s.Getenv("SSL_CERT_FILE"),
+		Redactor:             s.Redactor,
 	}
 }
 

@@ -51,9 +51,9 @@ func TestKeyInCallLog(t *testing.T) {
 		} {
 			var log bytes.Buffer
 			s := &Service{
-				Log:      slog.New(slog.NewTextHandler(&log, nil)),
-				Advisor:  advice.Advisor{Redactor: r},
-				Redactor: r,
+				Log:     slog.New(slog.NewTextHandler(&log, nil)),
+				Advisor: advice.Advisor{Redactor: r},
+				Options: Options{Redactor: r},
 			}
 			s.CallLogger(&logging.Limiter{})(server.CallEnd{Call: &call.Call{}, Err: err})
 			if strings.Contains(log.String(), key[:4]) {

@@ -43,7 +43,7 @@ func (s *Service) DetachOptions(
 	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
 	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
-	keyMayCome := s.keyFile != "" && s.Config.APIKey == "" // the file is read again
+	keyMayCome := s.effective.APIKeyFile != "" && s.Config.APIKey == "" // the file is read again
 
 	var api *tasks.BackgroundAPI
 	switch {
@@ -84,7 +84,7 @@ func (s *Service) backgroundAPI(secrets func() []string) *tasks.BackgroundAPI {
 		Fetch:    s.Answerer.Fetch,
 		Cancel:   s.APIClient.Cancel,
 		Secrets:  secrets,
-		BaseURL:  s.baseURL,
+		BaseURL:  s.effective.OpenAI.BaseURL,
 		KeepTime: keepTime,
 	}
 }

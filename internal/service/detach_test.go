@@ -37,7 +37,9 @@ func TestKeyFlaw(t *testing.T) {
 	}
 	cfg.APIKeyFile = "key"
 	keys := newKeyring("YOUR_KEY")
-	advisor := Options{Getenv: func(string) string { return "" }}.advisor(cfg, keys)
+	s := &Service{effective: cfg, keys: keys}
+	s.Getenv = func(string) string { return "" }
+	advisor := s.newAdvisor()
 
 	compare.Equal(t, "flaw", advisor.KeyFlaw(), "it is the placeholder of the README")
 	keys.setCurrent("sk-the-second-key-of-a-file\n")

@@ -44,14 +44,14 @@ type Files struct {
 // the client of the API, and seals the ids of tasks.
 func (s *Service) NewFiles() *Files {
 	f := &Files{log: s.Log}
-	if s.keyFile == "" {
+	cfg := s.effective
+	if cfg.APIKeyFile == "" {
 		return f
 	}
 
-	cfg := s.Config
 	f.all = append(f.all, &file{
 		name:      "key",
-		path:      s.keyFile,
+		path:      cfg.APIKeyFile,
 		read:      cfg.ReadKey,
 		confirmed: newReadResult([]byte(cfg.APIKey), cfg.APIKeyErr),
 		accept: func(key []byte) error {

@@ -96,15 +96,14 @@ func TestWatchKey(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
 		var log bytes.Buffer
 		s := &Service{
+			Options:   Options{Redactor: redact.New()},
 			APIClient: llm.New(llm.Options{}),
 			Log:       slog.New(slog.NewTextHandler(&log, nil)),
-			Redactor:  redact.New(),
+			effective: &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}},
 			keys:      newKeyring(""),
 
 			wantsSealingKey: true,
 		}
-		s.keyFile = file
-		s.Config = &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}}
 		ctx, stop := context.WithCancel(t.Context())
 		go s.NewFiles().Follow(ctx)
 		defer stop()

@@ -57,46 +57,46 @@ type Options struct {
 
 // Service answers questions. It is what all commands share.
 type Service struct {
-	Config       *config.Config
-	Warnings     []string                  // about the configuration, one line each
+	Options // Warnings also has those from using Config, one line each
+
 	Advisor      advice.Advisor            // explains errors of the API that answers
 	Profiles     map[string]answer.Profile // by tool
 	Log          *slog.Logger
-	LogErr       error            // why the debug file cannot be written, or nil
-	Redactor     *redact.Redactor // knows the secrets of the configuration
+	LogErr       error // why the debug file cannot be written, or nil
 	APIClient    *llm.Client
 	Answerer     *answer.Answerer
-	Getenv       func(name string) string
 	StartCommand string // command that starts the program, for hints
 
 	// NewAPIClient returns a client of the API that sends each request once, with a key. If key is
 	// "", it is the key of the configuration.
 	NewAPIClient func(key string) *llm.Client
 
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	baseURL string   // of the API that answers: with Offline the fake API
-	keys    *keyring // the API key, and those that seal the ids of tasks
-	keyFile string   // path of the key's file; "" without one, and with Offline
-	closers []func() // called by Close
+	effective *config.Config // Config or, with Offline, a copy with the fake API
+	keys      *keyring       // the API key, and those that seal the ids of tasks
+	closers   []func()       // called by Close
 
-	// wantsSealingKey says that ids are to be sealed with a key that keyFile does not have yet.
+	// wantsSealingKey says that ids are to be sealed with a key that the file does not have yet.
 	wantsSealingKey bool
 }
 
 // New builds a Service. It does not use the network, except that the API of Offline listens on a
 // loopback address.
 func New(o Options) (*Service, error) {
-	cfg := o.Config
-	closeAPI := func() {}
+	s := &Service{
+		Options:      o,
+		StartCommand: startCommand(o.Getenv),
+		effective:    o.Config,
+	}
 	if o.Offline {
 		base, stop, err := fakeapi.Start()
 		if err != nil {
 			return nil, fmt.Errorf("starting the offline API: %w", err)
 		}
-		cfg = cfg.Offline(base)
-		closeAPI = stop
+		s.effective = o.Config.Offline(base)
+		s.closers = append(s.closers, stop)
 	}
 
+	cfg := s.effective
 	o.Redactor.Add(cfg.Secrets...)
 	log, closeLog, logErr := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
@@ -106,76 +106,55 @@ func New(o Options) (*Service, error) {
 		NoColor:  o.Getenv("NO_COLOR") != "",
 		Redactor: o.Redactor,
 	})
+	s.Log = log
+	s.LogErr = logErr
+	s.closers = append(s.closers, closeLog)
 
-	newClient := o.clientMaker(cfg, log)
-	client := newClient(cfg.APIKey, cfg.Request.MaxRetries)
-	byTool := profiles(cfg)
-	keys := newKeyring(cfg.APIKey)
-	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
-
-	return &Service{
-		Config:       o.Config, // for --show-config, so not the copy for --offline
-		Warnings:     o.warnings(cfg, logErr, warning),
-		Advisor:      o.advisor(cfg, keys),
-		Profiles:     byTool,
-		Log:          log,
-		LogErr:       logErr,
-		Redactor:     o.Redactor,
-		APIClient:    client,
-		Answerer:     o.answerer(cfg, client, instructions, byTool, log),
-		Getenv:       o.Getenv,
-		StartCommand: startCommand(o.Getenv),
-		NewAPIClient: func(key string) *llm.Client {
-			return newClient(cmp.Or(key, cfg.APIKey), 0)
-		},
-		dial:    o.Dial,
-		baseURL: cfg.OpenAI.BaseURL,
-		keys:    keys,
-		keyFile: cfg.APIKeyFile,
-		closers: []func(){closeAPI, closeLog},
-	}, nil
-}
-
-// clientMaker returns a function that makes a client of the API with a key.
-func (o Options) clientMaker(
-	cfg *config.Config, log *slog.Logger,
-) func(key string, retries int) *llm.Client {
-	return func(key string, retries int) *llm.Client {
-		return llm.New(llm.Options{
-			API:          llm.API(cfg.OpenAI.API),
-			APIKey:       key,
-			Headers:      cfg.SentHeaders,
-			Store:        cfg.Responses.Store,
-			MaxRetries:   retries,
-			RefusalPause: o.RefusalPause,
-			HTTPClient:   httpclient.New(o.Dial),
-			UserAgent:    version.Name + "/" + version.String(),
-			Logger:       log,
-			Redactor:     o.Redactor,
-		})
+	s.APIClient = s.newClient(cfg.APIKey, cfg.Request.MaxRetries)
+	s.NewAPIClient = func(key string) *llm.Client {
+		return s.newClient(cmp.Or(key, cfg.APIKey), 0)
 	}
+	s.keys = newKeyring(cfg.APIKey)
+	s.Advisor = s.newAdvisor()
+	s.Profiles = profiles(cfg)
+	instructions, warning := policy.Load(policy.System(cfg.Policy.System), config.ReadFile)
+	s.Answerer = s.newAnswerer(instructions)
+	s.Warnings = s.warnings(warning)
+	return s, nil
 }
 
-// answerer returns an Answerer that asks the API with client.
-func (o Options) answerer(
-	cfg *config.Config,
-	client *llm.Client,
-	instructions string,
-	byTool map[string]answer.Profile,
-	log *slog.Logger,
-) *answer.Answerer {
+// newClient returns a client of the API.
+func (s *Service) newClient(key string, retries int) *llm.Client {
+	cfg := s.effective
+	return llm.New(llm.Options{
+		API:          llm.API(cfg.OpenAI.API),
+		APIKey:       key,
+		Headers:      cfg.SentHeaders,
+		Store:        cfg.Responses.Store,
+		MaxRetries:   retries,
+		RefusalPause: s.RefusalPause,
+		HTTPClient:   httpclient.New(s.Dial),
+		UserAgent:    version.Name + "/" + version.String(),
+		Logger:       s.Log,
+		Redactor:     s.Redactor,
+	})
+}
+
+// newAnswerer returns an Answerer that asks the API.
+func (s *Service) newAnswerer(instructions string) *answer.Answerer {
+	cfg := s.effective
 	return answer.New(answer.Options{
-		Create:       client.Create,
-		Get:          client.Get,
+		Create:       s.APIClient.Create,
+		Get:          s.APIClient.Get,
 		Instructions: instructions,
-		Profiles:     byTool,
+		Profiles:     s.Profiles,
 		Requeries:    cfg.Policy.RequeryAttempts,
 		ExtraBody:    cfg.Request.ExtraBody,
 		NoStream:     cfg.Responses.Stream == "false",
 		Memory:       cfg.Server.AnswerMemory,
-		OnePerson:    o.OnePerson,
+		OnePerson:    s.OnePerson,
 		Location:     cfg.Location,
-		Logger:       log,
+		Logger:       s.Log,
 	})
 }
 
@@ -197,13 +176,14 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 
 // warnings returns the warnings from loading the configuration, and those from using it: about the
 // debug log, the instructions (policyWarning), the base URL and the key. Some of them may be "".
-func (o Options) warnings(cfg *config.Config, logErr error, policyWarning string) []string {
-	lines := slices.Clone(o.Warnings)
-	if logErr != nil {
-		lines = append(lines, logErr.Error()+"; the debug log goes to stderr only")
+func (s *Service) warnings(policyWarning string) []string {
+	cfg := s.effective
+	lines := slices.Clone(s.Warnings)
+	if s.LogErr != nil {
+		lines = append(lines, s.LogErr.Error()+"; the debug log goes to stderr only")
 	}
 	lines = append(lines, policyWarning, ClearTextWarning(cfg.OpenAI.BaseURL))
-	if cfg.APIKeyErr != nil && !o.Offline {
+	if cfg.APIKeyErr != nil && !s.Offline {
 		lines = append(lines, cfg.APIKeyErr.Error())
 	}
 	return lines

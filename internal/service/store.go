@@ -23,8 +23,8 @@ func (s *Service) openStore(
 	}
 
 	store = budget.NewStore(httpclient.Roots, log)
-	if s.dial != nil {
-		store.Dial = s.dial
+	if s.Dial != nil {
+		store.Dial = s.Dial
 	}
 	setURL := func(raw []byte) (*url.URL, error) {
 		u, err := store.SetURL(strings.Trim(string(raw), "\ufeff \t\r\n"))

@@ -61,7 +61,6 @@ func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
 		Warnings: warnings,
 		Err:      err,
 		Live:     f.live,
-		Offline:  f.serviceOptions.Offline,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -69,7 +69,6 @@ type Options struct {
 	Service  *service.Service // nil if Err is set
 	Warnings []string         // from config.Load
 	Err      error            // from config.Load
-	Offline  bool             // the flag --offline: no key is needed
 	Live     bool             // also ask a question
 }
 
@@ -100,9 +99,9 @@ func Run(ctx context.Context, o Options) []Check {
 	p := lookUpModels(ctx, o.Service, key)
 	var last checklist
 	if o.Live { // asked first, as the checks below depend on it, but listed last
-		last.add("live", p.askLive(ctx, o.Offline))
+		last.add("live", p.askLive(ctx))
 	}
-	keyCheck := checks.add("key", p.keyCheck(o.Offline))
+	keyCheck := checks.add("key", p.keyCheck())
 	cause := checks.add("http", p.connectionCheck()) // why no model was looked up
 	if keyCheck.Verdict == "fail" {
 		cause = keyCheck

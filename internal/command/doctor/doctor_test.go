@@ -42,7 +42,8 @@ func TestProxy(t *testing.T) {
 	testTable(t, "proxy", func(value string) Check {
 		words := strings.Fields(value)
 		environ := env.ToMap(words[2:])
-		s := &service.Service{Getenv: func(name string) string { return environ[name] }}
+		s := new(service.Service)
+		s.Getenv = func(name string) string { return environ[name] }
 		s.Advisor.BaseURL.Value = words[0]
 		s.Advisor.ProxyVariable = "HTTPS_PROXY"
 		return proxyCheck(s, func(*http.Request) (*url.URL, error) {

@@ -86,8 +86,8 @@ func (p *modelLookup) lookUp(ctx context.Context, id string) (json.RawMessage, *
 
 // askLive asks a short question as the tools do, with a stream. If there is an answer, a fault is
 // about GET /models only, which many compatible servers lack.
-func (p *modelLookup) askLive(ctx context.Context, offline bool) Check {
-	lacksKey := !p.Config.HasCredential && !offline
+func (p *modelLookup) askLive(ctx context.Context) Check {
+	lacksKey := !p.Config.HasCredential && !p.Offline
 	unreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || unreachable {
 		return warn("no question was asked", "fix the failures")
@@ -149,7 +149,7 @@ func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, ref
 }
 
 // keyCheck checks whether there is a key and whether the API accepts it.
-func (p *modelLookup) keyCheck(offline bool) Check {
+func (p *modelLookup) keyCheck() Check {
 	advisor := p.Advisor
 	variable := advisor.KeyVariable
 	err := p.Config.APIKeyErr
@@ -159,7 +159,7 @@ func (p *modelLookup) keyCheck(offline bool) Check {
 	}
 
 	switch {
-	case offline:
+	case p.Offline:
 		return pass("none is needed with --offline")
 	case err != nil:
 		hint := advisor.MissingKeyHint()

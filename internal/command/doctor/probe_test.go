@@ -42,7 +42,10 @@ func TestProbe(t *testing.T) {
 		defer server.Close()
 
 		s := &service.Service{
-			Config: &config.Config{Derived: &config.Derived{HasCredential: true, Location: time.UTC}},
+			Options: service.Options{
+				Config: &config.Config{Derived: &config.Derived{HasCredential: true, Location: time.UTC}},
+				Getenv: func(string) string { return "" },
+			},
 			NewAPIClient: func(string) *llm.Client {
 				return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
 			},
@@ -53,7 +56,6 @@ func TestProbe(t *testing.T) {
 				KeyFlaw:       func() string { return "" },
 			},
 			Profiles: map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}},
-			Getenv:   func(string) string { return "" },
 		}
 		checks := Run(ctx, Options{
 			Service: s,

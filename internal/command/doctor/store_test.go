@@ -17,7 +17,7 @@ var second = regexp.MustCompile(`clock 1s (ahead of|behind) that`)
 // storeChecks are the checks with a URL of the store.
 func storeChecks(t *testing.T, url string) string {
 	t.Helper()
-	s := &service.Service{
+	s := &service.Service{Options: service.Options{
 		Redactor: redact.New(),
 		Getenv: func(name string) string {
 			if name == "MCP_STORE_URL" {
@@ -25,7 +25,7 @@ func storeChecks(t *testing.T, url string) string {
 			}
 			return ""
 		},
-	}
+	}}
 	var checks checklist
 	checks.addStore(t.Context(), s)
 	return blanks.ReplaceAllString(FormatText(checks), " ")
