@@ -126,8 +126,11 @@ func newReadResult(data []byte, err error) readResult {
 func (f *Files) follow(ctx context.Context, target *file) {
 	target.isStale.Store(target.confirmed.problem != "")
 	last := target.confirmed
-	wait := rereadInterval
 	for {
+		wait := rereadInterval
+		if last != target.confirmed {
+			wait = confirmTime
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -135,12 +138,7 @@ func (f *Files) follow(ctx context.Context, target *file) {
 		}
 
 		next := newReadResult(target.read(target.path))
-		wait = rereadInterval
-		switch {
-		case next == target.confirmed:
-		case next != last:
-			wait = confirmTime
-		default:
+		if next == last && next != target.confirmed {
 			target.confirmed = next
 			err := errors.New(next.problem)
 			if next.problem == "" {
