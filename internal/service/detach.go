@@ -23,12 +23,11 @@ const noSealingKey = "tasks do not outlive the process, and over HTTP calls are 
 	"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 
 // DetachOptions returns which calls go on without their requests; server.DetachOptions has a table.
-// ofTransport has OtherProcesses and EOF; DetachOptions sets the other fields. The error is about
-// MCP_TASK_SECRETS.
+// The caller sets OtherProcesses and EOF of o; DetachOptions sets the other fields. The error is
+// about MCP_TASK_SECRETS.
 func (s *Service) DetachOptions(
-	ofTransport server.DetachOptions,
-) (o server.DetachOptions, warning string, err error) {
-	o = ofTransport
+	o server.DetachOptions,
+) (_ server.DetachOptions, warning string, err error) {
 	secrets, err := s.taskSecrets()
 	if err != nil {
 		return o, "", err
@@ -45,29 +44,27 @@ func (s *Service) DetachOptions(
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
 	keyMayCome := s.effective.APIKeyFile != "" && s.Config.APIKey == "" // the file is read again
 
-	var api *tasks.BackgroundAPI
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background
 		if o.OtherProcesses && detachAfter > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealing()) > 0 || keyMayCome:
-		api = s.backgroundAPI(sealing)
+		o.BackgroundAPI = s.backgroundAPI(sealing)
 	case tasksAtAPI || detachAfter > 0:
 		warning = noSealingKey
 	}
 	s.wantsSealingKey = keyMayCome && len(secrets) == 0 && (tasksAtAPI || detachAfter > 0)
 
 	// These are the rows of the table of server.DetachOptions: stdio with and without an API, and
-	// HTTP.
-	o.BackgroundAPI = api
-	o.OffersTasks = settings.Tasks
-	o.DetachAfter = detachAfter
-	if o.OtherProcesses {
-		o.OffersTasks = tasksAtAPI && api != nil
-	}
-	if o.OtherProcesses && api == nil {
-		o.DetachAfter = 0
+	// HTTP with an API. HTTP without an API detaches no call.
+	switch {
+	case !o.OtherProcesses:
+		o.OffersTasks = settings.Tasks
+		o.DetachAfter = detachAfter
+	case o.BackgroundAPI != nil:
+		o.OffersTasks = tasksAtAPI
+		o.DetachAfter = detachAfter
 	}
 	return o, warning, nil
 }
