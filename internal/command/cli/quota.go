@@ -35,7 +35,6 @@ MCP_STORE_URL_FILE names.`,
 		Example: `  openai-responses-mcp quota
   openai-responses-mcp quota alice
   openai-responses-mcp quota reset alice`,
-		Args: cobra.ArbitraryArgs,
 		RunE: f.run,
 	}
 	reset := &cobra.Command{
@@ -43,7 +42,6 @@ MCP_STORE_URL_FILE names.`,
 		Short: "forget what a person has used",
 		Long: `Forget what a person has used, so that the limits are whole again. NAME is as in quota;
 one that several people have is an error.`,
-		Args: cobra.ArbitraryArgs,
 		RunE: f.run,
 	}
 	f.addConfig(c)
