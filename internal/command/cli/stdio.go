@@ -151,7 +151,11 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
 		return nil
 	case err == nil && t.ReceivedNothing():
-		return errNoClient
+		return &failure{ // such as after docker run without -i
+			exitFailed,
+			"stdin was closed before an MCP client sent anything",
+			"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
+		}
 	}
 	return err
 }
@@ -191,13 +195,6 @@ func runSession(
 func (a *app) onTerminal() bool {
 	in, ok := a.stdin.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd()))
-}
-
-// errNoClient is the error of a session without a message, such as after docker run without -i.
-var errNoClient = &failure{
-	exitFailed,
-	"stdin was closed before an MCP client sent anything",
-	"keep stdin open, in Docker with docker run -i; serve --http needs no stdin",
 }
 
 // quotaID returns the ID under which the quotas of stdio are counted, where people have no ID: the
