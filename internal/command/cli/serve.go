@@ -146,9 +146,9 @@ func (a *app) serveCommand() *cobra.Command {
 
 // run listens, and serves until the context of the command is done.
 func (f *serveFlags) run(c *cobra.Command, _ []string) error {
-	problem := f.problem()
-	if problem != "" {
-		return usageError(seeHelp(c), "%s", problem)
+	err := f.check()
+	if err != nil {
+		return err
 	}
 	ln, err := f.listen(f.httpAddress)
 	if err != nil {
@@ -336,25 +336,25 @@ var cleanPath = text.LazyRegexp(`^/$|^(/\w[\w.~-]*)+$`)
 // highestMaxCalls bounds --max-calls: each call holds memory and a connection.
 const highestMaxCalls = 10000
 
-// problem returns what is wrong with the flags, or "".
-func (f *serveFlags) problem() string {
+// check returns an error if the flags are wrong.
+func (f *serveFlags) check() error {
 	switch {
 	case f.httpAddress == "":
-		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+		return usageError(seeServe, "serve needs --http ADDRESS, such as 127.0.0.1:8080")
 	case !strings.Contains(f.httpAddress, ":"):
-		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080",
+		return usageError(seeServe, "--http %q is not an address: write 127.0.0.1:8080 or :8080",
 			f.httpAddress)
 	case !cleanPath().MatchString(f.path):
-		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
+		return usageError(seeServe, "--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
-		return fmt.Sprintf("--path %s is taken", f.path)
+		return usageError(seeServe, "--path %s is taken", f.path)
 	case f.maxCalls < 1 || f.maxCalls > highestMaxCalls:
-		return fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
+		return usageError(seeServe, "--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
 	case f.maxCallsPerPerson > f.maxCalls:
-		return fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
+		return usageError(seeServe, "--max-calls-per-user %d is more than --max-calls %d",
 			f.maxCallsPerPerson, f.maxCalls)
 	}
-	return ""
+	return nil
 }
 
 // logStart logs how the server serves on ln, with warnings about tokens and about calls that fail.
