@@ -150,19 +150,20 @@ func (f *setupFlags) checkReachable(c clients.Client, via string) error {
 			hint = "replace --via " + via + " by --via http"
 		}
 		return usageError(hint, "--url and --oauth are for servers over HTTP")
-	case overHTTP && c.WhyNoHTTP != "":
+	case !overHTTP:
+	case c.WhyNoHTTP != "":
 		return usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.WhyNoHTTP)
-	case overHTTP && f.url == "":
+	case f.url == "":
 		needs := "--via http"
 		if c.IsWebsite() {
 			needs = c.Name
 		}
 		return usageError(startServerHint, "%s needs --url", needs)
-	case overHTTP && !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
+	case !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@"):
 		// The value can be shown: without @ it contains no password.
 		return usageError(startServerHint, "--url %q lacks https://", f.url)
-	case overHTTP && !serverURL().MatchString(f.url):
+	case !serverURL().MatchString(f.url):
 		return usageError(startServerHint, "a server over HTTP needs its http or https URL")
 	case c.IsWebsite() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
 		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
