@@ -76,7 +76,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 		return nil, nil
 	}
 
-	o.Client = httpclient.New(f.dial)
+	o.Client = httpclient.New(f.options.Dial)
 	o.Log = s.Log
 	resource, err := oauth.New(o)
 	if err == nil && len(o.Scopes) == 0 {

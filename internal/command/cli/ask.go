@@ -21,7 +21,7 @@ import (
 
 // askFlags are the flags of ask.
 type askFlags struct {
-	commonFlags
+	*app
 	json   bool
 	events bool
 	usage  bool
@@ -36,8 +36,7 @@ const eventsPage = "https://github.com/uchimanajet7/openai-responses-mcp/blob/ma
 // askCommand returns the command ask, which answers one question on the command line, as the tools
 // do.
 func (a *app) askCommand() *cobra.Command {
-	f := &askFlags{color: "auto"}
-	f.app = a
+	f := &askFlags{app: a, color: "auto"}
 	c := &cobra.Command{
 		Use:   "ask [flags] QUESTION...",
 		Short: "answer a question in the terminal",

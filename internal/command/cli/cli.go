@@ -43,8 +43,7 @@ const (
 	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one run of the program. Only prepareArgs and --log-format change it, before the command
-// runs.
+// app is one run of the program, with what the commands share.
 type app struct {
 	env       []string
 	variables map[string]string // env by name; the last of several values counts
@@ -52,11 +51,16 @@ type app struct {
 	stdout    io.Writer
 	stderr    io.Writer
 	redactor  *redact.Redactor // service.New adds the secrets of the configuration
-	logFormat string           // format of lines on stderr; "" is text; --log-format of serve sets it
 
-	// listen and dial reach the network, in place of which tests have one in memory.
+	// listen and options.Dial reach the network, in place of which tests have one in memory.
 	listen func(address string) (net.Listener, error)
-	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: package net
+
+	// The flags and the command set the fields below, and newService completes the options. LogFormat
+	// is also the format of lines that are not of the log: "" is text.
+	config            config.Flags
+	options           service.Options
+	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke
+	silent            bool // no warnings, which the JSON of --show-config has, and no note of --offline
 }
 
 // Run executes the command line args, which lack the program's name, and returns the exit code: 0
@@ -171,11 +175,11 @@ func help(c *cobra.Command) string {
 }
 
 // loadService loads the configuration and builds the service. It prints the warnings, unless
-// f.silent is set.
-func (f *commonFlags) loadService() (*service.Service, error) {
-	cfg, warnings, err := config.Load(f.config, f.env)
+// a.silent is set.
+func (a *app) loadService() (*service.Service, error) {
+	cfg, warnings, err := config.Load(a.config, a.env)
 	if err != nil {
-		f.warn(warnings...)
+		a.warn(warnings...)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = usageError("check the path that --config names", "%v", err)
 		}
@@ -183,33 +187,29 @@ func (f *commonFlags) loadService() (*service.Service, error) {
 	}
 
 	isKeyless := !cfg.HasCredential && cfg.APIKeyErr == nil // that error is about the file of a key
-	if isKeyless && f.offlineWithoutKey && !f.serviceOptions.Offline {
-		f.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
-		f.serviceOptions.Offline = true
+	if isKeyless && a.offlineWithoutKey && !a.options.Offline {
+		a.note("%s is not set: smoke uses the offline API", cfg.CredentialVariable)
+		a.options.Offline = true
 	}
-	s, err := f.newService(cfg, warnings)
-	if err == nil && !f.silent {
-		f.warn(s.Warnings...)
+	s, err := a.newService(cfg, warnings)
+	if err == nil && !a.silent {
+		a.warn(s.Warnings...)
 	}
 	return s, err
 }
 
 // newService builds the service of a configuration. From now on the redactor of the app redacts its
 // secrets.
-func (f *commonFlags) newService(
-	cfg *config.Config, warnings []string,
-) (*service.Service, error) {
-	o := f.serviceOptions
+func (a *app) newService(cfg *config.Config, warnings []string) (*service.Service, error) {
+	o := a.options
 	o.Config = cfg
 	o.Warnings = warnings
-	o.LogFormat = f.logFormat
-	o.Stderr = f.stderr
-	o.Redactor = f.redactor
-	o.Getenv = f.variable
-	o.Dial = f.dial
+	o.Stderr = a.stderr
+	o.Redactor = a.redactor
+	o.Getenv = a.variable
 	s, err := service.New(o)
-	if err == nil && o.Offline && !f.silent {
-		f.note("offline: answers are samples from the built-in fake API")
+	if err == nil && o.Offline && !a.silent {
+		a.note("offline: answers are samples from the built-in fake API")
 	}
 	return s, err
 }
@@ -267,7 +267,7 @@ const linePrefix = version.Name + ": "
 // say prints a line for the user on stderr: with a prefix or, if the format of the log is JSON, as
 // a record of the log.
 func (a *app) say(level slog.Level, prefix, line string) {
-	if a.logFormat != logging.JSON {
+	if a.options.LogFormat != logging.JSON {
 		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
 		return
 	}

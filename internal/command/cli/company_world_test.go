@@ -25,6 +25,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
 
@@ -217,7 +218,7 @@ func (w *world) program(
 		stderr:    &w.log,
 		redactor:  redact.New(),
 		listen:    func(string) (net.Listener, error) { return w.network.listen(host), nil },
-		dial:      w.network.dialer(host),
+		options:   service.Options{Dial: w.network.dialer(host)},
 	}
 	err := a.execute(ctx, append(args, "--config", w.file("config.yaml")))
 	if err != nil {

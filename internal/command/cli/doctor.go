@@ -14,7 +14,7 @@ import (
 
 // doctorFlags are the flags of doctor.
 type doctorFlags struct {
-	commonFlags
+	*app
 	live bool
 	json bool
 }
@@ -22,8 +22,7 @@ type doctorFlags struct {
 // doctorCommand returns the command doctor, which checks what a question needs, and says what to do
 // about each problem.
 func (a *app) doctorCommand() *cobra.Command {
-	f := &doctorFlags{}
-	f.app = a
+	f := &doctorFlags{app: a}
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "check configuration, key, network and models, and say what to do",

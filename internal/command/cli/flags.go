@@ -12,47 +12,32 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// commonFlags are the flags that commands share, and what loadService needs to know of a command.
-// The flags of each command embed them, and with them the app that runs it.
-type commonFlags struct {
-	*app
-	config config.Flags
-
-	// serviceOptions has Offline, RefusalPause and OnePerson; newService sets the other fields.
-	serviceOptions service.Options
-
-	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke
-	silent            bool // no warnings, as the JSON of --show-config has them, and no note of --offline
-}
-
 // addConfig adds the flag --config to a command.
-func (f *commonFlags) addConfig(c *cobra.Command) {
+func (a *app) addConfig(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	c.Flags().Func("config",
 		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
-		setOptional(&f.config.Config))
+		setOptional(&a.config.Config))
 	completeFile(c, "config")
 }
 
 // addCommon adds the flags --config, --model, --debug and --offline to a command. --model changes the
 // given profile.
-func (f *commonFlags) addCommon(c *cobra.Command, profile string) {
-	f.addConfig(c)
+func (a *app) addCommon(c *cobra.Command, profile string) {
+	a.addConfig(c)
 	c.Flags().Func("model", "`ID` of the model, in place of that of the profile "+profile,
-		setOptional(&f.config.Model))
-	c.Flags().BoolVar(&f.serviceOptions.Offline, "offline", false,
+		setOptional(&a.config.Model))
+	c.Flags().BoolVar(&a.options.Offline, "offline", false,
 		"answer from a built-in fake API: no key, no network")
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",
-		setOptional(&f.config.Debug)) // without a value it is "true"
+		setOptional(&a.config.Debug)) // without a value it is "true"
 	completeFile(c, "debug")
 }
 
@@ -194,7 +179,7 @@ func (a *app) prepareArgs(root *cobra.Command, args []string) ([]string, error) 
 	case takesQuestion(c):
 		return markWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
-		a.logFormat = logging.Text
+		a.options.LogFormat = logging.Text
 		parseEarly(c.Flags().Lookup("log-format"), args)
 	}
 	return joinDebug(args), nil

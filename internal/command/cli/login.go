@@ -18,15 +18,14 @@ import (
 
 // loginFlags are the flags of login.
 type loginFlags struct {
-	commonFlags
+	*app
 	remove bool
 }
 
 // loginCommand returns the command login, which stores the API key beside the default
 // configuration, or removes it. Desktop programs need a stored key, as they pass on no variables.
 func (a *app) loginCommand() *cobra.Command {
-	f := &loginFlags{}
-	f.app = a
+	f := &loginFlags{app: a}
 	c := &cobra.Command{
 		Use:   "login",
 		Short: "store the API key, for all clients",

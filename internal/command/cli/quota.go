@@ -14,14 +14,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 )
 
-// quotaFlags are the flags of quota and quota reset.
-type quotaFlags struct{ commonFlags }
-
 // quotaCommand returns the command quota, which shows what people have used of their quotas, and
 // resets it.
 func (a *app) quotaCommand() *cobra.Command {
-	f := &quotaFlags{}
-	f.app = a
 	c := &cobra.Command{
 		Use:   "quota [NAME]",
 		Short: "show who has used how much of the limits",
@@ -35,28 +30,28 @@ MCP_STORE_URL_FILE names.`,
 		Example: `  openai-responses-mcp quota
   openai-responses-mcp quota alice
   openai-responses-mcp quota reset alice`,
-		RunE: f.run,
+		RunE: a.runQuota,
 	}
 	reset := &cobra.Command{
 		Use:   "reset NAME",
 		Short: "forget what a person has used",
 		Long: `Forget what a person has used, so that the limits are whole again. NAME is as in quota;
 one that several people have is an error.`,
-		RunE: f.run,
+		RunE: a.runQuota,
 	}
-	f.addConfig(c)
-	f.addConfig(reset)
+	a.addConfig(c)
+	a.addConfig(reset)
 	c.AddCommand(reset)
 	return c
 }
 
-// run shows or, for the command reset, forgets what people have used.
-func (f *quotaFlags) run(c *cobra.Command, words []string) error {
+// runQuota shows or, for the command reset, forgets what people have used.
+func (a *app) runQuota(c *cobra.Command, words []string) error {
 	reset := c.Name() == "reset"
 	if reset && len(words) == 0 {
 		return usageError(seeHelp(c), "reset needs a NAME")
 	}
-	s, err := f.loadService()
+	s, err := a.loadService()
 	if err != nil {
 		return err
 	}
@@ -80,7 +75,7 @@ func (f *quotaFlags) run(c *cobra.Command, words []string) error {
 	}
 	switch {
 	case err == nil:
-		_, err = io.WriteString(f.stdout, lines)
+		_, err = io.WriteString(a.stdout, lines)
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -61,7 +61,7 @@ https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/de
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	commonFlags
+	*app
 	httpAddress       string
 	metricsAddress    string // "": /metrics is on httpAddress
 	path              string
@@ -85,12 +85,8 @@ const (
 
 // serveCommand returns the command serve, which runs the MCP server over HTTP.
 func (a *app) serveCommand() *cobra.Command {
-	f := &serveFlags{
-		withoutStore: allowWithoutStore,
-	}
-	f.app = a
+	f := &serveFlags{app: a, withoutStore: allowWithoutStore}
 	f.config.Keys = map[string]string{}
-	f.serviceOptions.RefusalPause = 5 * time.Second // agents in a loop must not reach the API
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
 		Short: "serve MCP over HTTP, for teams",
@@ -121,7 +117,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain", -1,
 		"calls may then finish for this `DURATION`, such as 90s")
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
-	addChoice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
+	addChoice(c, &a.options.LogFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
 	flags.Func("allowed-host", "accept this `HOST` in the Host header; beside it a loopback "+
 		"address accepts loopback names, and another address nothing; may be given more than once",
@@ -164,6 +160,7 @@ func (f *serveFlags) run(c *cobra.Command, _ []string) error {
 		defer metricsListener.Close()
 	}
 
+	f.options.RefusalPause = 5 * time.Second // agents in a loop must not reach the API
 	s, err := f.loadService()
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 
 // setupFlags are the flags of setup.
 type setupFlags struct {
-	commonFlags
+	*app
 	via   string // "": see defaultVia
 	url   string
 	oauth bool
@@ -35,8 +35,7 @@ type setupFlags struct {
 // setupCommand returns the command setup, which prints the configuration of a client on stdout and
 // notes on stderr. It prints no key.
 func (a *app) setupCommand() *cobra.Command {
-	f := &setupFlags{}
-	f.app = a
+	f := &setupFlags{app: a}
 	c := &cobra.Command{
 		Use:   "setup [CLIENT]",
 		Short: "print the configuration of an MCP client",

@@ -18,7 +18,7 @@ import (
 
 // smokeFlags are the flags of smoke.
 type smokeFlags struct {
-	commonFlags
+	*app
 	lines  bool
 	tool   string
 	ping   bool
@@ -28,9 +28,7 @@ type smokeFlags struct {
 // smokeCommand returns the command smoke, which runs a session as an MCP client does (spec §10). It
 // uses the offline API if there is no key.
 func (a *app) smokeCommand() *cobra.Command {
-	f := &smokeFlags{tool: call.DefaultTool}
-	f.app = a
-	f.offlineWithoutKey = true
+	f := &smokeFlags{app: a, tool: call.DefaultTool}
 	c := &cobra.Command{
 		Use:   "smoke [flags] [QUESTION...]",
 		Short: "test the server as a client does, with one question",
@@ -57,6 +55,7 @@ what each response has; a pipe gets the JSON. Without a key it uses the offline 
 // run prints each response on a line of stdout, in a terminal only the value at Request.ShownPath,
 // and the verdict on stderr.
 func (f *smokeFlags) run(c *cobra.Command, words []string) error {
+	f.offlineWithoutKey = true
 	s, err := f.loadService()
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 
 // rootFlags are the flags of the program without a command.
 type rootFlags struct {
-	commonFlags
+	*app
 	stdio      bool
 	showConfig bool
 	version    bool
@@ -32,8 +32,7 @@ type rootFlags struct {
 
 // rootCommand returns the program without a command: --stdio, --show-config and --version.
 func (a *app) rootCommand() *cobra.Command {
-	f := &rootFlags{}
-	f.app = a
+	f := &rootFlags{app: a}
 	models := call.MapTools(func(t call.Tool) string { return t.Variable })
 	c := &cobra.Command{
 		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
@@ -103,7 +102,7 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	}
 
 	f.silent = !f.stdio
-	f.serviceOptions.OnePerson = f.stdio
+	f.options.OnePerson = f.stdio
 	s, err := f.loadService()
 	if err != nil {
 		return err
