@@ -67,10 +67,6 @@ type Service struct {
 	Answerer     *answer.Answerer
 	StartCommand string // command that starts the program, for hints
 
-	// NewAPIClient returns a client of the API that sends each request once, with a key. If key is
-	// "", it is the key of the configuration.
-	NewAPIClient func(key string) *llm.Client
-
 	effective *config.Config // Config or, with Offline, a copy with the fake API
 	keys      *keyring       // the API key, and those that seal the ids of tasks
 	closers   []func()       // called by Close
@@ -111,9 +107,6 @@ func New(o Options) (*Service, error) {
 	s.closers = append(s.closers, closeLog)
 
 	s.APIClient = s.newClient(cfg.APIKey, cfg.Request.MaxRetries)
-	s.NewAPIClient = func(key string) *llm.Client {
-		return s.newClient(cmp.Or(key, cfg.APIKey), 0)
-	}
 	s.keys = newKeyring(cfg.APIKey)
 	s.Advisor = s.newAdvisor()
 	s.Profiles = profiles(cfg)
@@ -121,6 +114,12 @@ func New(o Options) (*Service, error) {
 	s.Answerer = s.newAnswerer(instructions)
 	s.Warnings = s.warnings(warning)
 	return s, nil
+}
+
+// NewAPIClient returns a client of the API that sends each request once, with a key. If key is "",
+// it is the key of the configuration.
+func (s *Service) NewAPIClient(key string) *llm.Client {
+	return s.newClient(cmp.Or(key, s.effective.APIKey), 0)
 }
 
 // newClient returns a client of the API.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -41,22 +41,26 @@ func TestProbe(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(api))
 		defer server.Close()
 
-		s := &service.Service{
-			Options: service.Options{
-				Config: &config.Config{Derived: &config.Derived{HasCredential: true, Location: time.UTC}},
-				Getenv: func(string) string { return "" },
-			},
-			NewAPIClient: func(string) *llm.Client {
-				return llm.New(llm.Options{API: llm.API{BaseURL: server.URL}, APIKey: "sk-test"})
-			},
-			Advisor: advice.Advisor{
-				KeyVariable:   "K",
-				ProxyVariable: "HTTPS_PROXY",
-				BaseURL:       advice.Setting{Value: "https://api.example/v1", Origin: "Y"},
-				KeyFlaw:       func() string { return "" },
-			},
-			Profiles: map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}},
+		cfg, _, err := config.Load(config.Flags{}, []string{"OPENAI_API_KEY=sk", "OPENAI_BASE_URL=" + server.URL})
+		if err != nil {
+			t.Fatal(err)
 		}
+		s, err := service.New(service.Options{
+			Config:   cfg,
+			Stderr:   io.Discard,
+			Redactor: redact.New(),
+			Getenv:   func(string) string { return "" },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Advisor = advice.Advisor{
+			KeyVariable:   "K",
+			ProxyVariable: "HTTPS_PROXY",
+			BaseURL:       advice.Setting{Value: "https://api.example/v1", Origin: "Y"},
+			KeyFlaw:       func() string { return "" },
+		}
+		s.Profiles = map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}}
 		checks := Run(ctx, Options{
 			Service: s,
 			Live:    hangs,
