@@ -15,7 +15,7 @@ import (
 // the environment names. The caller sets DefaultID and RefuseWithoutStore of o; NewBudget sets the
 // other options. The error is that of CheckLimits, or is about the URL of the store.
 func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, error) {
-	o.Limits = s.limits()
+	o.Limits = budget.Limits(s.Config.Server.Limits)
 	o.Prices = map[string]*call.Price{}
 	o.Timeout = s.Config.Timeout()
 	o.Location = s.Config.Location
@@ -28,16 +28,14 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 		return nil, err
 	}
 	o.NoNames = s.Getenv(storeNamesVariable) == "0"
-	o.Store, _, err = s.openStore(s.Log, files)
+	store, err := s.openStore(s.Log, files)
+	if store != nil {
+		o.Store = store.Store
+	}
 	return budget.New(o), err
 }
 
 const storeNamesVariable = "MCP_STORE_NAMES"
-
-// limits returns the quotas of the configuration.
-func (s *Service) limits() budget.Limits {
-	return budget.Limits(s.Config.Server.Limits)
-}
 
 // CheckLimits returns why the program cannot start with the limits of the configuration, or nil:
 // MCP_STORE_NAMES is invalid, or a limit in USD needs the prices of models that have none.
@@ -45,7 +43,8 @@ func (s *Service) CheckLimits() error {
 	if !slices.Contains([]string{"", "0", "1"}, s.Getenv(storeNamesVariable)) {
 		return errors.New(storeNamesVariable + " is not 0 or 1")
 	}
-	return s.checkPrices(s.limits().HaveUSD())
+	limits := budget.Limits(s.Config.Server.Limits)
+	return s.checkPrices(limits.HaveUSD())
 }
 
 // FollowPersonLimits reads the limits of single people from a file, and gives them to b, now and

@@ -3,48 +3,12 @@ package service
 import (
 	"cmp"
 	"log/slog"
-	"net/url"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
-
-// openStore returns the store that the environment names, and its URL, or nil for both without a
-// store. If the URL is in a file, files follows its changes. The redactor learns the password. The
-// error is about the URL.
-func (s *Service) openStore(
-	log *slog.Logger, files *Files,
-) (store *budget.Store, u *url.URL, err error) {
-	raw, path, err := s.ReadSecret("MCP_STORE_URL")
-	if err != nil || path+string(raw) == "" {
-		return nil, nil, err
-	}
-
-	store = budget.NewStore(httpclient.Roots, log)
-	if s.Dial != nil {
-		store.Dial = s.Dial
-	}
-	setURL := func(raw []byte) (*url.URL, error) {
-		u, err := store.SetURL(strings.Trim(string(raw), "\ufeff \t\r\n"))
-		if err != nil {
-			return nil, err
-		}
-		password, _ := u.User.Password()
-		s.Redactor.Add(password)
-		log.Info("the limits of people are in a store", "host", u.Host)
-		return u, nil
-	}
-	if path != "" {
-		files.Add("URL of the store", path, raw, func(raw []byte) error {
-			_, err := setURL(raw)
-			return err
-		})
-	}
-	u, err = setURL(raw)
-	return store, u, err
-}
 
 // ConfiguredStore is the store that the environment names. Its fields tell where it is, without
 // secrets.
@@ -59,23 +23,45 @@ type ConfiguredStore struct {
 // ConfiguredStore returns the store that the environment names, or nil if it names none. The store
 // does not log. The error is about its URL.
 func (s *Service) ConfiguredStore() (*ConfiguredStore, error) {
-	store, u, err := s.openStore(slog.New(slog.DiscardHandler), &Files{}) // not followed
-	if store == nil || err != nil {
+	return s.openStore(slog.New(slog.DiscardHandler), &Files{}) // not followed
+}
+
+// openStore returns the store that the environment names, or nil if it names none. If the URL is in
+// a file, files follows its changes. The redactor learns the password. The error is about the URL.
+func (s *Service) openStore(log *slog.Logger, files *Files) (*ConfiguredStore, error) {
+	raw, path, err := s.ReadSecret("MCP_STORE_URL")
+	if err != nil || path+string(raw) == "" {
 		return nil, err
 	}
-	return &ConfiguredStore{
-		Host:     u.Host,
-		Database: cmp.Or(strings.Trim(u.Path, "/"), "0"),
-		Prefix:   budget.Prefix(u),
-		Store:    store,
-	}, nil
+
+	store := &ConfiguredStore{Store: budget.NewStore(httpclient.Roots, log)}
+	if s.Dial != nil {
+		store.Dial = s.Dial
+	}
+	accept := func(raw []byte) error {
+		u, err := store.SetURL(strings.Trim(string(raw), "\ufeff \t\r\n"))
+		if err != nil {
+			return err
+		}
+		password, _ := u.User.Password()
+		s.Redactor.Add(password)
+		log.Info("the limits of people are in a store", "host", u.Host)
+		store.Host = u.Host
+		store.Database = cmp.Or(strings.Trim(u.Path, "/"), "0")
+		store.Prefix = budget.Prefix(u)
+		return nil
+	}
+	if path != "" {
+		files.Add("URL of the store", path, raw, accept)
+	}
+	return store, accept(raw)
 }
 
 // ConfigJSON returns the output of --show-config.
 func (s *Service) ConfigJSON() []byte {
-	store, _ := s.ConfiguredStore() // serve and doctor report an error of the URL
+	store, err := s.ConfiguredStore() // serve and doctor report an error of the URL
 	var shown any
-	if store != nil { // a nil store in shown would not be nil
+	if err == nil && store != nil { // a nil store in shown would not be nil
 		shown = store
 	}
 	return s.Config.Show(version.String(), shown, s.Warnings...)
