@@ -16,14 +16,7 @@ import (
 // loop share a line.
 func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 	return func(c server.CallEnd) {
-		logCalls := func(n int) {
-			log := s.Log
-			if n > 1 {
-				log = log.With("count", n)
-			}
-			s.logCallEnd(log, c)
-		}
-
+		logCalls := func(n int) { s.logCallEnd(c, n) }
 		switch c.Outcome {
 		case server.OutcomeLimited, server.OutcomeInvalid, server.OutcomeWaiting: // maybe in a loop
 			limiter.Log([2]string{c.Person.ID, c.Outcome}, logCalls)
@@ -33,9 +26,13 @@ func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 	}
 }
 
-// logCallEnd logs the end of a call. The message of the API may quote the question, so that message
-// is logged for debugging only.
-func (s *Service) logCallEnd(log *slog.Logger, c server.CallEnd) {
+// logCallEnd logs the end of n calls, of which c is the last. The message of the API may quote the
+// question, so that message is logged for debugging only.
+func (s *Service) logCallEnd(c server.CallEnd, n int) {
+	log := s.Log
+	if n > 1 {
+		log = log.With("count", n)
+	}
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)
