@@ -94,9 +94,8 @@ func (f *rootFlags) run(c *cobra.Command, _ []string) error {
 	if !f.stdio && !f.showConfig {
 		hint := "MCP clients start it with --stdio; " + seeHelp(c)
 		if f.onTerminal() {
-			hint = text.Expand("run $ME login, then $ME setup CLIENT; "+
-				`$ME ask "QUESTION" answers here, and $ME --help lists all`,
-				map[string]string{"ME": version.Name})
+			hint = strings.ReplaceAll("run $ME login, then $ME setup CLIENT; "+
+				`$ME ask "QUESTION" answers here, and $ME --help lists all`, "$ME", version.Name)
 		}
 		return usageError(hint, "nothing to do")
 	}
