@@ -32,9 +32,9 @@ func (s *Service) DetachOptions(
 	if err != nil {
 		return o, "", err
 	}
-	sealing := func() []string { return secrets } // the secrets that seal ids
+	sealingSecrets := func() []string { return secrets }
 	if len(secrets) == 0 {
-		sealing = s.keys.sealingKeys
+		sealingSecrets = s.keys.sealingKeys
 	}
 
 	settings := s.Config.Server
@@ -49,8 +49,8 @@ func (s *Service) DetachOptions(
 		if o.OtherProcesses && detachAfter > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
-	case len(sealing()) > 0 || keyMayCome:
-		o.BackgroundAPI = s.backgroundAPI(sealing)
+	case len(sealingSecrets()) > 0 || keyMayCome:
+		o.BackgroundAPI = s.backgroundAPI(sealingSecrets)
 	case tasksAtAPI || detachAfter > 0:
 		warning = noSealingKey
 	}

@@ -108,7 +108,7 @@ type file struct {
 	read   func(path string) ([]byte, error)
 	accept func(data []byte) error
 
-	confirmed readResult  // the last one that was accepted or refused, at first that of the start
+	confirmed readResult  // the last one that two reads returned; at first that of the start
 	isStale   atomic.Bool // confirmed cannot be used
 }
 
