@@ -22,10 +22,10 @@ const (
 const noSealingKey = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 	"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
 
-// DetachOptions returns which calls go on without their requests; server.DetachOptions has a table.
-// The caller sets OtherProcesses and EOF of o; DetachOptions sets the other fields. The error is
-// about MCP_TASK_SECRETS.
-func (s *Service) DetachOptions(
+// CompleteDetachOptions returns which calls go on without their requests; server.DetachOptions has a
+// table. The caller has set OverHTTP and EOF of o, and CompleteDetachOptions sets the other fields.
+// The error is about MCP_TASK_SECRETS.
+func (s *Service) CompleteDetachOptions(
 	o server.DetachOptions,
 ) (_ server.DetachOptions, warning string, err error) {
 	secrets, err := s.taskSecrets()
@@ -46,7 +46,7 @@ func (s *Service) DetachOptions(
 
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background
-		if o.OtherProcesses && detachAfter > 0 {
+		if o.OverHTTP && detachAfter > 0 {
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealingSecrets()) > 0 || keyMayCome:
@@ -59,7 +59,7 @@ func (s *Service) DetachOptions(
 	// These are the rows of the table of server.DetachOptions: stdio with and without an API, and
 	// HTTP with an API. HTTP without an API detaches no call.
 	switch {
-	case !o.OtherProcesses:
+	case !o.OverHTTP:
 		o.OffersTasks = settings.Tasks
 		o.DetachAfter = detachAfter
 	case o.BackgroundAPI != nil:

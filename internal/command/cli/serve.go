@@ -183,7 +183,7 @@ func (f *serveFlags) serve(
 		return err
 	}
 	serverOptions, err := f.serverOptions(s, files,
-		server.DetachOptions{OtherProcesses: true},
+		server.DetachOptions{OverHTTP: true},
 		budget.Options{
 			DefaultID:          call.Anonymous,
 			RefuseWithoutStore: f.withoutStore == refuseWithoutStore,

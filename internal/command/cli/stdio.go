@@ -232,7 +232,7 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 func (a *app) serverOptions(
 	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
 ) (o server.Options, err error) {
-	detach, warning, err := s.DetachOptions(detach)
+	detach, warning, err := s.CompleteDetachOptions(detach)
 	if err != nil {
 		return o, usageError("separate secrets by commas or blanks", "%v", err)
 	}

@@ -107,7 +107,7 @@ func Run(
 func input(requests []Request, lineMode bool) io.Reader {
 	var in bytes.Buffer
 	send := func(format string, args ...any) {
-		_ = stdio.Write(&in, fmt.Appendf(nil, format, args...), !lineMode)
+		_ = stdio.WriteFrame(&in, fmt.Appendf(nil, format, args...), !lineMode)
 	}
 
 	for i, r := range requests {

@@ -108,7 +108,7 @@ func (a *api) fetch(
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
 	same := from.Tool == cmp.Or(a.tool, detailed) && from.ResponseID == "resp_1" &&
-		from.Created.Equal(a.created)
+		from.CallBegan.Equal(a.created)
 	switch {
 	case !same:
 		return nil, errors.New("not the task that was started")
@@ -142,7 +142,7 @@ func (a *api) cancel(context.Context, *call.Call, string) error {
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
 	o.Ask = a.ask
-	o.Detach.OtherProcesses = true
+	o.Detach.OverHTTP = true
 }
 
 // profiles has answer_detailed, in the background or not.

@@ -103,7 +103,7 @@ func (s *Server) callTool(
 
 	q, taken, err := s.acceptCall(c, args)
 	if err != nil {
-		s.observe(c, time.Since(c.Began), nil, err)
+		s.observe(c, time.Since(c.Began), err)
 		return s.failure(req, tool, err)
 	}
 
@@ -115,7 +115,7 @@ func (s *Server) callTool(
 		return s.result(req, tool, state)
 	}
 
-	if s.options.Detach.OtherProcesses { // over HTTP, where the session ends with the request
+	if s.options.Detach.OverHTTP { // over HTTP, where the session ends with the request
 		context.AfterFunc(sessionCtx, func() { s.cancelIfClientCancelled(sessionCtx, task) })
 	}
 	if task.Polled {
@@ -198,11 +198,11 @@ func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
 ) {
 	untried := c.Requests == 0
-	isWaiting := errors.Is(err, call.ErrWaiting) // may follow a 429
+	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 	// From now on the task gets no sealed id.
 	responseID, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
 	end := budget.End{
-		NotCounted:         untried || isWaiting,
+		NotCounted:         untried || gaveUpWaiting,
 		ResponseID:         responseID,
 		GoesOn:             errors.Is(err, call.ErrLeaveAtAPI),
 		ReportedOfResponse: ofResponse,
@@ -213,7 +213,7 @@ func (s *Server) settleCall(
 		a.Meta.NearLimit = c.NearLimit
 	}
 	if observes {
-		s.observe(c, time.Since(c.Began), a, err)
+		s.observe(c, time.Since(c.Began), err)
 	}
 }
 
@@ -289,7 +289,7 @@ func (s *Server) settleRemoteCall(
 	ended.Requests = 1 // for the log
 	ended.NotInStore = ref.NotInStore
 
-	took := time.Since(ref.Created)
+	took := time.Since(ref.CallBegan)
 	if a != nil {
 		took = a.Meta.Elapsed
 		ended.APITime = took
@@ -304,7 +304,7 @@ func (s *Server) settleRemoteCall(
 		ended.UnreportedBegun = 1
 	}
 	if s.options.Budget.SettleResponse(&ended, ref.ResponseID) {
-		s.observe(&ended, took, a, err)
+		s.observe(&ended, took, err)
 	}
 }
 
@@ -316,7 +316,7 @@ var outcomes = map[call.Kind]string{
 }
 
 // observe passes the end of a call to Options.Observe.
-func (s *Server) observe(c *call.Call, took time.Duration, a *answer.Answer, err error) {
+func (s *Server) observe(c *call.Call, took time.Duration, err error) {
 	if s.options.Observe == nil {
 		return
 	}

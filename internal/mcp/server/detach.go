@@ -27,9 +27,9 @@ import (
 //
 // "With API" means that the tool of the call runs in the background of the API, and that there is a
 // secret for ids. Over HTTP a call of any other tool is not detached; if all tools are such,
-// service.Service.DetachOptions sets OffersTasks to false and DetachAfter to 0.
+// service.Service.CompleteDetachOptions leaves OffersTasks false and DetachAfter 0.
 //
-// At the API, a response is found by its name. So with OtherProcesses
+// At the API, a response is found by its name. So with OverHTTP
 //
 //   - a call that still waits for a slot or for the rate limit when DetachAfter is over ends with
 //     the status waiting (call.ErrWaiting), even if its client would poll it;
@@ -43,8 +43,8 @@ type DetachOptions struct {
 	// (answerResultTimeout).
 	DetachAfter time.Duration
 
-	BackgroundAPI  *tasks.BackgroundAPI // runs responses in the background; nil: none
-	OtherProcesses bool                 // later requests may reach other processes
+	BackgroundAPI *tasks.BackgroundAPI // runs responses in the background; nil: none
+	OverHTTP      bool                 // and later requests may reach other processes
 
 	// EOF is closed when no request can follow. A request that still waits then, of a call or of
 	// answer_result, waits for the end of the call. Other detached calls end with the process.
@@ -66,12 +66,12 @@ func (s *Server) runOrDetach(
 ) (*tasks.Task, tasks.State) {
 	o := s.options.Detach
 	t := s.tasks.Prepare(c, tasks.CallOptions{
-		Polled:         s.isPolled(req.Params),
-		Background:     o.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
-		WantsProgress:  wantsProgress(req),
-		DetachAfter:    s.clientSettings.Load().detachAfter,
-		OtherProcesses: o.OtherProcesses,
-		Excluded:       q.ExcludeDomains,
+		Polled:        s.isPolled(req.Params),
+		ExpectsName:   o.BackgroundAPI != nil && s.options.Settings.Profiles[c.Tool].Background,
+		WantsProgress: wantsProgress(req),
+		DetachAfter:   s.clientSettings.Load().detachAfter,
+		OverHTTP:      o.OverHTTP,
+		Excluded:      q.ExcludeDomains,
 	})
 
 	delay := time.Duration(0)

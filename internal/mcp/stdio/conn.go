@@ -305,7 +305,7 @@ func (c *conn) writeLocked(m outgoing) error {
 	}
 	c.Log.Debug(msg, "bytes", len(body), "json", loggedJSON(body))
 
-	if err := Write(eagainRetrier{c.Transport}, body, withHeader); err != nil {
+	if err := WriteFrame(eagainRetrier{c.Transport}, body, withHeader); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
 		return err

@@ -257,9 +257,9 @@ func (r *Reader) resync() {
 	r.skipsLine = false
 }
 
-// Write writes a message with one call of w.Write: framed by a Content-Length header, or followed
+// WriteFrame writes a message with one call of w.Write: framed by a Content-Length header, or followed
 // by a line feed.
-func Write(w io.Writer, body []byte, withHeader bool) error {
+func WriteFrame(w io.Writer, body []byte, withHeader bool) error {
 	header := ""
 	end := "\n"
 	if withHeader {

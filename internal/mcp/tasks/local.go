@@ -28,12 +28,12 @@ const minLostTimeout = 4 * time.Second
 type CallOptions struct {
 	Polled        bool          // the client polls the task
 	WantsProgress bool          // the client asks for progress notifications
-	Background    bool          // the API soon names the response; only awaitDetachLocal asks
+	ExpectsName   bool          // the API soon names the response, as it runs in the background
 	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 
-	// OtherProcesses says that later requests may reach other processes. So only a call whose
-	// response the API runs in the background can go on.
-	OtherProcesses bool
+	// OverHTTP says that later requests may reach other processes. So only a call whose response the
+	// API runs in the background can go on.
+	OverHTTP bool
 
 	// Excluded are the domains that the answer does not cite. A sealed id has them for another
 	// process, which may make the answer.
@@ -56,10 +56,9 @@ type localCall struct {
 
 	// named tells awaitNamed that ref is of the present attempt:
 	//
-	//	the API names a response  noteResponse puts a value in
-	//	a retry begins            noteResponse takes the value out
-	//	a requery begins          the value stays: the earlier response is an answer
-	//	awaitNamed returns        it has taken the value out, if there was one
+	//	the API names a response    noteResponse puts a value in
+	//	a retry or requery begins   noteResponse takes the value out
+	//	awaitNamed returns          it has taken the value out, if there was one
 	named chan struct{}
 
 	// Run sets these fields if the call can be detached.
@@ -92,7 +91,7 @@ func (l *localCall) runsSealedResponse() bool {
 
 // Prepare returns the task of a call, for Run, and sets fields of the call:
 //
-//   - WaitDeadline, with OtherProcesses: a call that still waits for a slot or for the rate limit
+//   - WaitDeadline, with OverHTTP: a call that still waits for a slot or for the rate limit
 //     after DetachAfter ends then, whatever its other options are. It cannot go on elsewhere, and
 //     its client would soon give up. A call that no longer waits goes on.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
@@ -100,11 +99,11 @@ func (l *localCall) runsSealedResponse() bool {
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = o.Polled
-	if o.OtherProcesses && o.DetachAfter > 0 {
+	if o.OverHTTP && o.DetachAfter > 0 {
 		c.WaitDeadline = time.Now().Add(o.DetachAfter)
 	}
 	ref := answer.ResponseRef{
-		Created:    t.Created,
+		CallBegan:  t.Created,
 		Tool:       t.Tool,
 		Excluded:   strings.Join(o.Excluded, " "),
 		NotInStore: c.NotInStore,
@@ -150,15 +149,6 @@ func (ts *Tasks) noteResponse(
 	defer ts.mu.Unlock()
 	responseID := ""
 	switch ev := ev.(type) {
-	case call.Retrying:
-		if ev.Err.ResponseLost { // an id with this response would be of no use
-			l.ref.Store(nil)
-		}
-		select {
-		case <-l.named:
-		default: // the attempt before has no name, or DetachWhenDue has taken the value
-		}
-
 	case call.ResponseNamed:
 		responseID = ev.ID
 		ref.ResponseID = responseID
@@ -168,6 +158,16 @@ func (ts *Tasks) noteResponse(
 			case l.named <- struct{}{}:
 			default: // it has a value already
 			}
+		}
+
+	default: // a retry or a requery
+		retrying, ok := ev.(call.Retrying)
+		if ok && retrying.Err.ResponseLost { // an id with this response would be of no use
+			l.ref.Store(nil)
+		}
+		select {
+		case <-l.named:
+		default: // the response before has no name, or DetachWhenDue has taken the value
 		}
 	}
 	l.starts = append(l.starts, responseStart{responseID, reported})
@@ -248,7 +248,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	pollInterval := localPollInterval
 	var canGoOn bool
-	if local.OtherProcesses {
+	if local.OverHTTP {
 		pollInterval = apiPollInterval
 		canGoOn = ts.awaitDetachAtAPI(t)
 	} else {
@@ -266,16 +266,16 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if api != nil && ref != nil { // nil: the API has perhaps lost the response just now
 		secrets = api.Secrets()
 	}
-	if local.OtherProcesses && len(secrets) == 0 {
+	if local.OverHTTP && len(secrets) == 0 {
 		return false
 	}
 	if !local.detach() {
 		return false
 	}
-	// A call may have ended just now. With OtherProcesses it gets no id: Result has its answer.
+	// A call may have ended just now. With OverHTTP it gets no id: Result has its answer.
 	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
 	// returns at once.
-	if local.OtherProcesses && local.callEnded {
+	if local.OverHTTP && local.callEnded {
 		return false
 	}
 	id := rand.Text() // 130 bits, which cannot be guessed
@@ -290,7 +290,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 }
 
 // awaitDetachLocal waits until a task can go on in this process, and reports whether it can. A
-// polled task can at once, even if it has ended; with Background it waits for the name of its
+// polled task can at once, even if it has ended; with ExpectsName it waits for the name of its
 // response, for nameTimeout at most. Any other task can after DetachAfter, unless it has ended;
 // after EOF no request can ask for it, so that awaitDetachLocal waits for its end.
 func (ts *Tasks) awaitDetachLocal(t *Task) bool {
@@ -298,7 +298,7 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)
 		return !t.hasEnded()
 	}
-	if t.local.Background {
+	if t.local.ExpectsName {
 		t.local.awaitNamed(time.After(nameTimeout))
 	}
 	return true

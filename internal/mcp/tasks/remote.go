@@ -19,7 +19,7 @@ const (
 type remoteCall struct {
 	ref answer.ResponseRef // from the id of the task
 
-	// openedAt is when this process has opened the id. ref.Created is earlier, but by the clock of
+	// openedAt is when this process has opened the id. ref.CallBegan is earlier, but by the clock of
 	// another machine, which may be minutes off.
 	openedAt time.Time
 
@@ -84,8 +84,8 @@ func (ts *Tasks) refreshRemoteLocked(
 	r.fetchedAt = time.Now()
 	r.message = ""
 
-	// Then the process that runs the call has cancelled it.
 	if time.Since(t.Created) >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled {
+		// The process that runs the call has cancelled it, at its time limit.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 	switch {

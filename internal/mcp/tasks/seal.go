@@ -37,7 +37,7 @@ func ownerOf(personID, baseURL string) []byte {
 // 131 to 143 characters, and more only with excluded domains: it is short because models copy ids.
 // Only unseal with the same secret and the same owner can read it.
 func seal(ref answer.ResponseRef, secret string, owner []byte) string {
-	created := uint64(ref.Created.UnixMilli())
+	created := uint64(ref.CallBegan.UnixMilli())
 	if ref.NotInStore {
 		created |= notInStoreBit
 	}
@@ -61,7 +61,7 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 		if err == nil {
 			created := binary.BigEndian.Uint64(plain)
 			ref.NotInStore = created&notInStoreBit != 0
-			ref.Created = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
+			ref.CallBegan = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
 			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of created
 			fields = append(fields, "", "", "")                // left out by seal or by an older version
 			ref.Tool = fields[0]

@@ -16,7 +16,7 @@ const (
 var (
 	began = time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC)
 	task  = answer.ResponseRef{
-		Created:    began,
+		CallBegan:  began,
 		Tool:       "answer_detailed",
 		ResponseID: "resp_1",
 		Excluded:   "a.example b.example",
@@ -40,7 +40,7 @@ func TestOpen(t *testing.T) {
 	// While a new version is rolled out, its processes open the ids of the old one.
 	const old = "owJo0XhNDS4EsVxh4By-RNIcA6LODJeO75_RxdQEPvqWHRmgLqhJQlPvePPAvkLehgzUHx" +
 		"YeBxwjlA"
-	want := answer.ResponseRef{Created: began, Tool: task.Tool, ResponseID: task.ResponseID, NotInStore: true}
+	want := answer.ResponseRef{CallBegan: began, Tool: task.Tool, ResponseID: task.ResponseID, NotInStore: true}
 	got, ok = unseal(old, both, alice)
 	if got != want || !ok {
 		t.Errorf("opened %t, %+v, want %+v", ok, got, want)

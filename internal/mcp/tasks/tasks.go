@@ -83,7 +83,8 @@ type BackgroundAPI struct {
 	KeepTime time.Duration // how long the API keeps an answer after the time limit of its call
 }
 
-// Tasks are the detached tasks that this process knows.
+// Tasks are the detached tasks of this process, and those of other processes whose ids this process
+// has opened.
 type Tasks struct {
 	options Options
 	mu      sync.Mutex       // guards known, and fields of localCall
@@ -316,10 +317,10 @@ func (ts *Tasks) open(id, personID string) *Task {
 	if !ok {
 		return nil
 	}
-	if ref.Created.After(now()) { // the clock of the other process is ahead
-		ref.Created = now()
+	if ref.CallBegan.After(now()) { // the clock of the other process is ahead
+		ref.CallBegan = now()
 	}
-	t := newTask(ref.Tool, personID, ref.Created)
+	t := newTask(ref.Tool, personID, ref.CallBegan)
 	t.remote = &remoteCall{
 		ref:      ref,
 		openedAt: time.Now(),

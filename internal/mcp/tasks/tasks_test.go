@@ -30,7 +30,7 @@ func TestOwners(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			task := first.Prepare(c, CallOptions{Polled: true, Background: true})
+			task := first.Prepare(c, CallOptions{Polled: true, ExpectsName: true})
 			first.Run(t.Context(), task, run)
 			compare.Equal(t, "detached", first.DetachWhenDue(task), true)
 			task.Created = task.Created.Add(-3 * time.Hour) // as after a sleep of the machine
@@ -105,7 +105,7 @@ func TestClose(t *testing.T) {
 					Secrets: func() []string { return []string{newSecret} },
 				}})
 				c := &call.Call{}
-				task := s.Prepare(c, CallOptions{Polled: true, Background: true})
+				task := s.Prepare(c, CallOptions{Polled: true, ExpectsName: true})
 				s.Run(t.Context(), task, func(ctx context.Context) (*answer.Answer, error) {
 					if tt.sealed != "" {
 						c.Sink(named(tt.sealed))
@@ -142,7 +142,7 @@ func TestLost(t *testing.T) {
 			},
 		}})
 		c := &call.Call{}
-		task := s.Prepare(c, CallOptions{Polled: true, OtherProcesses: true, Background: true})
+		task := s.Prepare(c, CallOptions{Polled: true, OverHTTP: true, ExpectsName: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.ResponseNamed{ID: "resp_1"})
 			time.Sleep(time.Second)
@@ -170,7 +170,7 @@ func TestOtherResponses(t *testing.T) {
 				}})
 				c := &call.Call{}
 				c.Usage.Input = 1 // of a response before
-				task := s.Prepare(c, CallOptions{Polled: true, Background: true})
+				task := s.Prepare(c, CallOptions{Polled: true, ExpectsName: true})
 				s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 					c.Sink(call.ResponseNamed{ID: "resp_1"})
 					time.Sleep(time.Second)
@@ -208,7 +208,7 @@ func TestAskEnds(t *testing.T) {
 		})
 		began := time.Now()
 		c := &call.Call{}
-		task := s.Prepare(c, CallOptions{Polled: true, OtherProcesses: true})
+		task := s.Prepare(c, CallOptions{Polled: true, OverHTTP: true})
 		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
 			c.Sink(call.ResponseNamed{ID: "resp_1"})
 			time.Sleep(time.Second)
@@ -231,7 +231,7 @@ func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) 
 		},
 	}
 	s := New(o)
-	ref := answer.ResponseRef{Created: now().Add(time.Minute), ResponseID: "resp_1"}
+	ref := answer.ResponseRef{CallBegan: now().Add(time.Minute), ResponseID: "resp_1"}
 	return s, s.Find(seal(ref, newSecret, ownerOf("", "")), "")
 }
 

@@ -322,7 +322,7 @@ func (cl *Client) getOnce(
 		}
 	}
 
-	endless := context.WithoutCancel(ctx) // for openai-go: requestOptions ends the request with ctx
+	endless := context.WithoutCancel(ctx) // for openai-go; requestOptions ends the request with ctx
 	_, err := cl.service.Get(endless, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
 		timer.Stop() // after its header a stream may take long: silenceLimit bounds its silence

@@ -200,7 +200,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // post sends the request. Afterwards the API
 //
 //	status      may have taken it   may have used tokens (mayCost)
-//	2xx, none   yes                 yes, if the request got a connection
+//	none, 2xx   yes                 yes, if the request got a connection
 //	4xx         no                  no
 //	408, 409    yes                 no
 //	500 to 503  yes                 no: these are of the API itself
@@ -221,8 +221,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	options := append(x.client.requestOptions(ctx, x.call, &resp),
 		option.WithRequestBody("application/json", body),
 		option.WithHeader("Accept", accept))
-	endless := context.WithoutCancel(ctx)                                             // for openai-go: requestOptions ends the request with ctx
-	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...) // sets resp
+	endless := context.WithoutCancel(ctx) // for openai-go; requestOptions ends the request with ctx
+	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...)
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
 	mayBeTaken := !hasStatus || failure.Status >= http.StatusInternalServerError ||

@@ -27,7 +27,7 @@ var (
 // ResponseRef is what Fetch needs to know: which response in the background to fetch, and what its
 // question asked. Package tasks seals it into an id, so its strings contain no NUL.
 type ResponseRef struct {
-	Created    time.Time // when its call began, to the millisecond
+	CallBegan  time.Time // to the millisecond
 	Tool       string    // tool of its call
 	ResponseID string    // id of the response at the API
 	Excluded   string    // domains that the question excludes, separated by blanks
@@ -57,7 +57,7 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*A
 
 	f := &findings{blockedDomains: p.Search.AllBlockedDomains(strings.Fields(ref.Excluded))}
 	f.addResponse(response)
-	ans, err := a.compose(c, f, p, ref.Created)
+	ans, err := a.compose(c, f, p, ref.CallBegan)
 	if err == nil && response.CompletedAt > 0 { // the API sets it for complete responses only
 		seconds := response.CompletedAt - response.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

@@ -23,7 +23,7 @@ func TestFetch(t *testing.T) {
 			time.Sleep(24*time.Hour - time.Since(began))
 
 			c := &call.Call{Tool: "answer"}
-			got, err := a.Fetch(t.Context(), c, ResponseRef{Created: began, Tool: "answer", ResponseID: "resp_1"})
+			got, err := a.Fetch(t.Context(), c, ResponseRef{CallBegan: began, Tool: "answer", ResponseID: "resp_1"})
 			compare.Equal(t, "error", fmt.Sprint(err), tt.Want)
 			if err == nil {
 				want.Meta.Elapsed = tt.Elapsed

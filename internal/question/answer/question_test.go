@@ -50,7 +50,7 @@ func requestOf(t *testing.T, args string) string {
 	}
 	want, _ := a.Ask(t.Context(), &call.Call{Tool: "answer"}, q)
 	got, err := a.Fetch(t.Context(), &call.Call{}, ResponseRef{
-		Created:    time.Now(),
+		CallBegan:  time.Now(),
 		Tool:       "answer",
 		ResponseID: "resp_1",
 		Excluded:   strings.Join(q.ExcludeDomains, " "),

@@ -31,8 +31,8 @@ func (ch storeChange) again() storeChange {
 //	mark         key            then      its change is
 //	startMark    call:NAME      taken     the start of a call: the store takes it
 //	releaseMark  call:NAME      none      the end of a call that the store has taken
-//	closeMark    call:NAME      settled   giving a call back, or its end, after a reply was lost. It
-//	                                      refuses also unless the key is taken, and settles it then
+//	closeMark    call:NAME      settled   giving a call back, or its end, after a reply was lost. If the
+//	                                      key is not taken it refuses, too, and settles the key
 //	endMark      end:RESPONSE   settled   the end of the response in any process
 //	othersMark   others:NAME    settled   see settleOtherResponses
 //

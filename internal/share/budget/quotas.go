@@ -55,7 +55,14 @@ func quotas(ofAll bool) []Quota {
 }
 
 // HaveUSD reports whether there is a limit in USD.
-func (l Limits) HaveUSD() bool { return l.USDPerDay > 0 || l.USDPerDayOfAll > 0 }
+func (l Limits) HaveUSD() bool {
+	for _, q := range l.Quotas() {
+		if q.unit == unitUSD && q.Limit > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // unitWords returns words for the units of a quota in its period, such as "tokens a day".
 func (q Quota) unitWords() string {
