@@ -49,13 +49,17 @@ func (a *api) ask(
 	case "nameless":
 		c.Emit(call.ResponseNamed{})
 		c.Emit(call.ResponseNamed{}) // of a retry
-	case "fails", "goes on in the foreground", "lost", "lost, and asked again": // at 7 s
+	case "fails", "has no text", "goes on in the foreground", "lost", "lost, and asked again": // at 7 s
 		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		time.Sleep(7 * time.Second)
 		lost := strings.HasPrefix(q.Query, "lost")
-		c.Emit(call.Retrying{Err: &call.APIError{ResponseLost: lost}})
+		if q.Query == "has no text" {
+			c.Emit(call.Requesting{})
+		} else {
+			c.Emit(call.Retrying{Err: &call.APIError{ResponseLost: lost}})
+		}
 		switch q.Query {
-		case "fails":
+		case "fails", "has no text":
 			time.Sleep(4 * time.Second)
 			c.Emit(call.ResponseNamed{ID: "resp_1"})
 		case "lost, and asked again": // in a requery
