@@ -42,6 +42,7 @@ func (s *Service) CompleteDetachOptions(
 	inBackground := func(t call.Tool) bool { return s.Profiles[t.Name].Background }
 	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
+	wantsAPI := tasksAtAPI || detachAfter > 0
 	keyMayCome := s.effective.APIKeyFile != "" && s.Config.APIKey == "" // the file is read again
 
 	switch {
@@ -51,10 +52,10 @@ func (s *Service) CompleteDetachOptions(
 		}
 	case len(sealingSecrets()) > 0 || keyMayCome:
 		o.BackgroundAPI = s.backgroundAPI(sealingSecrets)
-	case tasksAtAPI || detachAfter > 0:
+		s.wantsSealingKey = wantsAPI && len(sealingSecrets()) == 0
+	case wantsAPI:
 		warning = noSealingKey
 	}
-	s.wantsSealingKey = keyMayCome && len(secrets) == 0 && (tasksAtAPI || detachAfter > 0)
 
 	// These are the rows of the table of server.DetachOptions: stdio with and without an API, and
 	// HTTP with an API. HTTP without an API detaches no call.

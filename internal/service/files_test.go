@@ -16,7 +16,9 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/openai/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -89,41 +91,50 @@ func follow(
 }
 
 // A key that login stores is in force and redacted after a second read, and one that it removes is
-// not in force any more.
+// not in force any more. If it is too short for ids, the log says so where calls need them.
 func TestWatchKey(t *testing.T) {
 	const key = "new-key-0123"
-	synctest.Test(t, func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "key")
-		var log bytes.Buffer
-		s := &Service{
-			Options:   Options{Redactor: redact.New()},
-			APIClient: llm.New(llm.Options{}),
-			Log:       slog.New(slog.NewTextHandler(&log, nil)),
-			effective: &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}},
-			keys:      newKeyring(""),
+	for _, inBackground := range []bool{false, true} {
+		compare.Bubble(t, fmt.Sprint("background ", inBackground), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "key")
+			var log bytes.Buffer
+			cfg := &config.Config{Derived: &config.Derived{APIKeyFile: file, StoredKeyFile: file}}
+			cfg.Server.AnswerWithinMS = 1000
+			var profile answer.Profile
+			profile.Background = inBackground
+			s := &Service{
+				Options: Options{
+					Config:   cfg,
+					Redactor: redact.New(),
+					Getenv:   func(string) string { return "" },
+				},
+				Profiles:  map[string]answer.Profile{"answer": profile},
+				APIClient: llm.New(llm.Options{}),
+				Log:       slog.New(slog.NewTextHandler(&log, nil)),
+				effective: cfg,
+				keys:      newKeyring(""),
+			}
+			_, _, _ = s.DetachOptions(server.DetachOptions{})
+			ctx, stop := context.WithCancel(t.Context())
+			go s.NewFiles().Follow(ctx)
+			defer stop()
 
-			wantsSealingKey: true,
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		go s.NewFiles().Follow(ctx)
-		defer stop()
-
-		check := func(want string) {
-			t.Helper()
-			time.Sleep(2 * rereadInterval)
-			synctest.Wait()
-			compare.Contains(t, "the client's error", fmt.Sprint(s.APIClient.CheckKey()), want)
-		}
-		check("Missing API key")
-		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		check("<nil>")
-		if got := s.Redactor.Line(key); got != redact.Redacted {
-			t.Errorf("the key is %q in the log", got)
-		}
-		os.Remove(file)
-		check("Missing API key")
-		compare.Contains(t, "log", log.String(), "no API key of at least 24 characters")
-	})
+			check := func(want string) {
+				t.Helper()
+				time.Sleep(2 * rereadInterval)
+				synctest.Wait()
+				compare.Contains(t, "the client's error", fmt.Sprint(s.APIClient.CheckKey()), want)
+			}
+			check("Missing API key")
+			if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			check("<nil>")
+			compare.Equal(t, "the key in the log", s.Redactor.Line(key), redact.Redacted)
+			os.Remove(file)
+			check("Missing API key")
+			warns := strings.Contains(log.String(), "no API key of at least 24 characters")
+			compare.Equal(t, "warns", warns, inBackground)
+		})
+	}
 }
