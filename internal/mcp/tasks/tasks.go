@@ -99,13 +99,12 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the detached tasks that run in this process:
+// Close ends the detached tasks that run in this process. The response in a sealed id goes on at the
+// API. Any other response cannot be fetched, such as that of a retry after the one in the id: its
+// call cancels it.
 //
-//   - The response in a sealed id goes on at the API. Close does not wait for the end of its call:
-//     if the process ends first, what the call has reserved counts as used.
-//   - Any other response cannot be fetched, such as that of a retry after the one in the id. Close
-//     waits, for closeTimeout at most, until these calls have cancelled their responses, and have
-//     settled what they have used.
+// Close waits, for closeTimeout at most, until the calls have settled what they have used. A call
+// whose response goes on may have used a response before that one.
 func (ts *Tasks) Close() {
 	timeout := time.After(closeTimeout)
 	for _, l := range ts.stopAll() {
@@ -117,22 +116,25 @@ func (ts *Tasks) Close() {
 	}
 }
 
-// stopAll does the work of Close, but does not wait. It returns the calls that do not leave a
-// response at the API. Until stopAll returns, no call can begin another response (noteResponse).
-func (ts *Tasks) stopAll() (toAwait []*localCall) {
+// stopAll does the work of Close, but does not wait. It returns the calls, first those that do not
+// leave a response at the API. Until stopAll returns, no call can begin another response
+// (noteResponse).
+func (ts *Tasks) stopAll() []*localCall {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	var cancelling, leaving []*localCall
 	for _, t := range ts.known {
 		switch {
 		case !t.isLocal():
 		case t.local.runsSealedResponse():
 			t.local.stop(call.ErrLeaveAtAPI)
+			leaving = append(leaving, t.local)
 		default:
 			t.local.stop(call.ErrShutdown)
-			toAwait = append(toAwait, t.local)
+			cancelling = append(cancelling, t.local)
 		}
 	}
-	return toAwait
+	return append(cancelling, leaving...)
 }
 
 // Task is a call, from its start until its answer is forgotten.

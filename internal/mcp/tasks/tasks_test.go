@@ -81,8 +81,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// Close leaves the response in a sealed id at the API, and waits until any other has been cancelled, for
-// closeTimeout at most.
+// Close leaves the response in a sealed id at the API, and any other is cancelled. It waits until the
+// calls have settled what they have used, for closeTimeout at most.
 func TestClose(t *testing.T) {
 	named := func(id string) call.Event { return call.ResponseNamed{ID: id} }
 	const short = 300 * time.Millisecond
@@ -91,9 +91,9 @@ func TestClose(t *testing.T) {
 		later  []call.Event // than the id
 		want   error
 
-		takes, waits time.Duration // to cancel it
+		takes, waits time.Duration // to settle it
 	}{
-		"its response": {"resp_1", nil, call.ErrLeaveAtAPI, short, 0},
+		"its response": {"resp_1", nil, call.ErrLeaveAtAPI, short, short},
 		"no name":      {"", nil, call.ErrShutdown, short, short},
 		"endless":      {"", nil, call.ErrShutdown, time.Minute, closeTimeout},
 		"named late":   {"", []call.Event{named("resp_1")}, call.ErrShutdown, short, short},
