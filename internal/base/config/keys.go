@@ -106,13 +106,26 @@ func BareURL(s string) string {
 	return bare.String()
 }
 
-// FileVariables returns the variables of the keys that have another value in the file than the
-// default. config.yaml.example, which people copy, has all defaults.
+// IsSet reports whether a variable or a flag sets a key, or the file sets it to another value than
+// the default: config.yaml.example, which people copy, has all defaults.
+func (c *Config) IsSet(key string) bool {
+	if !c.isInFile(key) {
+		return c.origins[key] != "default"
+	}
+	f := c.byKey[key]
+	zero := fmt.Sprint(reflect.Zero(f.Type))
+	return fmt.Sprint(f.value) != cmp.Or(f.Tag.Get("default"), zero)
+}
+
+// isInFile reports whether the value of a key comes from the file.
+func (c *Config) isInFile(key string) bool {
+	return strings.HasPrefix(c.origins[key], c.File+":")
+}
+
+// FileVariables returns the variables of the keys that the file sets (IsSet).
 func (c *Config) FileVariables() (variables []string) {
 	for key, f := range c.byKey {
-		zero := fmt.Sprint(reflect.Zero(f.Type))
-		isDefault := fmt.Sprint(f.value) == cmp.Or(f.Tag.Get("default"), zero)
-		if strings.HasPrefix(c.origins[key], c.File+":") && !isDefault {
+		if c.isInFile(key) && c.IsSet(key) {
 			variables = append(variables, f.variable)
 		}
 	}

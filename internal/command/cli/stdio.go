@@ -205,15 +205,13 @@ func (a *app) quotaID() string {
 // needs returns a function for what a client needs, by the name that it sends
 // (clients.FixedVariablesOf). A setting of the configuration takes precedence.
 func (a *app) needs(s *service.Service) func(client string) server.Needs {
-	isDefault := func(key string) bool { return s.Config.Origin(key) == "default" }
-
 	return func(client string) (n server.Needs) {
 		sets := clients.FixedVariablesOf(client)
-		if isDefault("server.answer_within_ms") {
+		if !s.Config.IsSet("server.answer_within_ms") {
 			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not set
 			n.DetachAfter = time.Duration(ms) * time.Millisecond
 		}
-		if isDefault("server.tool_errors") {
+		if !s.Config.IsSet("server.tool_errors") {
 			n.ToolErrors = sets["TOOL_ERRORS"]
 		}
 		if n != (server.Needs{}) {
