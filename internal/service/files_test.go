@@ -114,7 +114,7 @@ func TestWatchKey(t *testing.T) {
 				effective: cfg,
 				keys:      newKeyring(""),
 			}
-			_, _, _ = s.DetachOptions(server.DetachOptions{})
+			_, _, _ = s.CompleteDetachOptions(server.DetachOptions{})
 			ctx, stop := context.WithCancel(t.Context())
 			go s.NewFiles().Follow(ctx)
 			defer stop()
