@@ -75,10 +75,11 @@ type Used struct {
 	NotInStore bool   // budget: as far as is known, no store has reserved anything for the call
 }
 
-// Reported is what the API reports that responses have used.
+// Reported is what the API reports that responses have used. If a response has no report of its
+// searches, those in its output count.
 type Reported struct {
-	Usage    Usage // its ReportedSearches are those of one response, and never added
-	Searches int   // the billable ones; if not reported, those in the output
+	Usage    Usage // without ReportedSearches, which only the Usage of a single response has
+	Searches int   // billable ones
 }
 
 // Add adds what another response has used.

@@ -78,8 +78,8 @@ func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	}
 }
 
-// noteKeyAccepted records that the API has answered a request of a person, and has refused neither
-// the key nor its quota.
+// noteKeyAccepted records that the API has answered a request of a person with a 2xx that has no
+// refusal in it.
 func (m *memory) noteKeyAccepted(personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,27 +41,27 @@ type callKey struct {
 	id       string // id of the request, in the form of rpc.IDKey
 }
 
-// keyOf returns the key of a call with an id. r responds to the call, or to its cancellation: both
+// keyOf returns the key of a call with an id. res responds to the call, or to its cancellation: both
 // come from the same person and session.
-func keyOf(r *response, id gjson.Result) callKey {
+func keyOf(res *response, id gjson.Result) callKey {
 	return callKey{
-		personID: r.person.ID,
-		session:  r.request.Header.Get(sessionHeader),
+		personID: res.person.ID,
+		session:  res.request.Header.Get(sessionHeader),
 		id:       rpc.IDKey(id),
 	}
 }
 
 // add adds a call, which find returns until remove.
-func (c *cancellableCalls) add(key callKey, r *response) {
+func (c *cancellableCalls) add(key callKey, res *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.byKey[key] = append(c.byKey[key], r)
+	c.byKey[key] = append(c.byKey[key], res)
 }
 
-func (c *cancellableCalls) remove(key callKey, r *response) {
+func (c *cancellableCalls) remove(key callKey, res *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.byKey[key] = slices.DeleteFunc(c.byKey[key], func(other *response) bool { return other == r })
+	c.byKey[key] = slices.DeleteFunc(c.byKey[key], func(other *response) bool { return other == res })
 	if len(c.byKey[key]) == 0 {
 		delete(c.byKey, key)
 	}
