@@ -96,6 +96,9 @@ func codeIn(s string) (found code) {
 // spaces in their place.
 var notQuote = text.LazyRegexp(`[^>\s]`)
 
+// listItem matches the start of an item of a list in Markdown.
+var listItem = text.LazyRegexp(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
+
 // FenceEnd returns the line that closes the block of code at the end of a text, in its list or
 // quotation, after a line break. It is "" if the text does not end in a block. A line that is not
 // indented ends a list or quotation with its block, but no indented block elsewhere.
@@ -108,7 +111,7 @@ func FenceEnd(s string) string {
 		if open == "" && strings.TrimSpace(line) != "" {
 			before, _, _ = strings.Cut(line, next)
 			staysInList := indentation(line) > 0 || strings.TrimSpace(last) != ""
-			inList = inList && staysInList || bulletStart().MatchString(line)
+			inList = inList && staysInList || listItem().MatchString(line)
 		}
 		open = next
 		last = line
