@@ -71,7 +71,7 @@ func TestRequery(t *testing.T) {
 }
 
 // A client that leaves while the question is asked again gets no answer, which is not remembered.
-// A call whose requery goes on at the API has none in this process.
+// A call whose requery goes on at the API has none in this process, but one that ended before it has.
 func TestCancelledRequery(t *testing.T) {
 	for name, cause := range map[string]error{
 		"cancelled":            context.Canceled,
@@ -86,4 +86,12 @@ func TestCancelledRequery(t *testing.T) {
 			compare.Equal(t, "kind", call.KindOf(err).Label(), "canceled")
 		})
 	}
+
+	compare.Bubble(t, "ended before the requery", func(t *testing.T) {
+		a, _ := newAnswerer(1, uncited)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		leave := func(call.Event) { cancel(call.ErrLeaveAtAPI) }
+		_, err := a.Ask(ctx, &call.Call{Tool: "answer", Sink: leave}, Question{Query: "?"})
+		compare.Equal(t, "error", fmt.Sprint(err), "<nil>")
+	})
 }
