@@ -40,7 +40,8 @@ type CallOptions struct {
 	Excluded []string
 }
 
-// canDetach reports whether the call may go on without its request.
+// canDetach reports whether the call may go on without its request. With OverHTTP a call whose
+// response gets no name in the background ends with its request all the same.
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
 // localCall is a call that runs in this process.
@@ -57,7 +58,7 @@ type localCall struct {
 	// named tells awaitNamed that ref is of the present attempt:
 	//
 	//	the API names a response    noteResponse puts a value in
-	//	a retry or requery begins   noteResponse takes the value out
+	//	a retry, a requery begins   noteResponse takes the value out, as it does at the end of a wait
 	//	awaitNamed returns          it has taken the value out, if there was one
 	named chan struct{}
 
@@ -160,7 +161,7 @@ func (ts *Tasks) noteResponse(
 			}
 		}
 
-	default: // a retry or a requery
+	default: // a retry, a requery or the end of a wait
 		retrying, ok := ev.(call.Retrying)
 		if ok && retrying.Err.ResponseLost { // an id with this response would be of no use
 			l.ref.Store(nil)

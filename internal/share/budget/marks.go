@@ -13,8 +13,8 @@ type storeChange struct {
 func (ch storeChange) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
 
 // again returns what is sent if the reply to a change was lost, so that the change is made once.
-// Only a change that begins with a releaseMark needs another mark for that. All other marks refuse
-// to be made twice, such as the endMark before a releaseMark.
+// Only a change that begins with a releaseMark needs another mark for that. A key that is settled
+// refuses all others, such as the endMark before a releaseMark. A startMark is never sent again.
 func (ch storeChange) again() storeChange {
 	first := ch.marks[0]
 	if first.then == noState {

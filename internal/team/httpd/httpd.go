@@ -70,8 +70,9 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Loops are functions that run until no call is in flight, or the calls are cancelled. They read
-	// files and the keys of issuers again and again, because these may change, and probe the store.
+	// Loops are functions that run until all requests have ended, or their calls are cancelled.
+	// Detached calls end after that. Loops read files and the keys of issuers again and again, because
+	// these may change, and probe the store.
 	Loops         []func(context.Context)
 	NumStaleFiles func() int // counts the files whose present content cannot be used
 	Log           *slog.Logger
