@@ -164,7 +164,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	}
 
 	acc.call.APIRequestID = c.APIRequestID
-	if c.Usage != (call.Usage{}) {
+	if complete != nil || c.Usage != (call.Usage{}) {
 		acc.call.Reported.Add(c.Reported)
 	}
 	return complete
@@ -242,7 +242,11 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return r, nil
 		case failure == nil: // the response still runs
 		case failure.ResponseLost && acc.isAnswered(): // as readStream does in the foreground
-			return acc.finishStreamed()
+			r, err = acc.finishStreamed()
+			if err == nil {
+				x.call.Reported.Add(reported(r))
+			}
+			return r, err
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
 		case ctx.Err() != nil, !resume && failure.Kind == call.KindFailed: // too large, for example

@@ -169,6 +169,7 @@ func trace(
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantEqual(t, "searches", c.Searches, countSearches(response))
 	add()
 	return events, response, strings.Join(words, ", ")
 }
