@@ -26,8 +26,7 @@ func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 	}
 }
 
-// logCallEnd logs the end of n calls, of which c is the last. The message of the API may quote the
-// question, so that message is logged for debugging only.
+// logCallEnd logs the end of n calls, of which c is the last.
 func (s *Service) logCallEnd(c server.CallEnd, n int) {
 	log := s.Log
 	if n > 1 {
@@ -41,29 +40,8 @@ func (s *Service) logCallEnd(c server.CallEnd, n int) {
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App,
 		"model", s.Profiles[c.Tool].Model, "outcome", c.Outcome)
 	level := slog.LevelInfo
-	kind := call.KindOf(c.Err)
 	if c.Err != nil {
-		log = log.With("kind", kind.Label())
-		log.Debug("call failed", "err", c.Err.Error())
-	}
-	if c.RefusedBy != "" {
-		log = log.With("limit", c.RefusedBy)
-	}
-	switch kind {
-	case call.KindConnection:
-		log = log.With("cause", advice.ConnectionCause(c.Err))
-	case call.KindNoText:
-		log = log.With("reason", s.Redactor.Truncate(c.Err.Error(), 100))
-	}
-
-	e, ok := errors.AsType[*call.APIError](c.Err)
-	if ok {
-		log = log.With("status", e.Status, "code", s.Redactor.Truncate(e.Code, 100))
-	}
-	if kind.IsForOperator() || errors.As(c.Err, new(call.RootsError)) {
-		level = slog.LevelWarn
-		_, hint := s.Advisor.Advise(c.Tool, c.Err) // callers do not get this hint
-		log = log.With("hint", hint)
+		log, level = s.withError(log, c)
 	}
 
 	// Duration.Seconds adds two numbers, so that 2.72 s would be logged as 2.7199999999999998.
@@ -88,4 +66,31 @@ func (s *Service) logCallEnd(c server.CallEnd, n int) {
 		"output_tokens", usage.Output,
 		"reasoning_tokens", usage.Reasoning,
 		"searches", c.Searches)
+}
+
+// withError adds to log why a call has no answer, and returns the level of its line. The message of
+// the API may quote the question, so that message is logged for debugging only.
+func (s *Service) withError(log *slog.Logger, c server.CallEnd) (*slog.Logger, slog.Level) {
+	kind := call.KindOf(c.Err)
+	log = log.With("kind", kind.Label())
+	log.Debug("call failed", "err", c.Err.Error())
+	if c.RefusedBy != "" {
+		log = log.With("limit", c.RefusedBy)
+	}
+	switch kind {
+	case call.KindConnection:
+		log = log.With("cause", advice.ConnectionCause(c.Err))
+	case call.KindNoText:
+		log = log.With("reason", s.Redactor.Truncate(c.Err.Error(), 100))
+	}
+
+	e, ok := errors.AsType[*call.APIError](c.Err)
+	if ok {
+		log = log.With("status", e.Status, "code", s.Redactor.Truncate(e.Code, 100))
+	}
+	if !kind.IsForOperator() && !errors.As(c.Err, new(call.RootsError)) {
+		return log, slog.LevelInfo
+	}
+	_, hint := s.Advisor.Advise(c.Tool, c.Err) // callers do not get this hint
+	return log.With("hint", hint), slog.LevelWarn
 }

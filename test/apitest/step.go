@@ -51,7 +51,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	ok, search, uncited, empty            what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
-//	http=PATH                             an HTTP response, whatever is asked for
+//	http=PATH                             an HTTP response to any request
 //	tokens=N                              used for the input, and none for the output
 //	bills, bills-late                     a cancelled response has its usage: at once, or in a GET
 //	incomplete, failed, cancelled         the status of the response

@@ -41,8 +41,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // ErrWaiting is the error of a call that ends at its WaitDeadline, because it still waits for a
-// slot or for the rate limit. It ends the context of the wait (WaitContext), not that of the call, and
-// is not retried.
+// slot or for the rate limit. It ends the context of the wait (WaitContext), not that of the call,
+// and is not retried.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitDeadline it ends

@@ -93,8 +93,8 @@ func (l *localCall) runsSealedResponse() bool {
 // Prepare returns the task of a call, for Run, and sets fields of the call:
 //
 //   - WaitDeadline, with OverHTTP: a call that still waits for a slot or for the rate limit
-//     after DetachAfter ends then, whatever its other options are. It cannot go on elsewhere, and
-//     its client would soon give up. A call that no longer waits goes on.
+//     after DetachAfter ends then, with any other options: it cannot go on elsewhere, and its
+//     client would soon give up. A call that no longer waits goes on.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
 //     that no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
@@ -337,7 +337,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
 		return ts.awaitNamedAndKept(t)
 	}
-	// There was a name at half time, which still is the value of named unless a retry has begun since.
+	// There was a name at half time: named still has its value, unless a retry has begun since.
 	t.local.awaitNamed(time.After(nameTimeout))
 	return !t.hasEnded()
 }

@@ -326,7 +326,8 @@ func (r *rule) matchesCode(name string) bool {
 
 // matchesStatus reports whether the rule applies to an HTTP status; 0: the error has none.
 func (r *rule) matchesStatus(status int) bool {
-	isListed := r.statuses == nil || slices.Contains(r.statuses, status) || slices.Contains(r.statuses, status/100)
+	isListed := r.statuses == nil || slices.Contains(r.statuses, status) ||
+		slices.Contains(r.statuses, status/100)
 	return isListed && !slices.Contains(r.exceptStatuses, status)
 }
 
