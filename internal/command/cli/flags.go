@@ -102,11 +102,11 @@ func (v keyFlag) Set(s string) error {
 
 // expected has, for a type of package pflag, words for the values that its flags take.
 var expected = map[string]string{
-	"bool":     "true or false",
-	"int":      "a whole number of at least 0, with at most 15 digits",
-	"float64":  "an amount from 0 to 1000000, such as 2.50",
-	"duration": "a duration of at least 0, such as 90s or 5m",
-	"":         "an IP address, such as 192.0.2.1", // a flag of TextVar
+	"bool":        "true or false",
+	"int":         "a whole number of at least 0, with at most 15 digits",
+	"float64":     "an amount from 0 to 1000000, such as 2.50",
+	"duration":    "a duration of at least 0, such as 90s or 5m",
+	"*netip.Addr": "an IP address, such as 192.0.2.1",
 }
 
 // checkedValue is the value of a flag whose errors say what it takes. It reads numbers as decimal:
