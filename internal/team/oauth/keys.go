@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/tidwall/gjson"
 )
 
 const (
@@ -201,7 +202,10 @@ func (i *issuer) read(ctx context.Context, full bool) (keyProblem, err error) {
 		var key jose.JSONWebKey
 		err := key.UnmarshalJSON(data)
 		public, _ := key.Key.(*rsa.PublicKey)
+		isRSA := gjson.GetBytes(data, "kty").Str == "RSA"
 		switch {
+		case errors.Is(err, jose.ErrUnsupportedKeyType) && isRSA:
+			keyProblem = fmt.Errorf("key %d is RSA of more than %d bits", n+1, maxRSABits)
 		case errors.Is(err, jose.ErrUnsupportedKeyType): // no key for an accepted algorithm
 		case err != nil:
 			keyProblem = fmt.Errorf("key %d is malformed", n+1)
