@@ -57,11 +57,11 @@ func (a Access) PeopleSignIn() bool { return a.Resource != nil }
 //   - else a quarter of maxCalls, the bound of all people together.
 func (a Access) PersonBound(maxCalls, perPerson int) func() int {
 	return func() int {
-		people := len(a.Tokens.Names())
+		numPeople := len(a.Tokens.Names())
 		if a.Tokens.Has(MetricsName) {
-			people--
+			numPeople--
 		}
-		if perPerson == 0 && !a.PeopleSignIn() && people <= 1 {
+		if perPerson == 0 && !a.PeopleSignIn() && numPeople <= 1 {
 			return 0
 		}
 		return cmp.Or(perPerson, max(1, maxCalls/4))

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
@@ -137,6 +139,15 @@ func TestCancelledTwice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A result that is written between the two steps of abandonCall ends the call as cancelled.
+func TestAbandonedCall(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := &response{cancelCall: cancel}
+	r.cancelled.Store(true)
+	r.Write(nil)
+	compare.Equal(t, "cancelled", context.Cause(ctx) == call.ErrCancelled, true)
 }
 
 // chunked returns a request with its body in one chunk.

@@ -86,7 +86,7 @@ type instance struct {
 	people      *people.Registry // Server.People
 	metrics     *metricSet
 	listener    *listener
-	ctx         context.Context  // done when the server shuts down
+	serveCtx    context.Context  // done when the server shuts down
 	callsCtx    context.Context  // done when the calls in flight are cancelled
 	cancellable cancellableCalls // calls that a notification can cancel
 
@@ -118,7 +118,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		people:      o.Server.People,
 		metrics:     m,
 		listener:    newListener(ln),
-		ctx:         ctx,
+		serveCtx:    ctx,
 		callsCtx:    callsCtx,
 		cancellable: cancellableCalls{byKey: map[callKey][]*response{}},
 	}
@@ -266,7 +266,7 @@ func IsReserved(path string) bool {
 
 // checkReady returns why the server should get no more requests, or nil.
 func (s *instance) checkReady() error {
-	if s.ctx.Err() != nil {
+	if s.serveCtx.Err() != nil {
 		return errors.New("shutting down")
 	}
 	err := s.Ready()
@@ -288,7 +288,8 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	acceptsStream := normalizeAccept(r.Header)
 	res.keepOpen(acceptsStream)
 
-	// net/http ends requestCtx with the response, or abandonCall does before.
+	// sessionCtx ends the call: with s.callsCtx, or with requestCtx, which always ends. net/http ends
+	// requestCtx with the response, or abandonCall does before.
 	requestCtx := r.Context()
 	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })

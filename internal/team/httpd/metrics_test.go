@@ -27,7 +27,7 @@ import (
 func page(t *testing.T, n int) string {
 	o := optionsFor(ask{}, io.Discard)
 	m := newMetricSet(&o)
-	s := &instance{Options: o, people: o.Server.People, metrics: m, ctx: t.Context()}
+	s := &instance{Options: o, people: o.Server.People, metrics: m, serveCtx: t.Context()}
 	read := func() string {
 		w := httptest.NewRecorder()
 		s.serveMetrics(w, nil)

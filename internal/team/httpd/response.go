@@ -101,6 +101,7 @@ func (r *response) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cancelled.Load() {
+		r.cancelCall(call.ErrCancelled) // abandonCall may not have: the handler ends next, without a cause
 		return len(b), nil
 	}
 	r.beginLocked(http.StatusOK, r.header)
@@ -120,7 +121,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if rejected {
 		r.recordRejection(status)
 	}
-	if rejected || r.instance.hasManyConns() || r.instance.ctx.Err() != nil {
+	if rejected || r.instance.hasManyConns() || r.instance.serveCtx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
 	}
 	// The deadline may be over: a call may have written nothing for longer than writeTimeout.
