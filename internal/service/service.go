@@ -67,7 +67,7 @@ type Service struct {
 	Answerer     *answer.Answerer
 	StartCommand string // command that starts the program, for hints
 
-	effective *config.Config // Config or, with Offline, a copy with the fake API
+	effective *config.Config // Config or, with Offline, a copy with the URL and the key of the fake API
 	keys      *keyring       // the API key, and those that seal the ids of tasks
 	closers   []func()       // called by Close
 

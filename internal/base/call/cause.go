@@ -39,17 +39,3 @@ func (e TimeoutError) ErrorKind() Kind { return KindTimeout }
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
-
-// ErrWaiting is the error of a call that ends at its WaitDeadline, because it still waits for a
-// slot or for the rate limit. It ends the context of the wait (WaitContext), not that of the call,
-// and is not retried.
-var ErrWaiting = KindTimeout.Errorf("the call still waits")
-
-// WaitContext returns a context to wait for a slot or for the rate limit: at WaitDeadline it ends
-// with the cause ErrWaiting.
-func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.WaitDeadline.IsZero() {
-		return ctx, func() {}
-	}
-	return context.WithDeadlineCause(ctx, c.WaitDeadline, ErrWaiting)
-}

@@ -30,8 +30,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // Exit codes.
@@ -212,6 +214,27 @@ func (a *app) newService(cfg *config.Config, warnings []string) (*service.Servic
 		a.note("offline: answers are samples from the built-in fake API")
 	}
 	return s, err
+}
+
+// serverOptions returns the options of an MCP server that both transports share. detach and quotas
+// have the fields that a transport sets (Service.CompleteDetachOptions, Service.NewBudget).
+func (a *app) serverOptions(
+	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
+) (o server.Options, err error) {
+	detach, warning, err := s.CompleteDetachOptions(detach)
+	if err != nil {
+		return o, usageError("separate secrets by commas or blanks", "%v", err)
+	}
+	a.warn(warning)
+	b, err := s.NewBudget(quotas, files)
+	if err != nil {
+		return o, usageError("", "%v", err)
+	}
+
+	o = s.ServerOptions()
+	o.Detach = detach
+	o.Budget = b
+	return o, nil
 }
 
 // failure is an error with an exit code and advice.

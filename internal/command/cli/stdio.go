@@ -166,15 +166,15 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 func runSession(
 	ctx context.Context, srv *server.Server, t *stdio.Transport, loops ...func(context.Context),
 ) error {
-	// sessionCtx is for the loops, which calls need until the connection has ended. Detached calls do
-	// not depend on it: srv.Close ends them.
-	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
+	// Calls need the loops until the connection has ended. Detached calls do not depend on loopsCtx:
+	// srv.Close ends them.
+	loopsCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	for _, run := range loops {
-		go run(sessionCtx)
+		go run(loopsCtx)
 	}
 
-	sdkServer := srv.SDKServer(sessionCtx, call.Person{})
+	sdkServer := srv.SDKServer(loopsCtx, call.Person{}) // connectionCtx ends the calls
 	ended := make(chan error, 2)
 	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)
@@ -223,25 +223,4 @@ func (a *app) needs(s *service.Service) func(client string) server.Needs {
 		}
 		return n
 	}
-}
-
-// serverOptions returns the options of an MCP server that both transports share. detach and quotas
-// have the fields that a transport sets (Service.DetachOptions, Service.NewBudget).
-func (a *app) serverOptions(
-	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
-) (o server.Options, err error) {
-	detach, warning, err := s.CompleteDetachOptions(detach)
-	if err != nil {
-		return o, usageError("separate secrets by commas or blanks", "%v", err)
-	}
-	a.warn(warning)
-	b, err := s.NewBudget(quotas, files)
-	if err != nil {
-		return o, usageError("", "%v", err)
-	}
-
-	o = s.ServerOptions()
-	o.Detach = detach
-	o.Budget = b
-	return o, nil
 }

@@ -84,7 +84,7 @@ func (s *Server) runOrDetach(
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
 	if s.tasks.DetachWhenDue(t) { // false at once if Run has already waited for the end
-		return t, tasks.State{}
+		return t, tasks.State{} // it works
 	}
 	return t, t.Result()
 }

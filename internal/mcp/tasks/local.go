@@ -103,7 +103,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	if o.OverHTTP && o.DetachAfter > 0 {
 		c.WaitDeadline = time.Now().Add(o.DetachAfter)
 	}
-	ref := answer.ResponseRef{
+	template := answer.ResponseRef{ // of all responses of the call
 		CallBegan:  t.Created,
 		Tool:       t.Tool,
 		Excluded:   strings.Join(o.Excluded, " "),
@@ -121,7 +121,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	}
 
 	c.Sink = func(ev call.Event) {
-		ts.noteResponse(t.local, ev, c.Reported, ref)
+		ts.noteResponse(t.local, ev, c.Reported, template)
 		t.Progress.AddEvent(ev)
 	}
 	return t
@@ -139,7 +139,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 // A call begins its next response after noteResponse has returned. If Close has ended the call
 // before, the context of the call is done by then.
 func (ts *Tasks) noteResponse(
-	l *localCall, ev call.Event, reported call.Reported, ref answer.ResponseRef,
+	l *localCall, ev call.Event, reported call.Reported, template answer.ResponseRef,
 ) {
 	switch ev.(type) {
 	case call.Retrying, call.Requesting, call.ResponseNamed:
@@ -152,6 +152,7 @@ func (ts *Tasks) noteResponse(
 	switch ev := ev.(type) {
 	case call.ResponseNamed:
 		responseID = ev.ID
+		ref := template
 		ref.ResponseID = responseID
 		if responseID != "" && len(ref.Excluded) <= maxExcluded {
 			l.ref.Store(&ref)
@@ -270,6 +271,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if local.OverHTTP && len(secrets) == 0 {
 		return false
 	}
+
 	if !local.detach() {
 		return false
 	}
@@ -279,6 +281,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if local.OverHTTP && local.callEnded {
 		return false
 	}
+
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keepTime := localKeepTime
 	if len(secrets) > 0 && !local.callEnded {

@@ -37,11 +37,11 @@ func ownerOf(personID, baseURL string) []byte {
 // 131 to 143 characters, and more only with excluded domains: it is short because models copy ids.
 // Only unseal with the same secret and the same owner can read it.
 func seal(ref answer.ResponseRef, secret string, owner []byte) string {
-	created := uint64(ref.CallBegan.UnixMilli())
+	began := uint64(ref.CallBegan.UnixMilli())
 	if ref.NotInStore {
-		created |= notInStoreBit
+		began |= notInStoreBit
 	}
-	plain := binary.BigEndian.AppendUint64(nil, created)
+	plain := binary.BigEndian.AppendUint64(nil, began)
 	fields := strings.TrimSuffix(ref.Tool+"\x00"+ref.ResponseID+"\x00"+ref.Excluded, "\x00")
 	plain = append(plain, fields...)
 	sealed := newAEAD(secret).Seal(nil, nil, plain, owner)
@@ -59,10 +59,10 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 	for _, secret := range secrets {
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner)
 		if err == nil {
-			created := binary.BigEndian.Uint64(plain)
-			ref.NotInStore = created&notInStoreBit != 0
-			ref.CallBegan = time.UnixMilli(int64(created &^ notInStoreBit)).UTC()
-			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of created
+			began := binary.BigEndian.Uint64(plain)
+			ref.NotInStore = began&notInStoreBit != 0
+			ref.CallBegan = time.UnixMilli(int64(began &^ notInStoreBit)).UTC()
+			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of began
 			fields = append(fields, "", "", "")                // left out by seal or by an older version
 			ref.Tool = fields[0]
 			ref.ResponseID = fields[1]

@@ -17,14 +17,14 @@ const defaultMaxCitations = 3
 func (a *Answerer) compose(
 	c *call.Call, f *findings, p Profile, began time.Time,
 ) (*Answer, error) {
-	limit := cmp.Or(p.MaxCitations, defaultMaxCitations)
-	text, doc := f.document(limit)
+	maxCitations := cmp.Or(p.MaxCitations, defaultMaxCitations)
+	text, doc := f.document(maxCitations)
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(f.incompleteNote, "no output"))
 	}
 
 	sources := f.sources(text, doc)
-	citations := doc.Citations(sources, limit, a.date(began))
+	citations := doc.Citations(sources, maxCitations, a.date(began))
 
 	end := "" // the text may be large: it is copied once
 	if f.incompleteNote != "" {

@@ -158,7 +158,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
 		start.need = 0
 		b.local.apply(taken.untilMinute, start.inBuckets(taken.buckets))
-	case r.outcome == refusedByBucket: // of the store
+	case r.outcome == refusedByBucket: // by the store: the local buckets do not take the call
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")

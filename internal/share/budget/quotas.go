@@ -151,7 +151,8 @@ type bucket struct {
 	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
 }
 
-// callChange is what a call changes in the buckets of its person and of all people.
+// callChange is what a call changes in the buckets of its person and of all people. inBuckets makes
+// a bucketChange of it for each; a storeChange has these with the marks of the call.
 type callChange struct {
 	use     amount // negative if units are given back
 	reserve amount // negative at the end of a call

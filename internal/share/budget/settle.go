@@ -98,7 +98,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r reply) {
 	store := t.budget.storeOf(t.person)
 	responseID := end.endedResponseID()
-	if responseID != "" {
+	if responseID != "" { // the first mark, which storeChange.again keeps
 		ch.marks = append(ch.marks, endMark(responseID))
 	}
 	switch {
@@ -106,7 +106,7 @@ func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r
 		store = t.budget.Store // also if the person has no limit any more
 		ch.marks = append(ch.marks, releaseMark(t.callName))
 		ch.buckets = t.corrections(correction)
-	case end.GoesOn && end.ResponseID != "":
+	case end.GoesOn && end.ResponseID != "": // SettleResponse takes the call
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself; with NotCounted from -1 to 0
 		correction.reserve = amount{}
