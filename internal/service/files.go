@@ -58,8 +58,12 @@ func (s *Service) NewFiles() *Files {
 			s.Redactor.Add(string(key))
 			s.APIClient.SetKey(string(key))
 			s.keys.setCurrent(string(key))
+			if len(key) == 0 { // login --remove
+				s.Log.Warn("all calls fail: Missing API key")
+				return nil
+			}
 			s.Log.Info("read the key again", "variable", cfg.CredentialVariable)
-			if s.wantsSealingKey && len(key) > 0 && len(s.keys.sealingKeys()) == 0 {
+			if s.wantsSealingKey && len(s.keys.sealingKeys()) == 0 {
 				s.Log.Warn(noSealingKey)
 			}
 			return nil

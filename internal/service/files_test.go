@@ -133,6 +133,7 @@ func TestWatchKey(t *testing.T) {
 			compare.Equal(t, "the key in the log", s.Redactor.Line(key), redact.Redacted)
 			os.Remove(file)
 			check("Missing API key")
+			compare.Contains(t, "the log", log.String(), "all calls fail: Missing API key")
 			warns := strings.Contains(log.String(), "no API key of at least 24 characters")
 			compare.Equal(t, "warns", warns, inBackground)
 		})
