@@ -37,10 +37,12 @@ func TestHintsOfConnections(t *testing.T) {
 	server := redistest.New(t)
 	unknown := httptest.NewTLSServer(nil)
 	defer unknown.Close()
+	_, port, _ := net.SplitHostPort(unknown.Listener.Addr().String())
 	ends := listen(t, func(conn net.Conn) { conn.Close() })
 
 	for _, tt := range []struct{ url, want string }{
 		{"rediss://" + unknown.Listener.Addr().String(), "of the authority, and restart"},
+		{"rediss://localhost:" + port, "has as a SAN"},
 		{"redis://" + ends, "write valkeys:// if the store has TLS"},
 		{"rediss://" + server.Address, "write valkey:// if the store has no TLS"},
 		{"redis://127.0.0.1:1", "see whether the store runs"},
