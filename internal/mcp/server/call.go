@@ -116,7 +116,8 @@ func (s *Server) callTool(
 	}
 
 	if s.options.Detach.OverHTTP { // over HTTP, where the session ends with the request
-		context.AfterFunc(sessionCtx, func() { s.cancelIfClientCancelled(sessionCtx, task) })
+		n := len(req.Params.Arguments)
+		context.AfterFunc(sessionCtx, func() { s.follow(sessionCtx, task, person.ID, n) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
@@ -150,15 +151,22 @@ func (s *Server) hasTool(tool string) bool {
 	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == tool })
 }
 
-// cancelIfClientCancelled cancels a detached task of this process when its session has ended because
-// the client has cancelled the call before it got the id of the task. Any other end of a session
-// leaves the task alone.
-func (s *Server) cancelIfClientCancelled(sessionCtx context.Context, task *tasks.Task) {
+// follow follows a detached task of this process, from the end of its session to its own. It counts
+// the bytes of the arguments for the person: those of the request were given back at its end, but
+// the call still holds them. If the session has ended because the client has cancelled the call
+// before it got the id of the task, follow cancels the task. Any other end of a session leaves the
+// task alone.
+func (s *Server) follow(
+	sessionCtx context.Context, task *tasks.Task, personID string, bytes int,
+) {
 	var err error // for recoverCall: no request waits for this
 	defer s.recoverCall(task.Tool, &err)
+	s.options.People.Add(personID, 0, bytes)
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
+	task.Result()
+	s.options.People.Add(personID, 0, -bytes)
 }
 
 // logArguments logs a call at debug level: the names of its arguments and the length of its

@@ -159,7 +159,7 @@ func TestLateOverHTTP(t *testing.T) {
 }
 
 // Over HTTP the session of a late answer, or of a task, is one request. It goes on when that ends,
-// but not if its client has cancelled the call before it got the id.
+// with the bytes of its question, but not if its client has cancelled the call before it got the id.
 func TestLateCancelled(t *testing.T) {
 	for _, polled := range []bool{false, true} {
 		for want, cause := range map[string]error{OutcomeOK: nil, OutcomeCancelled: call.ErrCancelled} {
@@ -175,10 +175,14 @@ func TestLateCancelled(t *testing.T) {
 					}
 
 					p.end(cause)
+					synctest.Wait()
+					takeAll := func() error { return p.server.options.People.TakeBytes("", 64<<20) }
+					compare.Equal(p, "all bytes are free", takeAll() == nil, cause != nil)
 					if cause == nil {
 						time.Sleep(time.Minute)
+						synctest.Wait()
+						compare.Equal(p, "error for all bytes at the end", takeAll(), nil)
 					}
-					synctest.Wait()
 					compare.Equal(p, "calls that ended", len(*p.calls), 1)
 					compare.Equal(p, "outcome", (*p.calls)[0].Outcome, want)
 				}, a.overHTTP, late)

@@ -38,7 +38,7 @@ type Registry struct {
 // holding is what a person holds, or all people together.
 type holding struct {
 	requests int
-	bytes    int // of the bodies of these requests, and what decoding takes
+	bytes    int // of these requests: body and what decoding takes; of calls that outlive theirs
 	calls    int // that run, each in a slot
 }
 

@@ -85,12 +85,15 @@ func checkBounds(h holding, maxCalls, byteBound int, reason, whose string) error
 	return nil
 }
 
-// ReturnRequest gives back a request of a person and its bytes, when the request has ended.
-func (r *Registry) ReturnRequest(personID string, bytes int) {
+// Add adds requests and bytes to what a person holds, whatever the bounds: below 0 what is given
+// back when a request has ended, or above 0 the bytes of a call that goes on without its request.
+func (r *Registry) Add(personID string, requests, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addLocked(personID, holding{requests: -1, bytes: -bytes})
-	r.closeDrainedLocked()
+	r.addLocked(personID, holding{requests: requests, bytes: bytes})
+	if requests < 0 {
+		r.closeDrainedLocked()
+	}
 }
 
 // BeginDrain makes TakeRequest return ErrDraining. The channel is closed when the requests from

@@ -36,7 +36,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	var data []byte
 	err := s.people.TakeRequest(b.personID)
 	if err == nil {
-		defer func() { s.people.ReturnRequest(b.personID, b.taken) }()
+		defer func() { s.people.Add(b.personID, -1, -b.taken) }()
 		data, err = io.ReadAll(b)
 	}
 
