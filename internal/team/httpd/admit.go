@@ -16,6 +16,10 @@ const (
 	maxBody = 1 << 20 // bytes of the body of a request
 
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
+
+	// freeBytes of each request do not count: people with as many bytes as they may have can still
+	// ask for their answers, and cancel.
+	freeBytes = 4 << 10
 )
 
 // admit rejects requests beyond the bounds and, in the drain, all requests, because they might last
@@ -33,23 +37,23 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 		personID: res.person.ID,
 	}
 
-	var data []byte
 	err := s.people.TakeRequest(b.personID)
-	if err == nil {
-		defer func() { s.people.Add(b.personID, -1, -b.taken) }()
-		data, err = io.ReadAll(b)
+	if err != nil {
+		if !s.cancelBeyondBounds(res, r) {
+			res.rejectBody(err)
+		}
+		return
 	}
+	defer func() { s.people.Add(b.personID, -1, -b.taken) }()
 
+	data, err := io.ReadAll(b)
 	elements := jsonx.CountElements(data)            // Methods.Parse counts them again
 	if err == nil && elements <= jsonx.MaxElements { // acceptMessage rejects more
 		err = b.take(elements * elementBytes)
 	}
 
 	if err != nil {
-		busy := errors.As(err, new(*people.BusyError))
-		if !busy || !s.cancelBeyondBounds(res, r, data) {
-			res.rejectBody(err)
-		}
+		res.rejectBody(err)
 		return
 	}
 
@@ -69,6 +73,7 @@ type body struct {
 	io.Reader
 	people   *people.Registry
 	personID string
+	size     int // bytes of the request so far, with what decoding takes
 	taken    int // bytes that people counts, which admit returns
 }
 
@@ -77,8 +82,14 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, cmp.Or(b.take(n), err)
 }
 
-// take counts n bytes for the person. The error is a *people.BusyError.
+// take counts n bytes for the person, beyond freeBytes of the request. The error is a
+// *people.BusyError.
 func (b *body) take(n int) error {
+	b.size += n
+	n = b.size - freeBytes - b.taken
+	if n <= 0 {
+		return nil
+	}
 	err := b.people.TakeBytes(b.personID, n)
 	if err == nil {
 		b.taken += n

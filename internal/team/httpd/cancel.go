@@ -142,17 +142,15 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 }
 
 // cancelBeyondBounds accepts a request beyond the bounds if it is a cancellation, and reports
-// whether it is: otherwise people with as many calls as they may run could not cancel one. read is
-// the part of the body that was read before.
-func (s *instance) cancelBeyondBounds(res *response, r *http.Request, read []byte) bool {
-	length := max(r.ContentLength, int64(len(read))) // ContentLength is -1 if the body is chunked
-	if r.Method != http.MethodPost || !isLegacy(r) || length > maxCancellation {
-		return false
+// whether it is: otherwise people with as many calls as they may run could not cancel one.
+func (s *instance) cancelBeyondBounds(res *response, r *http.Request) bool {
+	if r.Method != http.MethodPost || !isLegacy(r) || r.ContentLength > maxCancellation {
+		return false // ContentLength is -1 if the body is chunked
 	}
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
-	rest, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation-int64(len(read))))
-	m, notMessage := server.Methods.Parse(append(read, rest...))
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation))
+	m, notMessage := server.Methods.Parse(data)
 	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false
 	}
