@@ -95,9 +95,12 @@ func Run(
 		if answered == r.Cancelled {
 			return fmt.Errorf("%s: cancelled is %t, answered is %t", r.Method, r.Cancelled, answered)
 		}
-		e := r.Response.Get("error")
+		e := r.Response.Get("error.message")
+		if r.Response.Get("result.isError").Bool() { // with tool_errors: result
+			e = r.Response.Get("result.content.0.text")
+		}
 		if e.Exists() {
-			return fmt.Errorf("%s: %s", r.Method, e.Get("message").Str)
+			return fmt.Errorf("%s: %s", r.Method, e.Str)
 		}
 	}
 	return nil
