@@ -55,7 +55,8 @@ func isEchoing(t *testing.T, terminal *os.File) bool {
 // A terminal shows no key: it echoes nothing from before the prompt until login ends.
 func TestLoginTerminal(t *testing.T) {
 	t.Parallel()
-	values := strings.NewReplacer("CANARY", key, "DELETE", "\x7f", "CTRL-C", "\x03")
+	values := strings.NewReplacer("CANARY", key, "DELETE", "\x7f", "CTRL-C", "\x03",
+		"LONG", strings.Repeat("k", 4096))
 	for _, tt := range compare.Rows[struct {
 		Name, Typed string
 		Code        int

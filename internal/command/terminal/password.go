@@ -13,6 +13,9 @@ import (
 // in raw mode.
 var ErrNothingEntered = errors.New("nothing was entered")
 
+// maxTyped is how many characters of a line package term keeps. It drops the others.
+const maxTyped = 4096
+
 // PromptHidden asks for a line in a terminal, which echoes nothing from now until restore is
 // called. r returns the line and what follows it, as after a paste of several lines. If in is no
 // terminal, r is in itself.
@@ -39,6 +42,9 @@ func PromptHidden(
 		if err != nil {
 			_, _ = io.WriteString(out, "\r\n") // ends the line of the prompt
 			err = ErrNothingEntered
+		}
+		if len(s) >= maxTyped {
+			err = errors.New("too long for a terminal: use a pipe")
 		}
 		_, more, _ := strings.Cut(typed.String(), "\r")
 		_, _ = io.WriteString(w, s+"\n"+strings.TrimSpace(more))
