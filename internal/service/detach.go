@@ -28,7 +28,7 @@ const noSealingKey = "tasks do not outlive the process, and over HTTP calls are 
 func (s *Service) CompleteDetachOptions(
 	o server.DetachOptions,
 ) (_ server.DetachOptions, warning string, err error) {
-	secrets, err := s.taskSecrets()
+	secrets, err := s.TaskSecrets()
 	if err != nil {
 		return o, "", err
 	}
@@ -120,8 +120,8 @@ func (k *keyring) sealingKeys() []string {
 	return *k.sealing.Load()
 }
 
-// taskSecrets returns the secrets in MCP_TASK_SECRETS or its file. The redactor learns them.
-func (s *Service) taskSecrets() ([]string, error) {
+// TaskSecrets returns the secrets in MCP_TASK_SECRETS or its file. The redactor learns them.
+func (s *Service) TaskSecrets() ([]string, error) {
 	const variable = "MCP_TASK_SECRETS"
 	list, path, err := s.ReadSecret(variable)
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Service) taskSecrets() ([]string, error) {
 	s.Redactor.Add(secrets...)
 	for i, secret := range secrets {
 		if len(secret) < minTaskSecret {
-			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
-				i+1, cmp.Or(path, variable), minTaskSecret)
+			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters (commas or blanks "+
+				"separate them)", i+1, cmp.Or(path, variable), minTaskSecret)
 		}
 	}
 	if len(secrets) == 0 && path != "" {

@@ -223,7 +223,7 @@ func (a *app) serverOptions(
 ) (o server.Options, err error) {
 	detach, warning, err := s.CompleteDetachOptions(detach)
 	if err != nil {
-		return o, usageError("separate secrets by commas or blanks", "%v", err)
+		return o, usageError("", "%v", err)
 	}
 	a.warn(warning)
 	b, err := s.NewBudget(quotas, files)

@@ -89,7 +89,9 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.add("dates", datesCheck(cfg.Location, time.Now()))
 	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))
 	checks.add("proxy", proxyCheck(o.Service, http.ProxyFromEnvironment))
-	checks.addLimits(o.Service)
+	_, err := o.Service.TaskSecrets()
+	checks.addStart("secrets of tasks", err)
+	checks.addStart("limits", o.Service.CheckLimits())
 	checks.addStore(ctx, o.Service)
 
 	key := ""

@@ -12,11 +12,10 @@ import (
 // maxClockDifference is how much the clocks of the store and of this machine may differ.
 const maxClockDifference = time.Minute
 
-// addLimits adds a failed check if the server cannot start with the quotas.
-func (l *checklist) addLimits(s *service.Service) {
-	err := s.CheckLimits()
+// addStart adds a failed check if the server cannot start, because of err.
+func (l *checklist) addStart(name string, err error) {
 	if err != nil {
-		l.add("limits", fail(err.Error(), "correct that: the program does not start"))
+		l.add(name, fail(err.Error(), "correct that: the program does not start"))
 	}
 }
 
