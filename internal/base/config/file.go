@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +28,12 @@ func (l *loader) applyFile(given *string) error {
 	if l.Home != "" {
 		inHome = filepath.Join(l.Home, ".config")
 	}
-	for _, folder := range []string{l.environ["APPDATA"], inHome} {
-		if folder != "" { // APPDATA is set on Windows only
+	folders := []string{inHome}
+	if runtime.GOOS == "windows" { // Linux in WSL may have its variables, by WSLENV=APPDATA/up
+		folders = []string{l.environ["APPDATA"], inHome}
+	}
+	for _, folder := range folders {
+		if folder != "" {
 			path := filepath.Join(folder, version.Name, "config.yaml")
 			l.DefaultFiles = append(l.DefaultFiles, path)
 		}
@@ -57,6 +62,10 @@ func (l *loader) applyFile(given *string) error {
 // end. It follows symbolic links.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would block the open
+	// A folder of the path may be no folder, such as with HOME=/dev/null.
+	if errors.Is(err, syscall.ENOTDIR) {
+		err = fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, err
 	}

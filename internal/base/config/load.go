@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,10 @@ func newLoader(environ []string) *loader {
 	for name, value := range l.environ {
 		l.environ[name] = strings.TrimSpace(value)
 	}
-	l.Home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
+	l.Home = l.environ["HOME"]
+	if runtime.GOOS == "windows" {
+		l.Home = cmp.Or(l.environ["USERPROFILE"], l.Home)
+	}
 
 	l.ModelProfiles = ModelProfiles{}
 	for _, tool := range call.Tools {

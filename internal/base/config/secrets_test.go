@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -89,10 +90,14 @@ func TestLiteralHeaders(t *testing.T) {
 // The key is in a variable or in a file. A header with a credential replaces it, even if its
 // variable is not set. A file without a key is no error of the configuration.
 func TestKey(t *testing.T) {
+	folder := "c/.config"
+	if runtime.GOOS == "windows" {
+		folder = "c/data"
+	}
+	long := strings.NewReplacer("LONG", strings.Repeat("k", 8000), "FOLDER", folder)
 	compare.Each(t, "key", 5, func(t *testing.T, row []string) {
 		flags := write(t, "openai: "+row[1])
 
-		long := strings.NewReplacer("LONG", strings.Repeat("k", 8000))
 		err := os.WriteFile("c/key", []byte(long.Replace(row[3])), 0o600)
 		if err != nil {
 			t.Fatal(err)
