@@ -148,7 +148,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	if f.usage && ans != nil {
+	if f.usage {
 		screen.Note(usageLine(ans.Meta))
 	}
 	if isPiped(f.stdin) && stdio.HasInput(f.stdin) {
@@ -185,7 +185,7 @@ func (f *askFlags) askOnce(
 		}
 	}()
 
-	var done *call.Done // written later, together with the answer
+	var done call.Done // written later, together with the answer
 	write := func(data json.RawMessage) {
 		err := printJSON(f.stdout, data)
 		if err != nil {
@@ -195,7 +195,7 @@ func (f *askFlags) askOnce(
 	sink := func(ev call.Event) {
 		end, ok := ev.(call.Done)
 		if ok {
-			done = &end
+			done = end
 		}
 		if ev.EventType() != "" {
 			write(eventLine(ev.EventType(), ev))
@@ -213,16 +213,16 @@ func (f *askFlags) askOnce(
 	if !f.events {
 		screen.Finish(ans)
 	}
-	if done != nil {
+	if f.events && err == nil {
 		write(eventLine("done", struct {
 			call.Done
-			*answer.Answer // its members, as --json prints them; may be nil
-		}{*done, ans}))
+			*answer.Answer // its members, as --json prints them
+		}{done, ans}))
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err == nil, done != nil:
+	case err == nil:
 		return ans, nil
 	}
 
