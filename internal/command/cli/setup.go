@@ -119,12 +119,18 @@ func (f *setupFlags) showNeeds(c clients.Client) error {
 	if c.ClientInfoName != "" {
 		lines = fmt.Sprintf("%s says that it is %s. Over stdio the server then has these settings, "+
 			"unless the file or a variable sets them:\n", c.Name, c.ClientInfoName)
-		for _, variable := range slices.Sorted(maps.Keys(c.FixedVariables)) {
-			lines += variable + "=" + c.FixedVariables[variable] + "\n"
-		}
+		lines += strings.Join(assignments(c.FixedVariables), "\n") + "\n"
 	}
 	_, err := io.WriteString(f.stdout, lines)
 	return err
+}
+
+// assignments returns variables as NAME=VALUE, by name.
+func assignments(variables map[string]string) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		lines = append(lines, name+"="+variables[name])
+	}
+	return lines
 }
 
 // printWrapped prints lines on stderr, wrapped at the width of a terminal.

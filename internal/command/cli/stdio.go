@@ -207,19 +207,19 @@ func (a *app) quotaID() string {
 func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	return func(client string) (n server.Needs) {
 		sets := clients.FixedVariablesOf(client)
-		if !s.Config.IsSet("server.answer_within_ms") {
-			ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not set
-			n.DetachAfter = time.Duration(ms) * time.Millisecond
+		if s.Config.IsSet("server.answer_within_ms") {
+			delete(sets, "ANSWER_WITHIN_MS")
 		}
-		if !s.Config.IsSet("server.tool_errors") {
-			n.ToolErrors = sets["TOOL_ERRORS"]
+		if s.Config.IsSet("server.tool_errors") {
+			delete(sets, "TOOL_ERRORS")
 		}
-		if n != (server.Needs{}) {
+		ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not in the map
+		n.DetachAfter = time.Duration(ms) * time.Millisecond
+		n.ToolErrors = sets["TOOL_ERRORS"]
+		if len(sets) > 0 {
 			// To the log: a write to stderr can block, and all requests wait for this one.
-			s.Log.Warn(fmt.Sprintf(
-				"for %s answer_within_ms is %d and tool_errors is %s, unless you set them",
-				client, cmp.Or(int(n.DetachAfter.Milliseconds()), s.Config.Server.AnswerWithinMS),
-				cmp.Or(n.ToolErrors, s.Config.Server.ToolErrors)))
+			s.Log.Warn("settings for " + client + ", where you have none: " +
+				strings.Join(assignments(sets), " "))
 		}
 		return n
 	}
