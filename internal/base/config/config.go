@@ -214,10 +214,10 @@ type (
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
 		Meta              bool   `yaml:"meta" default:"true" env:"RESULT_META" doc:"Add tokens, ids and times to results, in _meta. Some clients show them to the model."`
 		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
-		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. Over HTTP it needs background in a profile."`
+		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: only for known clients over stdio. Over HTTP it needs background in a profile."`
 		AnswerMemory      bool   `yaml:"answer_memory" default:"true" env:"ANSWER_MEMORY" doc:"Remember the last answers of each person in memory, for an hour, so that a question with follow_up_to continues one. Set it to false where one stdio process serves several people."`
 		Limits
-		ToolErrors      string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
+		ToolErrors      string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: result from 2026-07-28 on, and for known clients over stdio."`
 		ProtocolVersion string `yaml:"protocol_version" default:"2025-06-18" env:"PROTOCOL_VERSION" enum:"2025-06-18|2025-03-26|2024-11-05" doc:"The version of the protocol that initialize answers. An older one is for clients that take no other. Clients of 2026-07-28 do not initialize."`
 	}
 
