@@ -186,8 +186,9 @@ func (u *Usage) subtractTokens(v Usage) {
 
 // UnmarshalJSON reads the usage of a response. It accepts what some servers write: numbers such as
 // 3.0, the names of the Chat Completions API, and the searches of OpenRouter
-// (https://openrouter.ai/docs/guides/features/server-tools/web-search). Values that are no number,
-// or negative, count as 0. The error is always nil.
+// (https://openrouter.ai/docs/guides/features/server-tools/web-search) and of xAI
+// (https://docs.x.ai/developers/tools/tool-usage-details.md). Values that are no number, or
+// negative, count as 0. The error is always nil.
 func (u *Usage) UnmarshalJSON(data []byte) error {
 	const maxExact = 1 << 53 // a float64 holds every integer up to it
 	count := func(paths ...string) int64 {
@@ -207,7 +208,8 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	u.Reasoning = count("output_tokens_details.reasoning_tokens",
 		"completion_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
-	u.ReportedSearches = count("server_tool_use.web_search_requests")
+	u.ReportedSearches = count("server_tool_use.web_search_requests",
+		"server_side_tool_usage_details.web_search_calls")
 	return nil
 }
 
