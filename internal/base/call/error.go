@@ -139,6 +139,8 @@ var statusKinds = map[int]Kind{
 	http.StatusRequestTimeout:  KindServer, // retried, as in OpenAI's SDKs
 	http.StatusConflict:        KindServer,
 	http.StatusTooManyRequests: KindRateLimit,
+
+	http.StatusRequestEntityTooLarge: KindTooLong, // a gateway's limit of a body
 }
 
 // StatusKind returns the kind of an error of which only the HTTP status is known: 400 or more, or 0

@@ -40,6 +40,13 @@ var kindTable = []kindRow{
 		},
 	},
 	{
+		kind:     call.KindRateLimit,
+		statuses: []int{0, 429},
+		words: []string{
+			`#token-limit`, // Qwen, a link with insufficient_quota: https://www.alibabacloud.com/help/en/model-studio/rate-limit
+		},
+	},
+	{
 		kind:     call.KindAPIQuota,
 		statuses: []int{0, 4},
 		words: []string{
@@ -66,10 +73,12 @@ var kindTable = []kindRow{
 	},
 	{
 		kind:          call.KindAPIQuota,
-		maybeThisCall: true, // a budget may be of one person
+		maybeThisCall: true, // a budget may be of one person or model
 		codes: []string{
 			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
 			`CreditsError`,    // https://github.com/anomalyco/opencode/issues/37161
+
+			`.*FreeTierOnly`, // Qwen, of a model: https://github.com/APIParkLab/APIPark/issues/394
 		},
 	},
 	{
@@ -154,11 +163,11 @@ var kindTable = []kindRow{
 
 	// Errors about the model.
 	{
-		kind:     call.KindModel,
-		statuses: []int{0, 4},
+		kind: call.KindModel, // also with 503: https://github.com/QuantumNous/new-api/pull/6310
 		codes: []string{
-			`model_not_found`,    // https://platform.openai.com/docs/guides/error-codes
-			`DeploymentNotFound`, // https://github.com/chatboxai/chatbox/issues/861
+			`model_not_found`,         // https://platform.openai.com/docs/guides/error-codes
+			`DeploymentNotFound`,      // https://github.com/chatboxai/chatbox/issues/861
+			`\w+_model_access_denied`, // LiteLLM, with 401: https://github.com/winfunc/opcode/issues/358
 		},
 	},
 
@@ -287,7 +296,8 @@ var kindTable = []kindRow{
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		words: []string{
-			`context.?(length|window|size)`,         // vLLM: https://github.com/vllm-project/vllm/issues/20409
+			// vLLM: https://github.com/vllm-project/vllm/issues/20409, xAI: https://github.com/cline/cline/issues/3120
+			`(context|prompt|input).?(length|window|size)`,
 			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
 			`(prompt|input).(is.)?too.(long|large)`, // https://docs.anthropic.com/en/api/errors
 		},
