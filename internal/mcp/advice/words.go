@@ -21,6 +21,10 @@ import (
 
 // words are the texts for an error, an entry of words.yaml. Names with $ in Problem and Hint are
 // the keys of values.
+//
+// The name of an entry is the label of a kind, or what causeName returns. "code CODE" may follow,
+// for errors with that code or type in lower case, or another detail that the method detail
+// returns. A detail without words of its own has those of the kind.
 type words struct {
 	Problem string // what went wrong
 	Hint    string // what to do about it, for people who can change the server

@@ -93,6 +93,8 @@ var kindTable = []kindRow{
 			`service_unavailable`,       // https://platform.openai.com/docs/guides/error-codes
 			`slow_down`,                 // https://platform.openai.com/docs/guides/error-codes
 			`vector_store_timeout`,      // ResponseErrorCode of openai-go
+			`upstream_error`,            // https://github.com/anomalyco/opencode/issues/21893
+			`request_timeout`,           // https://github.com/BerriAI/litellm/issues/41777
 		},
 		words: []string{
 			`^server busy, please try again`, // Ollama: https://github.com/ollama/ollama/pull/17686
