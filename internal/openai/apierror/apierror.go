@@ -17,10 +17,12 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -41,6 +43,8 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.Status = resp.StatusCode
 	e.RequestID = RequestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
+	_, param, _ := strings.Cut(find(locWords(), e, question), "body', '")
+	e.Param = cmp.Or(e.Param, param)
 	e.Kind = classify(e, question)
 	addWaits(e, resp.Header, question)
 
@@ -70,6 +74,20 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
+
+// locWords matches how vLLM and SGLang name a parameter in a message
+// (https://github.com/vllm-project/vllm/issues/46790).
+var locWords = text.LazyRegexp(`'loc': \('body', '\w+`)
+
+// find returns the first words of the message that match, or "" if they are in the question: a
+// server may repeat it.
+func find(words *regexp.Regexp, e *call.APIError, question []json.RawMessage) string {
+	found := words.FindString(e.Message[:min(len(e.Message), MaxText)])
+	if strings.Contains(fmt.Sprintf("%s", question), found) {
+		return ""
+	}
+	return found
+}
 
 // statusMessage returns the name of a status, followed by the first line of the body if the body is
 // neither a web page nor JSON.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,14 +24,9 @@ func retryAfterHeaders(h http.Header) time.Duration {
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
 }
 
-// messageWait returns the time to wait that the message names. Words that are in the question do
-// not count: a server may repeat them.
+// messageWait returns the time to wait that the message names.
 func messageWait(e *call.APIError, question []json.RawMessage) time.Duration {
-	words := waitWords().FindString(e.Message[:min(len(e.Message), MaxText)])
-	if strings.Contains(fmt.Sprintf("%s", question), words) {
-		return 0
-	}
-	return waitIn(words)
+	return waitIn(find(waitWords(), e, question))
 }
 
 // addWaits raises RetryAfter to the wait that the message of a rate limit or of a 402 names. For a
