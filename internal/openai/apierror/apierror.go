@@ -43,8 +43,8 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.Status = resp.StatusCode
 	e.RequestID = RequestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
-	_, param, _ := strings.Cut(find(locWords(), e, question), "body', '")
-	e.Param = cmp.Or(e.Param, param)
+	named := find(paramWords(), e, question)
+	e.Param = cmp.Or(e.Param, named[strings.LastIndexAny(named, " '")+1:])
 	e.Kind = classify(e, question)
 	addWaits(e, resp.Header, question)
 
@@ -75,9 +75,9 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
-// locWords matches how vLLM and SGLang name a parameter in a message
-// (https://github.com/vllm-project/vllm/issues/46790).
-var locWords = text.LazyRegexp(`'loc': \('body', '\w+`)
+// paramWords matches how vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790) and xAI
+// (https://github.com/openclaw/openclaw/issues/12910) name a parameter in a message.
+var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$`)
 
 // find returns the first words of the message that match, or "" if they are in the question: a
 // server may repeat it.
