@@ -155,7 +155,7 @@ func (a *app) checkKey(
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case refused:
-		return "", &failure{exitFailed, check.Text, "enter a complete and current key"}
+		return "", &failure{exitFailed, check.Text, check.Hint}
 	case check.Verdict != "ok":
 		a.warn("the key was not checked: " + check.Text)
 		return "", nil

@@ -140,7 +140,10 @@ func (p *modelLookup) keyIsRefused() bool {
 func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, refused bool) {
 	p := lookUpModels(ctx, s, key)
 	if p.keyIsRefused() {
-		return fail(p.Advisor.Advise("", p.fault)), true
+		advisor := p.Advisor
+		advisor.KeyFlaw = nil // of the configured key
+		advisor.StoredKeyUnused = false
+		return fail(advisor.Advise("", p.fault)), true
 	}
 	if p.fault == nil && p.models[p.Profiles[call.DefaultTool].Model] == nil {
 		return p.modelCheck(call.DefaultTool), false
