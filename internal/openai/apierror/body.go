@@ -58,7 +58,8 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 
 	setString(&e.Type, fields, "type")
 	setString(&e.Param, fields, "param")
-	issues := gjson.Parse(doc.Get("metadata.raw").String()) // OpenRouter, of an invalid request
+	// OpenRouter: https://github.com/BerriAI/litellm/issues/30851
+	issues := gjson.Parse(doc.Get("metadata.raw").String())
 	setString(&e.Param, issues, "0.path.0")
 	if isKnownCode(bare) {
 		e.Code = bare
