@@ -15,6 +15,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 const (
@@ -54,8 +56,8 @@ type issuer struct {
 	waiting chan chan struct{}
 
 	// Only readLoop uses the fields below.
-	keysURL     string // URL of the keys, from the last metadata
-	lastMessage string // the last message that was logged
+	keysURL  string // URL of the keys, from the last metadata
+	lastLine string // message and error of the last line of the log, without changingParts
 }
 
 // keySet is what the reads so far have found. It does not change.
@@ -229,7 +231,12 @@ func isForSignatures(key jose.JSONWebKey) bool {
 	return useMatches && algorithmAccepted
 }
 
-// logRead logs the result of a read, unless the message is the same as after the last read.
+// changingParts matches the parts of an error that differ at each read: the ports of connections, and
+// the minutes and seconds in the error of a certificate that has expired.
+var changingParts = text.LazyRegexp(`:\d+`)
+
+// logRead logs the result of a read, unless message and error are those of the last line: while the
+// keys cannot be read, the cause may change.
 func (i *issuer) logRead(keyProblem, err error) {
 	msg := "the keys were read"
 	switch {
@@ -240,10 +247,11 @@ func (i *issuer) logRead(keyProblem, err error) {
 		err = keyProblem
 	}
 
-	if msg == i.lastMessage {
+	line := changingParts().ReplaceAllString(fmt.Sprint(msg, err), "")
+	if line == i.lastLine {
 		return
 	}
-	i.lastMessage = msg
+	i.lastLine = line
 	if err != nil {
 		i.log.Warn(msg, "err", err)
 		return

@@ -269,7 +269,7 @@ func TestRemovedKey(t *testing.T) {
 }
 
 // Until the keys were read once, tokens are refused at once. Then they are accepted also while the
-// issuer is down, which is in the log once each time.
+// issuer is down. The log has each cause once.
 func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb()
@@ -279,6 +279,12 @@ func TestUnavailable(t *testing.T) {
 		began := time.Now()
 		r.check(503, keyP256)
 		compare.Equal(t, "time until it is refused", time.Since(began), 0)
+
+		w.pages.Store(home+oidc, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			metadata(fmt.Sprint("https://x:", time.Now().Unix()), "")(w, r) // as an error with a port
+		}))
+		wait(time.Minute)
+		r.warned(2)
 
 		w.publish(home, keyP256)
 		wait(time.Minute)
@@ -292,7 +298,7 @@ func TestUnavailable(t *testing.T) {
 		r.check(503, keyP384)
 
 		compare.Equal(t, "CheckKeysRead()", r.CheckKeysRead(), nil)
-		r.warned(2) // one for each time that it was down
+		r.warned(4) // no keys, then no metadata
 	})
 }
 
