@@ -154,6 +154,10 @@ func (o Options) check() error {
 		// read the metadata.
 		return fmt.Errorf(`--public-url %q has "//" or dots in its path`, o.PublicURL)
 	}
+	if changedByClients().MatchString(o.PublicURL) {
+		return fmt.Errorf("--public-url %q has capitals or the default port before its path: "+
+			"clients ask for tokens for the URL without them", o.PublicURL)
+	}
 
 	if slices.Contains(o.Audiences, "") {
 		return errors.New(`--oauth-audience "" is empty`)
@@ -189,6 +193,11 @@ func checkURL(flag, s string) error {
 
 // quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
 var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
+
+// changedByClients matches public URLs with capitals or the default port before the path. Clients
+// remove both (WHATWG URL): their tokens would be for another audience.
+var changedByClients = text.LazyRegexp(
+	`^[^/]*(//[^/]*)?[A-Z]|^(https://[^/]*:443|http://[^/]*:80)(/|$)`)
 
 // isLoopbackHTTP reports whether u is http on this machine, which needs no TLS.
 func isLoopbackHTTP(u *url.URL) bool {
