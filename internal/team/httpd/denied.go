@@ -28,7 +28,7 @@ var lineEnd = text.LazyRegexp(`\r\n?|\n`)
 // notEntry matches lines that cannot be an entry: lines of YAML or JSON, comments, lists, more than
 // one blank between an issuer and a subject, and characters that are in no name, such as a no-break
 // space.
-var notEntry = text.LazyRegexp(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
+var notEntry = text.LazyRegexp(`^[-#\[']|[,"]|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
 // NewDenied returns Denied without entries, for the people of issuers and the holders of tokens.
 func NewDenied(issuers ...string) *Denied {
