@@ -281,7 +281,7 @@ func TestNames(t *testing.T) {
 
 // Only a trusted proxy says where a request is from.
 func TestRemote(t *testing.T) {
-	o := Options{TrustedProxy: netip.MustParseAddr("10.0.0.2")}
+	o := Options{TrustedProxy: netip.MustParseAddr("::ffff:10.0.0.2")}
 	for _, tt := range compare.Rows[struct{ Name, From, Forwarded, Want string }](t, "remote") {
 		t.Run(tt.Name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -171,7 +171,7 @@ func (o Options) clientAddress(r *http.Request) string {
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	entry := list[strings.LastIndex(list, ",")+1:]
 	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
-	trusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
+	trusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy.Unmap()
 	if !trusted || !last.IsValid() {
 		return r.RemoteAddr
 	}
