@@ -127,7 +127,8 @@ func TestRefusedHost(t *testing.T) {
 		strings.Repeat("e", 200):    strings.Repeat("e", 99) + "…",
 	} {
 		inBubble(t, host, func(t *testing.T) {
-			const text = `the Host header "%s" is not allowed; serve --allowed-host %[1]s allows it`
+			const text = `the Host header "%s" is not allowed; serve --allowed-host %[1]s allows it. ` +
+				"On an address other than loopback, that flag refuses all hosts that it does not name"
 			serve(t, slow, loopback).request(to(host, message), 403, fmt.Sprintf(text, want))
 		})
 	}
