@@ -272,7 +272,8 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {
 		return nil, InvalidToken(
-			"the token is not a JWT in compact form; opaque tokens are not supported")
+			"the token is not one of this server, and not a JWT; " +
+				"opaque tokens of issuers are not accepted")
 	}
 	// Anyone can send a token: go-jose takes megabytes of stack to decode thousands of levels, and
 	// decodes each member of a header several times.
