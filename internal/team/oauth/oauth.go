@@ -119,11 +119,11 @@ func New(o Options) (*Resource, error) {
 // without, if one of the two is an audience and the URL has no path: then both are the same URL (RFC
 // 3986 section 6.2.3).
 func withBothForms(audiences []string, public string) []string {
-	root := strings.TrimSuffix(public, "/")
-	forms := []string{root, root + "/"}
-	isForm := func(audience string) bool { return slices.Contains(forms, audience) }
-	if strings.Count(root, "/") == 2 && slices.ContainsFunc(audiences, isForm) {
-		return slices.Concat(audiences, forms)
+	short := strings.TrimSuffix(public, "/")
+	long := short + "/"
+	isListed := slices.Contains(audiences, short) || slices.Contains(audiences, long)
+	if strings.Count(long, "/") == 3 && isListed {
+		return append(audiences, short, long)
 	}
 	return audiences
 }
@@ -148,15 +148,9 @@ func (o Options) check() error {
 	if err := checkURL("--public-url", o.PublicURL); err != nil {
 		return err
 	}
-	_, rest, _ := strings.Cut(o.PublicURL, "://")
-	if strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
-		// The URL of the metadata ends with this path. Servers clean it, so that clients could not
-		// read the metadata.
-		return fmt.Errorf(`--public-url %q has "//" or dots in its path`, o.PublicURL)
-	}
-	if changedByClients().MatchString(o.PublicURL) {
-		return fmt.Errorf("--public-url %q has capitals or the default port before its path: "+
-			"clients ask for tokens for the URL without them", o.PublicURL)
+	if notNormal().MatchString(o.PublicURL) {
+		return fmt.Errorf(`--public-url %q has "//" or dots in its path, `+
+			"or capitals or :443 before it", o.PublicURL)
 	}
 
 	if slices.Contains(o.Audiences, "") {
@@ -194,10 +188,10 @@ func checkURL(flag, s string) error {
 // quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
 var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
 
-// changedByClients matches public URLs with capitals or the default port before the path. Clients
-// remove both (WHATWG URL): their tokens would be for another audience.
-var changedByClients = text.LazyRegexp(
-	`^[^/]*(//[^/]*)?[A-Z]|^(https://[^/]*:443|http://[^/]*:80)(/|$)`)
+// notNormal matches public URLs that others write in another form. The URL of the metadata ends with
+// the path: servers clean it, so that clients could not read the metadata. Capitals and the default
+// port before the path are removed by clients (WHATWG URL): their tokens would be for another audience.
+var notNormal = text.LazyRegexp(`://.*(//|/\.)|^[^/]*(//[^/]*)?[A-Z]|^https://[^/]*:443(/|$)`)
 
 // isLoopbackHTTP reports whether u is http on this machine, which needs no TLS.
 func isLoopbackHTTP(u *url.URL) bool {
@@ -271,9 +265,7 @@ func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err
 func parse(token string) (*jwt.JSONWebToken, error) {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {
-		return nil, InvalidToken(
-			"the token is not one of this server, and not a JWT; " +
-				"opaque tokens of issuers are not accepted")
+		return nil, InvalidToken("the token is unknown, and no JWT; opaque tokens are not supported")
 	}
 	// Anyone can send a token: go-jose takes megabytes of stack to decode thousands of levels, and
 	// decodes each member of a header several times.
