@@ -312,7 +312,7 @@ func listenHint(address string, err error) string {
 		"the port must be 0 to 65535"
 }
 
-// hostHeader matches a Host header with a name. Clients send no name with a dot at its end.
+// hostHeader matches a Host header with a name, in the form of httpd.HostName with or without a port.
 var hostHeader = text.LazyRegexp(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
 
 // allowHost adds a Host header to those that are accepted.

@@ -244,13 +244,14 @@ func (a Access) reject(res *response, err error) {
 	http.Error(res, err.Error(), status)
 }
 
-// HostName returns the name or address in a Host header, without port and brackets, in lower case.
+// HostName returns the name or address in a Host header, in lower case, without port, brackets, and a
+// dot at its end: Go's clients send the dot of a fully qualified name, curl does not.
 func HostName(header string) string {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {
 		host = header // without a port
 	}
-	return strings.ToLower(strings.Trim(host, "[]"))
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
 // IsLoopback reports whether ln listens on a loopback address only.
