@@ -77,7 +77,7 @@ func requireHost(accepts func(host string) bool, next http.Handler) http.Handler
 			host := text.Label(HostName(r.Host))
 			if host != "" {
 				const format = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it. " +
-					"Beyond loopback, all other hosts then need that flag, too"
+					"Beyond loopback, other hosts then need it, too"
 				reason = fmt.Sprintf(format, host)
 			}
 			http.Error(w, reason, http.StatusForbidden)

@@ -128,7 +128,7 @@ func TestRefusedHost(t *testing.T) {
 	} {
 		inBubble(t, host, func(t *testing.T) {
 			const text = `the Host header "%s" is not allowed; serve --allowed-host %[1]s allows it. ` +
-				"Beyond loopback, all other hosts then need that flag, too"
+				"Beyond loopback, other hosts then need it, too"
 			serve(t, slow, loopback).request(to(host, message), 403, fmt.Sprintf(text, want))
 		})
 	}

@@ -17,8 +17,8 @@ import (
 
 // Denied is a list of people who are rejected in spite of a valid token. The list may change.
 type Denied struct {
-	// issuers are the issuers at which people sign in. Subjects of theirs may have colons, and
-	// names blanks.
+	// issuers are the issuers at which people sign in, folded. Subjects of theirs may have colons,
+	// and names blanks.
 	issuers []string
 	entries atomic.Pointer[map[string]bool]
 }
@@ -32,7 +32,11 @@ var notEntry = text.LazyRegexp(`^[-#\[']|[,"]|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS
 
 // NewDenied returns Denied without entries, for the people of issuers and the holders of tokens.
 func NewDenied(issuers ...string) *Denied {
-	return &Denied{issuers: issuers}
+	d := &Denied{}
+	for _, issuer := range issuers {
+		d.issuers = append(d.issuers, folded(issuer))
+	}
+	return d
 }
 
 // Set replaces the list by the entries in data, one a line: a name, a subject, or an issuer and a
@@ -51,8 +55,8 @@ func (d *Denied) Set(data []byte) error {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}
 		issuer, _, isPair := strings.Cut(entry, " ")
-		isIssuer := func(of string) bool { return folded(of) == folded(issuer) }
-		if isPair && strings.Contains(issuer, "://") && !slices.ContainsFunc(d.issuers, isIssuer) {
+		isUnknown := !slices.Contains(d.issuers, folded(issuer))
+		if isPair && strings.Contains(issuer, "://") && isUnknown {
 			return fmt.Errorf("line %d has an issuer that is not one of --oauth-issuer", i+1)
 		}
 		entries[folded(entry)] = true
