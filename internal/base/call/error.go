@@ -48,7 +48,7 @@ var (
 type TunnelError int
 
 func (s TunnelError) Error() string {
-	return StatusText(int(s))
+	return StatusText(int(s)) + " (proxy)"
 }
 
 // ProxyError is the refusal of a proxy that requires a password (407). It is the Err of an

@@ -245,7 +245,7 @@ func (a Access) reject(res *response, err error) {
 }
 
 // HostName returns the name or address in a Host header, in lower case, without port, brackets, and a
-// dot at its end: Go's clients send the dot of a fully qualified name, curl does not.
+// dot at its end: clients send the dot of a fully qualified name.
 func HostName(header string) string {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {
