@@ -162,11 +162,11 @@ func (s *Server) follow(
 	var err error // for recoverCall: no request waits for this
 	defer s.recoverCall(task.Tool, &err)
 	s.options.People.Add(personID, 0, bytes)
+	defer s.options.People.Add(personID, 0, -bytes)
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
 	task.Result()
-	s.options.People.Add(personID, 0, -bytes)
 }
 
 // logArguments logs a call at debug level: the names of its arguments and the length of its
