@@ -284,16 +284,16 @@ func (s *Server) sendProgress(
 }
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.RemoteEnded). c is the call of the request that read the end,
-// a and err are the end. settleRemoteCall notes what the response has used, and observes the end of
+// process runs, or ran (tasks.Options.RemoteEnded). reader is the call of the request that read the
+// end, a and err are the end. settleRemoteCall notes what the response has used, and observes the end of
 // its call, unless that was done before.
 //
 // It does nothing for an end without an answer and without a usage: the process that ran the call
 // may know the usage, and else what it has reserved counts.
 func (s *Server) settleRemoteCall(
-	c *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
+	reader *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
 ) {
-	ended := *c
+	ended := *reader
 	ended.Requests = 1 // for the log
 	ended.NotInStore = ref.NotInStore
 

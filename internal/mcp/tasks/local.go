@@ -52,7 +52,8 @@ type localCall struct {
 	original    call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
 	// ref refers to the response that the API has named last. It is nil if the API has named none or
-	// has lost the response, or if an id has no room for the excluded domains. noteResponse sets it.
+	// has lost the response, or if an id has no room for the excluded domains. noteResponse sets it
+	// under the mutex of Tasks; DetachWhenDue also reads it without, while it waits.
 	ref atomic.Pointer[answer.ResponseRef]
 
 	// named tells awaitNamed that ref is of the present attempt:
@@ -362,7 +363,8 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 }
 
 // awaitNamed waits until the API has named the response of the present attempt, until the task has
-// ended or is to end (then detach fails), or until timeout; nil: no timeout.
+// ended or is to end (then detach fails), or until timeout; nil: no timeout. It takes the value out
+// of named: a second wait is for the name of the next attempt.
 func (l *localCall) awaitNamed(timeout <-chan time.Time) {
 	select {
 	case <-l.named:

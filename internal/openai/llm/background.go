@@ -150,6 +150,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	if mayWork && sleep(requestCtx, cancelWait) == nil {
 		err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
+
 	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {
 		getCtx, cancel := context.WithTimeout(requestCtx, usageTimeout)

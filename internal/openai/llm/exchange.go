@@ -183,6 +183,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 			}
 		}
 	}()
+
 	var resp *http.Response
 	resp, mayCost, err = x.post(connCtx)
 	if err == nil {

@@ -61,7 +61,7 @@ func (s *instance) track(next http.Handler) http.Handler {
 }
 
 // response is the response to one request, and the ResponseWriter of all handlers of an instance:
-// they get no other. A client that takes nothing of it for writeTimeout loses its connection: then
+// they get no other, and convert theirs to a *response. A client that takes nothing of it for writeTimeout loses its connection: then
 // the request ends, and the slot of its call is freed.
 //
 // The handler and the timer of keepOpen write the response. Only the handler uses header until it
