@@ -31,7 +31,7 @@ test('package.json has the metadata of the specification', () => {
   const url = 'https://github.com/uchimanajet7/openai-responses-mcp';
   assert.deepEqual({ name, description, type, bin, files, engines, license, repository, homepage, bugs }, {
     name: NAME,
-    description: 'Web-searched, cited answers from the OpenAI Responses API',
+    description: 'Lightweight MCP server (Responses API core). OpenAI integration + web_search.',
     type: 'module',
     bin: { [NAME]: 'build/index.js' },
     files: ['build', 'config/config.yaml.example', 'config/policy.md.example', 'README.md', 'LICENSE'],
