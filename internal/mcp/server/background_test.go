@@ -72,6 +72,9 @@ func (a *api) ask(
 		time.Sleep(time.Second / 2)
 		c.Emit(call.Retrying{Err: &call.APIError{}})
 		c.Emit(call.ResponseNamed{ID: "resp_2"})
+	case "failed late": // and is not retried yet
+		c.Emit(call.ResponseNamed{ID: "resp_1"})
+		c.Usage.Input = 7
 	case "retried":
 		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		fallthrough
@@ -274,11 +277,12 @@ func TestBackgroundSlot(t *testing.T) {
 }
 
 // A server that ends neither cancels a task of the API nor observes its end. A retry after the
-// response in the id ends with the server, which observes it.
+// response in the id ends with the server, which observes it, as it does a response that has failed.
 func TestClose(t *testing.T) {
 	for query, want := range map[string]string{
 		"why":          "",
 		"retried late": "the server restarts",
+		"failed late":  "the response goes on at the API",
 	} {
 		t.Run(query, func(t *testing.T) {
 			a := &api{}

@@ -209,10 +209,11 @@ func (s *Server) settleCall(
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 	// From now on the task gets no sealed id.
 	responseID, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
+	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,
 		ResponseID:         responseID,
-		GoesOn:             errors.Is(err, call.ErrLeaveAtAPI),
+		GoesOn:             leaves && ofResponse == (call.Reported{}), // else it has just failed
 		ReportedOfResponse: ofResponse,
 	}
 

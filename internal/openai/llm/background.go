@@ -41,6 +41,7 @@ type background struct {
 	model     string   // the model of the request
 	include   []string // the include of the request, sent with each GET, too
 	id        string   // "" until the API names the response as one in the background
+	cancelled bool     // the API has accepted a cancellation, or says that the response has ended
 
 	nextSequence float64 // sequence number that follows those of all events so far
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
@@ -150,6 +151,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	if mayWork && sleep(requestCtx, cancelWait) == nil {
 		err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
+	acc.background.cancelled = err == nil
 
 	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {

@@ -177,8 +177,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	defer func() {
 		if mayCost && x.call.Usage == usageBefore && !acc.refusedBeforeWork(err) {
 			x.call.UnreportedRequests++
-			leftToAPI := acc.runsAtAPI() && errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI)
-			if acc.hasBegunWork() || leftToAPI {
+			if acc.hasBegunWork() || ctx.Err() != nil && acc.mayGoOn() {
 				x.call.UnreportedBegun++
 			}
 		}
