@@ -125,7 +125,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 
 	eof := make(chan struct{}) // closed by the transport at the end of stdin
 	files := s.NewFiles()
-	o, err := a.serverOptions(s, files,
+	o, err := a.completeServerOptions(s, files,
 		server.DetachOptions{EOF: eof}, budget.Options{DefaultID: a.quotaID()})
 	if err != nil {
 		return err
@@ -166,15 +166,15 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 func runSession(
 	ctx context.Context, srv *server.Server, t *stdio.Transport, loops ...func(context.Context),
 ) error {
-	// Calls need the loops until the connection has ended. Detached calls do not depend on loopsCtx:
-	// srv.Close ends them.
-	loopsCtx, end := context.WithCancel(context.WithoutCancel(ctx))
+	// sessionCtx ends after the connection, because calls need the loops. It ends no call by itself:
+	// connectionCtx ends those of requests, and srv.Close those that are detached.
+	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	for _, run := range loops {
-		go run(loopsCtx)
+		go run(sessionCtx)
 	}
 
-	sdkServer := srv.SDKServer(loopsCtx, call.Person{}) // connectionCtx ends the calls
+	sdkServer := srv.SDKServer(sessionCtx, call.Person{})
 	ended := make(chan error, 2)
 	connectionCtx, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)

@@ -117,7 +117,7 @@ func (s *Server) callTool(
 
 	if s.options.Detach.OverHTTP { // over HTTP, where the session ends with the request
 		n := len(req.Params.Arguments)
-		context.AfterFunc(sessionCtx, func() { s.follow(sessionCtx, task, person.ID, n) })
+		context.AfterFunc(sessionCtx, func() { s.outliveRequest(sessionCtx, task, person.ID, n) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
@@ -151,12 +151,12 @@ func (s *Server) hasTool(tool string) bool {
 	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == tool })
 }
 
-// follow follows a detached task of this process, from the end of its session to its own. It counts
+// outliveRequest follows a detached task of this process from the end of its session on. It counts
 // the bytes of the arguments for the person: those of the request were given back at its end, but
 // the call still holds them. If the session has ended because the client has cancelled the call
-// before it got the id of the task, follow cancels the task. Any other end of a session leaves the
-// task alone.
-func (s *Server) follow(
+// before it got the id of the task, outliveRequest cancels the task, as CancelUndelivered does over
+// stdio. Any other end of a session leaves the task alone.
+func (s *Server) outliveRequest(
 	sessionCtx context.Context, task *tasks.Task, personID string, bytes int,
 ) {
 	var err error // for recoverCall: no request waits for this

@@ -197,7 +197,8 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 
 	reason := gjson.GetBytes(params, "reason").Str
 	c.Log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
-	delete(c.requests, rpc.IDKey(id))
+	delete(c.requests, rpc.IDKey(id)) // numPending counts it until Write gets its response
+
 	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
 	return &jsonrpc.Request{
 		Method: "notifications/cancelled",
@@ -212,7 +213,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			c.Undelivered(m.Result)
+			c.Undelivered(m.Result) // before the session ends: the SDK waits for Write
 		}
 		return err
 	case *jsonrpc.Request:

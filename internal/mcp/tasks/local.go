@@ -276,7 +276,8 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if !local.detach() {
 		return false
 	}
-	// A call may have ended just now. With OverHTTP it gets no id: Result has its answer.
+	// A call may have ended just now. With OverHTTP it gets no id: its request goes on, and Result has
+	// the answer.
 	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
 	// returns at once.
 	if local.OverHTTP && local.callEnded {

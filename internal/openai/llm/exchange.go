@@ -117,7 +117,7 @@ func (x *exchange) try(
 	if err == nil {
 		return r, nil, 0
 	}
-	failure = x.client.attemptError(ctx, err, x.attempt)
+	failure = x.client.attemptError(ctx, err, x.attempt) // why ctx has ended, if it has
 	if failure.Kind == call.KindRateLimit {
 		retryAfter := failure.RetryAfter
 		if retryAfter == 0 && isInTime(ctx, failure.ResetAfter) {

@@ -120,7 +120,7 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		return nil, err
 	}
 
-	c.Emit(c.Usage)
+	c.Emit(c.Usage) // a call.Usage is an Event, too
 	status := "completed"
 	if f.incompleteNote != "" {
 		status = "incomplete"

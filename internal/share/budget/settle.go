@@ -61,7 +61,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.NotCounted {
 		correction.use[unitCalls] = -1
 	}
-	changes := t.corrections(correction)
+	changes := t.correctionsByBucket(correction)
 	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets apart what a retry or a requery has used beside the response that has ended.
@@ -105,7 +105,7 @@ func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r
 	case t.inStore:
 		store = t.budget.Store // also if the person has no limit any more
 		ch.marks = append(ch.marks, releaseMark(t.callName))
-		ch.buckets = t.corrections(correction)
+		ch.buckets = t.correctionsByBucket(correction)
 	case end.GoesOn && end.ResponseID != "": // SettleResponse takes the call
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself; with NotCounted from -1 to 0
@@ -137,13 +137,13 @@ func (t *Taken) settleOtherResponses(use amount) {
 	}
 }
 
-// corrections returns what a correction does to each bucket. Limits may change while a call runs:
+// correctionsByBucket returns what a correction does to each bucket. Limits may change while a call runs:
 //
 //	the limit is      its bucket
 //	as before         is corrected
 //	new               has not taken the call: it only adds what the call has used
 //	not there now     is corrected, too: the limit may come again
-func (t *Taken) corrections(cc callChange) []bucketChange {
+func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 	isIn := func(list []bucket, bk bucket) bool {
 		return slices.ContainsFunc(list, func(other bucket) bool { return other.key == bk.key })
 	}

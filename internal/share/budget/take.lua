@@ -75,7 +75,7 @@ for i = 1, marks do
 	local needsTaken = ARGV[3 * i + 2] == '1'
 	if state == 'taken' then
 		taken, untilMinute = true, tonumber(takenUntil)
-	elseif needsTaken then
+	elseif needsTaken then -- a start that comes later must not take the call
 		changeState(i)
 	end
 	if state == 'settled' or needsTaken and state ~= 'taken' then

@@ -74,7 +74,7 @@ type response struct {
 	header   http.Header // header that the handler sets; w gets it in beginLocked
 	control  *http.ResponseController
 
-	// These fields are for a call that its client can cancel with a notification.
+	// These fields are for a call that its client can cancel with a notification (serveMessage).
 	cancelCall context.CancelCauseFunc
 	cancelled  atomic.Bool
 
@@ -101,7 +101,8 @@ func (r *response) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cancelled.Load() {
-		r.cancelCall(call.ErrCancelled) // abandonCall may not have: the handler ends next, without a cause
+		// abandonCall may not have ended the call yet, which else ends with the handler, without a cause.
+		r.cancelCall(call.ErrCancelled)
 		return len(b), nil
 	}
 	r.beginLocked(http.StatusOK, r.header)
