@@ -56,13 +56,6 @@ type localCall struct {
 	// under the mutex of Tasks; DetachWhenDue also reads it without, while it waits.
 	ref atomic.Pointer[answer.ResponseRef]
 
-	// named tells awaitNamed that ref is of the present attempt:
-	//
-	//	the API names a response    noteResponse puts a value in
-	//	a retry, a requery begins   noteResponse takes the value out, as it does at the end of a wait
-	//	awaitNamed returns          it has taken the value out, if there was one
-	named chan struct{}
-
 	// Run sets these fields if the call can be detached.
 	ctx      context.Context         // of the call; done at its end, or when it is to end
 	stop     context.CancelCauseFunc // ends the call
@@ -77,6 +70,8 @@ type localCall struct {
 	// each retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
 	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. noteResponse adds the entries.
 	starts []responseStart
+
+	started chan struct{} // closed, and replaced, when starts gets an entry
 }
 
 // responseStart is the start of a response, which the API may not have named.
@@ -115,7 +110,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 		CallOptions: o,
 		began:       time.Now(),
 		original:    *c, // without a sink: the GET of askWhetherLost adds nothing to the call
-		named:       make(chan struct{}, 1),
+		started:     make(chan struct{}),
 	}
 	if !o.canDetach() && !o.WantsProgress {
 		return t
@@ -157,23 +152,15 @@ func (ts *Tasks) noteResponse(
 		ref.ResponseID = responseID
 		if responseID != "" && len(ref.Excluded) <= maxExcluded {
 			l.ref.Store(&ref)
-			select {
-			case l.named <- struct{}{}:
-			default: // it has a value already
-			}
 		}
-
-	default: // a retry, a requery or the end of a wait
-		retrying, ok := ev.(call.Retrying)
-		if ok && retrying.Err.ResponseLost { // an id with this response would be of no use
+	case call.Retrying:
+		if ev.Err.ResponseLost { // an id with this response would be of no use
 			l.ref.Store(nil)
-		}
-		select {
-		case <-l.named:
-		default: // the response before has no name, or DetachWhenDue has taken the value
 		}
 	}
 	l.starts = append(l.starts, responseStart{responseID, reported})
+	close(l.started)
+	l.started = make(chan struct{})
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
@@ -305,7 +292,7 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 		return !t.hasEnded()
 	}
 	if t.local.ExpectsName {
-		t.local.awaitNamed(time.After(nameTimeout))
+		ts.awaitNamed(t.local, time.After(nameTimeout))
 	}
 	return true
 }
@@ -342,8 +329,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
 		return ts.awaitNamedAndKept(t)
 	}
-	// There was a name at half time: named still has its value, unless a retry has begun since.
-	t.local.awaitNamed(time.After(nameTimeout))
+	// There was a name at half time, and there still is one, unless a retry has begun since.
+	ts.awaitNamed(t.local, time.After(nameTimeout))
 	return !t.hasEnded()
 }
 
@@ -357,20 +344,31 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 	if t.local.ref.Load() != nil {
 		timeout = time.After(nameTimeout)
 	}
-	t.local.awaitNamed(timeout)
+	ts.awaitNamed(t.local, timeout)
 	ref := t.local.ref.Load()
 	isWorking := ref != nil && !t.hasEnded()
 	return isWorking && !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
-// awaitNamed waits until the API has named the response of the present attempt, until the task has
-// ended or is to end (then detach fails), or until timeout; nil: no timeout. It takes the value out
-// of named: a second wait is for the name of the next attempt.
-func (l *localCall) awaitNamed(timeout <-chan time.Time) {
-	select {
-	case <-l.named:
-	case <-l.ctx.Done():
-	case <-timeout:
+// awaitNamed waits until ref refers to the response of the present attempt, until the task has ended
+// or is to end (then detach fails), or until timeout; nil: no timeout.
+func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
+	for {
+		ts.mu.Lock()
+		ref, started := l.ref.Load(), l.started
+		isNamed := ref != nil && l.starts[len(l.starts)-1].responseID == ref.ResponseID
+		ts.mu.Unlock()
+		if isNamed {
+			return
+		}
+
+		select {
+		case <-started:
+		case <-l.ctx.Done():
+			return
+		case <-timeout:
+			return
+		}
 	}
 }
 
