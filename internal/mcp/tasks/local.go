@@ -309,7 +309,7 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 // task goes on only once the next response has a name.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
-		return ts.awaitNamedAndKept(t)
+		return ts.awaitNamedAndKept(t, false)
 	}
 	due := time.After(t.local.DetachAfter)
 	half := t.local.DetachAfter / 2
@@ -326,18 +326,14 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
 	// call without a name needs one, or its answer would be lost.
-	if refAtHalf == nil || t.local.ref.Load() == nil { // nil now: the API has lost the response
-		return ts.awaitNamedAndKept(t)
-	}
-	// There was a name at half time, and there still is one, unless a retry has begun since.
-	ts.awaitNamed(t.local, time.After(nameTimeout))
-	return !t.hasEnded()
+	isKept := refAtHalf != nil && t.local.ref.Load() != nil // nil now: the API has lost the response
+	return ts.awaitNamedAndKept(t, isKept)
 }
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
 // nameTimeout at most, and reports whether the task works and no GET says that the response is
-// lost.
-func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
+// lost. It makes no GET if isKept says that one has found a response of the task before.
+func (ts *Tasks) awaitNamedAndKept(t *Task, isKept bool) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.
 	var timeout <-chan time.Time
@@ -345,9 +341,12 @@ func (ts *Tasks) awaitNamedAndKept(t *Task) bool {
 		timeout = time.After(nameTimeout)
 	}
 	ts.awaitNamed(t.local, timeout)
+
 	ref := t.local.ref.Load()
-	isWorking := ref != nil && !t.hasEnded()
-	return isWorking && !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
+	if ref == nil || t.hasEnded() {
+		return false
+	}
+	return isKept || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
 // awaitNamed waits until ref refers to the response of the present attempt, until the task has ended
