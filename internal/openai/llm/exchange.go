@@ -172,14 +172,9 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 
 	usageBefore := x.call.Usage
 	mayCost := false
-	// Count a request that may have used tokens which no response reported, also if reading the
-	// response panics.
-	defer func() {
+	defer func() { // also if reading the response panics
 		if mayCost && x.call.Usage == usageBefore && !acc.refusedBeforeWork(err) {
-			x.call.UnreportedRequests++
-			if acc.hasBegunWork() || ctx.Err() != nil && acc.mayGoOn() {
-				x.call.UnreportedBegun++
-			}
+			x.countUnreported(ctx, acc)
 		}
 	}()
 
@@ -195,6 +190,15 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		}
 	}
 	return r, err
+}
+
+// countUnreported counts a request that may have used tokens which no response has reported.
+func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
+	x.call.UnreportedRequests++
+	leavesItAtAPI := ctx.Err() != nil && acc.mayGoOn()
+	if acc.hasBegunWork() || leavesItAtAPI {
+		x.call.UnreportedBegun++
+	}
 }
 
 // post sends the request. Afterwards the API

@@ -54,23 +54,23 @@ func (e End) endedResponseID() string {
 // another process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b := t.budget
-	correction := callChange{
+	ofCall := callChange{
 		use:     b.countUsed(t.tool, c),
 		reserve: t.reserved.times(-1),
 	}
 	if end.NotCounted {
-		correction.use[unitCalls] = -1
+		ofCall.use[unitCalls] = -1
 	}
-	changes := t.correctionsByBucket(correction)
+	changes := t.correctionsByBucket(ofCall)
 	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets apart what a retry or a requery has used beside the response that has ended.
-	var others amount
+	ofResponse, others := ofCall, amount{}
 	if end.endedResponseID() != "" {
 		others = t.usedByOtherResponses(c, end)
-		correction.use = correction.use.plus(others.times(-1))
+		ofResponse.use = ofCall.use.plus(others.times(-1))
 	}
-	toStore, storeReply := t.settleInStore(correction, end)
+	toStore, storeReply := t.settleInStore(ofResponse, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
