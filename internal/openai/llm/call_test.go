@@ -49,6 +49,14 @@ func TestCall(t *testing.T) {
 	})
 }
 
+// A call that goes out at once has not waited for the rate limit, by no clock.
+func TestNoWait(t *testing.T) {
+	cl, _ := newClient(0, sseStep())
+	var got call.Call
+	_, _ = cl.Create(t.Context(), &got, question())
+	compare.Equal(t, "requests and wait", fmt.Sprint(got.Requests, got.RateLimitWait), "1 0s")
+}
+
 // A call gives up waiting for the rate limit at its time, but only if it has cost nothing.
 func TestWaitDeadline(t *testing.T) {
 	eachRow(t, "wait-deadline", func(t *testing.T, _ string, row []string) {

@@ -143,9 +143,8 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	// The last retry waits longer. The first attempt is no retry, even if it is the only one.
 	isLastRetry := x.attempt > 1 && x.attempt > x.client.options.MaxRetries
 
-	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLastRetry, report)
-	x.call.RateLimitWait += time.Since(queued)
+	x.call.RateLimitWait += x.ticket.Waited
 	if ahead, ok := errors.AsType[call.QueuedError](err); ok {
 		x.call.Ahead = int(ahead)
 	}

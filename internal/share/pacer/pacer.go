@@ -85,6 +85,8 @@ type personState struct {
 // or NoteNoVerdict. If a response fails after its 2xx, NoteRefused or NoteNoVerdict follows
 // NoteAccepted. A request whose verdict is known, or is not awaited any more, is decided.
 type Ticket struct {
+	Waited time.Duration // in the last Wait; 0 if the request went out at once
+
 	pacer       *Pacer
 	entry       queue.Entry
 	isLastRetry bool          // the next request is the last retry of the call
@@ -139,6 +141,7 @@ func (p *Pacer) NumWaiting() int {
 // comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
 // request calls NoteNoVerdict.
 func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead int)) error {
+	t.Waited = 0
 	turn := t.enter(isLastRetry)
 	if turn == nil {
 		return nil
@@ -149,6 +152,8 @@ func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead i
 	default:
 	}
 
+	began := time.Now()
+	defer func() { t.Waited = time.Since(began) }()
 	var tick <-chan time.Time
 	if report != nil {
 		tick = time.Tick(reportInterval)
