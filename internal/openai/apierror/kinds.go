@@ -93,7 +93,6 @@ var kindTable = []kindRow{
 			`service_unavailable`,       // https://platform.openai.com/docs/guides/error-codes
 			`slow_down`,                 // https://platform.openai.com/docs/guides/error-codes
 			`vector_store_timeout`,      // ResponseErrorCode of openai-go
-			`upstream_error`,            // https://github.com/anomalyco/opencode/issues/21893
 			`request_timeout`,           // https://github.com/BerriAI/litellm/issues/41777
 		},
 		words: []string{
@@ -302,6 +301,16 @@ var kindTable = []kindRow{
 			`(context|prompt|input).?(length|window|size)`,
 			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
 			`(prompt|input).(is.)?too.(long|large)`, // https://docs.anthropic.com/en/api/errors
+		},
+	},
+
+	// The type of any error behind a gateway, if neither a code nor words name another kind
+	// (https://github.com/Wei-Shaw/sub2api/issues/3857).
+	{
+		kind:     call.KindServer,
+		statuses: []int{0},
+		codes: []string{
+			`upstream_error`, // https://github.com/anomalyco/opencode/issues/21893
 		},
 	},
 }
