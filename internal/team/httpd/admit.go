@@ -18,8 +18,9 @@ const (
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 
 	// freeBytes of each request do not count: people with as many bytes as they may have can still
-	// ask for their answers, and cancel.
-	freeBytes = 4 << 10
+	// ask for their answers, and cancel. Clients of 2026-07-28 send their capabilities with each
+	// request: some 50 elements.
+	freeBytes = 16 << 10
 )
 
 // admit rejects requests beyond the bounds and, in the drain, all requests, because they might last

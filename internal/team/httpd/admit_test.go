@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -285,10 +286,13 @@ func TestRefusedMessages(t *testing.T) {
 // refused is the number of calls of alice that are too many.
 const refused = 3
 
-// Calls of almost 1 MiB, and with elements that count as almost 2 MiB.
+// Calls of which 32 have 16 MiB, and with elements that count as almost 2 MiB, and a request whose
+// bytes do not count.
 var (
-	long  = strings.Repeat(" ", maxBody-3000-len(tool)) + tool
+	free  = freeBytes - elementBytes*jsonx.CountElements([]byte(tool)) - len(tool)
+	long  = strings.Repeat(" ", 1<<19+free) + tool
 	dense = withMeta(`"a":[` + strings.Repeat("{},", 4900) + `0]`)
+	small = strings.Replace(list, "{", `{"a":[`+strings.Repeat("{},", 24)+`0],`, 1)
 )
 
 // settings are those of the tests.
@@ -360,8 +364,8 @@ func TestSlots(t *testing.T) {
 				for range refused {
 					s.request(message, 429, tt.Text)
 				}
-				if tt.Reason == "bytes" { // a small request has none
-					s.request(post(list, ""), 200)
+				if tt.Reason == "bytes" {
+					s.request(post(small, ""), 200)
 				}
 
 				if tt.Took > 0 {
