@@ -150,7 +150,7 @@ func (o Options) check() error {
 	}
 	if notNormal().MatchString(o.PublicURL) {
 		return fmt.Errorf(`--public-url %q has "//" or dots in its path, `+
-			"or capitals or :443 before it", o.PublicURL)
+			"or capitals or the default port before it", o.PublicURL)
 	}
 
 	if slices.Contains(o.Audiences, "") {
@@ -191,7 +191,7 @@ var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
 // notNormal matches public URLs that others write in another form. The URL of the metadata ends with
 // the path: servers clean it, so that clients could not read the metadata. Capitals and the default
 // port before the path are removed by clients (WHATWG URL): their tokens would be for another audience.
-var notNormal = text.LazyRegexp(`://.*(//|/\.)|^[^/]*(//[^/]*)?[A-Z]|^https://[^/]*:443(/|$)`)
+var notNormal = text.LazyRegexp(`://.*(//|/\.)|^[^/]*(//[^/]*)?[A-Z]|^(https://[^/]*:443|http://[^/]*:80)(/|$)`)
 
 // isLoopbackHTTP reports whether u is http on this machine, which needs no TLS.
 func isLoopbackHTTP(u *url.URL) bool {
