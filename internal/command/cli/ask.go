@@ -172,8 +172,7 @@ func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.S
 	})
 }
 
-// askOnce asks the question, and shows what happens until it is answered. With --events the answer
-// may be nil without an error: some complete responses contain no answer.
+// askOnce asks the question, and shows what happens until it is answered.
 func (f *askFlags) askOnce(
 	ctx context.Context, s *service.Service, screen *terminal.Screen,
 ) (*answer.Answer, error) {
