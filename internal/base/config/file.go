@@ -51,21 +51,23 @@ func (l *loader) applyFile(given *string) error {
 			l.File = path
 			l.applyYAML(data)
 			return nil
-		case given != nil || !errors.Is(err, fs.ErrNotExist):
+		case given != nil || !IsMissing(err):
 			return fmt.Errorf("reading config: %w", err)
 		}
 	}
 	return nil
 }
 
+// IsMissing reports whether err says that a file does not exist, also because a folder of its path is
+// no folder, such as with HOME=/dev/null.
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
 // end. It follows symbolic links.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would block the open
-	// A folder of the path may be no folder, such as with HOME=/dev/null.
-	if errors.Is(err, syscall.ENOTDIR) {
-		err = fmt.Errorf("%w: %w", err, fs.ErrNotExist)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -200,7 +198,7 @@ func (c *Config) ReadKey(path string) ([]byte, error) {
 // second line. It is "" if the file has no such line.
 func (c *Config) readKey(path string) (key []byte, server string, err error) {
 	data, err := ReadFile(path)
-	if path == c.StoredKeyFile && errors.Is(err, fs.ErrNotExist) {
+	if path == c.StoredKeyFile && IsMissing(err) {
 		return nil, "", nil
 	}
 	if err != nil {

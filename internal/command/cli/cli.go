@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"strings"
@@ -182,7 +181,7 @@ func (a *app) loadService() (*service.Service, error) {
 	cfg, warnings, err := config.Load(a.config, a.env)
 	if err != nil {
 		a.warn(warnings...)
-		if errors.Is(err, fs.ErrNotExist) {
+		if config.IsMissing(err) {
 			err = usageError("check the path that --config names", "%v", err)
 		}
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -102,7 +101,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 func (a *app) removeKey(path string) error {
 	done := "removed the key in"
 	err := os.Remove(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if config.IsMissing(err) {
 		done = "no key is stored in"
 		err = nil
 	}
