@@ -13,8 +13,8 @@ import (
 const sentinelHint = "this is a Sentinel: name the primary that it watches, or better a proxy or " +
 	"a Service that follows the primary"
 
-// hints has rows of words, of which an error has one anywhere, as a proxy can write ERR before them,
-// what to do, and "Sentinel" if the store may be one. The first row counts.
+// hints has rows: words, what to do, and "Sentinel" if the store may be one. The first row counts that
+// has words of the error, which stand anywhere in it: a proxy can write ERR before them.
 //
 //go:embed hints.txt
 var hints string
