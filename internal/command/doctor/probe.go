@@ -141,8 +141,10 @@ func CheckKey(ctx context.Context, s *service.Service, key string) (c Check, ref
 	p := lookUpModels(ctx, s, key)
 	if p.keyIsRefused() {
 		advisor := p.Advisor
-		advisor.KeyFlaw = nil // of the configured key
+		// The key is that of login, not the configured one.
+		advisor.KeyFlaw = nil
 		advisor.StoredKeyUnused = false
+		advisor.LoginCommand = s.StartCommand + " login"
 		return fail(advisor.Advise("", p.fault)), true
 	}
 	if p.fault == nil && p.models[p.Profiles[call.DefaultTool].Model] == nil {
