@@ -83,7 +83,7 @@ var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported:
 // server may repeat it.
 func find(words *regexp.Regexp, e *call.APIError, question []json.RawMessage) string {
 	found := words.FindString(e.Message[:min(len(e.Message), MaxText)])
-	if strings.Contains(fmt.Sprintf("%s", question), found) {
+	if found != "" && strings.Contains(fmt.Sprintf("%s", question), found) {
 		return ""
 	}
 	return found
