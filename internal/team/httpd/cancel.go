@@ -93,7 +93,7 @@ func isLegacy(r *http.Request) bool {
 // (https://github.com/modelcontextprotocol/python-sdk/issues/3324), and some give up the connection
 // when one is refused (https://github.com/modelcontextprotocol/go-sdk/issues/1212).
 func isNotification(m *rpc.Message) bool {
-	return !m.ID.Exists() && server.Methods[m.Method] == nil
+	return !m.ID.Exists() && methods[m.Method] == nil
 }
 
 // serveMessage answers a request whose message is m. It answers notifications, lets clients cancel
@@ -150,7 +150,7 @@ func (s *instance) cancelBeyondBounds(res *response, r *http.Request) bool {
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 	data, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation))
-	m, notMessage := server.Methods.Parse(data)
+	m, notMessage := methods.Parse(data)
 	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
 		return false
 	}

@@ -3,6 +3,7 @@ package httpd
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -22,10 +23,20 @@ import (
 // SDK included. A progress token must be smaller: its decoded 2^53 may have been 2^53+1.
 const maxID = 1 << 53
 
+// methods are the requests that the server answers over HTTP. The SDK answers subscriptions/listen: it
+// acknowledges no notification, because the tools never change, and the stream ends. Clients built on
+// the Go SDK 1.7 send it in any case, and would take a 404 for the end of their session
+// (https://github.com/modelcontextprotocol/go-sdk/pull/1193).
+var methods = func() rpc.Methods {
+	m := maps.Clone(server.Methods)
+	m["subscriptions/listen"] = rpc.Required[mcp.SubscriptionsListenParams]
+	return m
+}()
+
 // acceptMessage returns the message in a body. If the SDK cannot answer it, acceptMessage answers
 // with an error, as the SDK would change the id of some messages, and returns nil.
 func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Message {
-	m, rpcErr := server.Methods.Parse(body)
+	m, rpcErr := methods.Parse(body)
 	id := "" // the id in the error response; "" is null
 	switch {
 	case rpcErr != nil:
