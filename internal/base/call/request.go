@@ -70,10 +70,10 @@ type Capability struct {
 	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
 }
 
-// The models that take a parameter. Versions of two digits begin with 1 or 2, because gpt-35 is
-// Azure's name for gpt-3.5.
+// The models that take a parameter. Bedrock and Databricks have openai.gpt-5.6 and databricks-gpt-5.
+// Versions of two digits begin with 1 or 2, because gpt-35 is Azure's name for gpt-3.5.
 var (
-	takesVerbosity = regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`)
+	takesVerbosity = regexp.MustCompile(`^([a-z.-]+[.-])?gpt-([5-9]|[12][0-9])([^0-9]|$)`)
 	takesReasoning = regexp.MustCompile(takesVerbosity.String() + `|^o[1-9]`)
 )
 

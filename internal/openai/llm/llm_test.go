@@ -31,12 +31,14 @@ func TestModel(t *testing.T) {
 func TestCapabilityOf(t *testing.T) {
 	for can, models := range map[call.Capability]string{
 		{Verbosity: true, Reasoning: true}: `gpt-5 gpt-5.2 GPT-5.2 gpt-5-mini-2025-08-07 gpt-5-chat-latest gpt-6
-			gpt-6.1-sol gpt-10 gpt-10.5-2029-01-01 openai/gpt-5.2 ft:gpt-5-mini-2025-08-07:acme::a1b2`,
+			gpt-6.1-sol gpt-10 gpt-10.5-2029-01-01 openai/gpt-5.2 ft:gpt-5-mini-2025-08-07:acme::a1b2
+			openai.gpt-5.6-sol databricks-gpt-5-2 system.ai.gpt-5`,
 		{Reasoning: true}: `o1 o1-pro o3-mini-2025-01-31 o4-mini-deep-research openai/o4-mini:online
 			ft:o4-mini-2025-04-16:acme::a1b2`,
 		{}: `gpt-4.1 gpt-4o-mini-2024-07-18 gpt-3.5-turbo gpt-35-turbo gpt-oss-120b
 			gpt-image-1 chatgpt-4o-latest codex-mini-latest omni-moderation-latest
-			anthropic/claude-sonnet-5 ft:gpt-4.1-mini:acme:gpt-5:a1b2 gpt- o`,
+			anthropic/claude-sonnet-5 ft:gpt-4.1-mini:acme:gpt-5:a1b2
+			ft:gpt-4.1:acme:my-gpt-5:a1b2 openai.gpt-oss-120b gpt- o`,
 	} {
 		for model := range strings.FieldsSeq(models) {
 			t.Run(model, func(t *testing.T) {
