@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,8 +68,8 @@ func (a Advisor) detail(e *call.APIError) string {
 		return a.connectionDetail(e)
 	case e.Kind == call.KindBadRequest:
 		return parameterDetail(e)
-	case e.Kind == call.KindAPIQuota && e.MaybeThisCall:
-		return "maybe_this_call"
+	case e.Kind == call.KindAPIQuota && (e.MaybeThisCall || e.Status == http.StatusPaymentRequired):
+		return "of another server"
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
 		return "masked"
 	case errors.Is(e, call.ErrEncoding):
@@ -90,6 +91,8 @@ func (a Advisor) detail(e *call.APIError) string {
 // "tools filters" or "tools member".
 func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
+	// LM Studio and Vercel have tools.0.type: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2254
+	member = strings.TrimLeft(member, ".0123456789")
 	onlyInMessage := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
 	switch {
 	case !onlyInMessage && !strings.HasPrefix(tool, "tools"):
