@@ -75,9 +75,12 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
-// paramWords matches how vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790) and xAI
-// (https://github.com/openclaw/openclaw/issues/12910) name a parameter in a message.
-var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$`)
+// paramWords matches how vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790), xAI
+// (https://github.com/openclaw/openclaw/issues/12910), LiteLLM and Foundry name a parameter in a
+// message (https://github.com/BerriAI/litellm/issues/13398,
+// https://github.com/vectorize-io/hindsight/issues/3518).
+var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$|` +
+	`(?:Unsupported (?:parameter|value)|Unrecognized request argument supplied): '?[\w.[\]]*\w`)
 
 // find returns the first words of the message that match, or "" if they are in the question: a
 // server may repeat it.

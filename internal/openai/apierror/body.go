@@ -110,8 +110,9 @@ func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 }
 
 // litellmPrefix matches what LiteLLM writes before the error of a provider
-// (https://github.com/OpenHands/software-agent-sdk/issues/755).
-var litellmPrefix = text.LazyRegexp(`^litellm\.[\w.: ]*Exception - \s*\{`)
+// (https://github.com/OpenHands/software-agent-sdk/issues/755), for Azure with a class after the
+// exception (https://github.com/BerriAI/litellm/issues/13407).
+var litellmPrefix = text.LazyRegexp(`^litellm\.[\w.: ]*(?:Exception|Error) - \s*\{`)
 
 // namingClass matches the classes of LiteLLM that name the kind of an error (kindTable) even where
 // the error of the provider does not.
