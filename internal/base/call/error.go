@@ -141,6 +141,9 @@ var statusKinds = map[int]Kind{
 	http.StatusTooManyRequests: KindRateLimit,
 
 	http.StatusRequestEntityTooLarge: KindTooLong, // a gateway's limit of a body
+
+	446: KindFiltered, // Portkey: https://portkey.ai/docs/api-reference/inference-api/error-codes
+	498: KindServer,   // Groq: https://console.groq.com/docs/flex-processing
 }
 
 // StatusKind returns the kind of an error of which only the HTTP status is known: 400 or more, or 0

@@ -34,7 +34,9 @@ var kindTable = []kindRow{
 		kind:     call.KindBadRequest,
 		statuses: []int{0, 4},
 		words: []string{
-			`^request too large`,             // a rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits)
+			// A rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits), also
+			// through LiteLLM (https://github.com/agent0ai/agent-zero/issues/711).
+			`(^|[-:] )request too large`,
 			`^invalid responses api request`, // OpenRouter, with the code invalid_prompt: https://github.com/openai/codex/issues/18307
 			`does not support tools$`,        // Ollama, in a stream: https://github.com/ollama/ollama/pull/17686
 		},
@@ -78,7 +80,9 @@ var kindTable = []kindRow{
 			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
 			`CreditsError`,    // https://github.com/anomalyco/opencode/issues/37161
 
-			`.*FreeTierOnly`, // Qwen, of a model: https://github.com/APIParkLab/APIPark/issues/394
+			`.*FreeTierOnly`,                 // Qwen, of a model: https://github.com/APIParkLab/APIPark/issues/394
+			`pre_consume_token_quota_failed`, // new-api: https://github.com/QuantumNous/new-api/blob/main/types/error.go
+			`customer_verification_required`, // Vercel: https://github.com/arlanrakh/talk-to-girlfriend-ai/issues/6
 		},
 	},
 	{
@@ -144,7 +148,8 @@ var kindTable = []kindRow{
 			`ip_not_authorized`, // https://platform.openai.com/docs/guides/error-codes
 		},
 		words: []string{
-			`missing scope`, // with 401: https://github.com/anomalyco/opencode/issues/21928
+			`missing scope`,                  // with 401: https://github.com/anomalyco/opencode/issues/21928
+			`user location is not supported`, // Gemini: https://github.com/OpenRouterTeam/ai-sdk-provider/issues/187
 		},
 	},
 	{
@@ -169,6 +174,9 @@ var kindTable = []kindRow{
 			`model_not_found`,         // https://platform.openai.com/docs/guides/error-codes
 			`DeploymentNotFound`,      // https://github.com/chatboxai/chatbox/issues/861
 			`\w+_model_access_denied`, // LiteLLM, with 401: https://github.com/winfunc/opcode/issues/358
+			`model_decommissioned`,    // Groq: https://github.com/atiilla/sqlmap-ai/issues/3
+			`model_not_available`,     // Together: https://github.com/HeyPuter/puter/issues/3168
+			`invalid_model`,           // Perplexity: https://github.com/FerroxLabs/wayland/issues/603
 		},
 	},
 
@@ -183,6 +191,7 @@ var kindTable = []kindRow{
 			`(bio|cyber|misalignment)_policy(_violation)?`, // https://platform.openai.com/docs/guides/safety-checks
 			`moderation_blocked`,                           // https://platform.openai.com/docs/guides/image-generation
 			`data_inspection_failed`,                       // Qwen: https://github.com/camel-ai/owl/issues/432
+			`sensitive_words_detected|prompt_blocked`,      // new-api: https://github.com/QuantumNous/new-api/blob/main/types/error.go
 		},
 		words: []string{
 			`prompt was flagged`,    // https://github.com/alan-turing-institute/t0-1/issues/69
@@ -205,6 +214,7 @@ var kindTable = []kindRow{
 		codes: []string{
 			`.*content.?(filter|policy|management).*`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
 			`.*(bio|cyber|misalignment)_policy.*`,     // https://platform.openai.com/docs/guides/safety-checks
+			`guardrail_blocked`,                       // Langfuse: https://langfuse.com/docs/gateway/features/guardrails
 		},
 	},
 	{
@@ -238,6 +248,13 @@ var kindTable = []kindRow{
 		},
 	},
 	{
+		kind:     call.KindAPIQuota,
+		statuses: []int{412},
+		words: []string{
+			`.+`, // Portkey: https://portkey.ai/docs/api-reference/inference-api/error-codes
+		},
+	},
+	{
 		kind:     call.KindAuth,
 		statuses: []int{400, 403},
 		// If the error names another parameter, the key is one for another server.
@@ -253,6 +270,15 @@ var kindTable = []kindRow{
 		statuses: []int{404},
 		words: []string{
 			`invalid url`, // OpenAI, of a wrong path: Invalid URL (POST /v1/model)
+		},
+	},
+	{
+		kind:     call.KindNotFound,
+		statuses: []int{400},
+		words: []string{
+			// Bedrock, of a model that has another path: https://github.com/maximhq/bifrost/pull/4412
+			`does not support the '/v1/responses' api|isn't supported on this route`,
+			`api version not supported|enabled only for api.version`, // Azure: https://github.com/openclaw/openclaw/issues/82025
 		},
 	},
 	{
@@ -278,6 +304,8 @@ var kindTable = []kindRow{
 			`is not a valid model`,                   // OpenRouter: https://github.com/continuedev/continue/issues/10758
 			`invalid model name passed`,              // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
 			`does not work with the specified model`, // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
+			`invalid model ['"]`,                     // Perplexity through LiteLLM: https://github.com/BerriAI/litellm/issues/37761
+			`^model not exist`,                       // DeepSeek: https://github.com/ConardLi/easy-dataset/issues/9
 		},
 	},
 	{
@@ -290,6 +318,8 @@ var kindTable = []kindRow{
 			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
 			`invalid_prompt|moderation_blocked`,   // https://platform.openai.com/docs/guides/error-codes
 			`violated guardrail policy`,           // LiteLLM: https://github.com/BerriAI/litellm/pull/39521
+			`blocked by (input|output) guardrail`, // Databricks: https://github.com/databricks/ucode/issues/66
+			`blocked due to security config`,      // Cloudflare: https://developers.cloudflare.com/ai-gateway/features/guardrails/set-up-guardrail
 		},
 	},
 	{
