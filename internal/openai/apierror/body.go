@@ -74,7 +74,9 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	setString(&e.Message, fields, "message")
 	delay := ""
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
-	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay))
+	headers := fields.Get("metadata.headers")
+	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay), unixReset(
+		headers.Get("X-RateLimit-Remaining").String(), headers.Get("X-RateLimit-Reset").String()))
 
 	readInner(e, fields.Get("metadata.raw"), levelsLeft-1)
 	return true

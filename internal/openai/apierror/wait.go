@@ -29,7 +29,8 @@ func messageWait(e *call.APIError, question []json.RawMessage) time.Duration {
 	return waitIn(find(waitWords(), e, question))
 }
 
-// addWaits raises RetryAfter to the wait that the message of a rate limit or of a 402 names. For a
+// addWaits raises RetryAfter to the wait that the message or the unixReset of a rate limit or of a
+// 402 names. For a
 // rate limit it also sets ResetAfter, if the headers tell when the limit is fully available again:
 // package llm waits that long only if the API names no other wait, and if that is in time.
 func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
@@ -39,6 +40,8 @@ func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 	}
 
 	e.RetryAfter = max(e.RetryAfter, messageWait(e, question))
+	reset := unixReset(h.Get("X-Ratelimit-Remaining"), h.Get("X-Ratelimit-Reset"))
+	e.RetryAfter = max(e.RetryAfter, reset)
 	if payment {
 		e.MaybeThisCall = e.MaybeThisCall || e.RetryAfter > 0
 		return
@@ -49,6 +52,17 @@ func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 			e.ResetAfter = min(reset, cmp.Or(e.ResetAfter, reset))
 		}
 	}
+}
+
+// unixReset returns the time until a reset in Unix milliseconds, or no positive time if requests
+// remain or the reset is in seconds. OpenRouter has it in headers or in the body
+// (https://github.com/everruns/everruns/pull/2280).
+func unixReset(remaining, reset string) time.Duration {
+	ms, _ := strconv.ParseInt(reset, 10, 64)
+	if remaining != "0" {
+		return 0
+	}
+	return min(time.Until(time.UnixMilli(ms)), maxWait)
 }
 
 // waitWords matches how rate limits name a wait: "Please try again in 1m2.5s" (OpenAI), "Try again
