@@ -142,6 +142,8 @@ var statusKinds = map[int]Kind{
 
 	http.StatusRequestEntityTooLarge: KindTooLong, // a gateway's limit of a body
 
+	http.StatusNotImplemented: KindNotFound, // servers without the Responses API (https://github.com/BerriAI/litellm/pull/19733)
+
 	446: KindFiltered, // Portkey: https://portkey.ai/docs/api-reference/inference-api/error-codes
 	498: KindServer,   // Groq: https://console.groq.com/docs/flex-processing
 }
@@ -149,10 +151,11 @@ var statusKinds = map[int]Kind{
 // StatusKind returns the kind of an error of which only the HTTP status is known: 400 or more, or 0
 // for a response or stream that began with a 2xx and then failed.
 func StatusKind(status int) Kind {
+	fallback := KindBadRequest
 	if status >= http.StatusInternalServerError {
-		return KindServer
+		fallback = KindServer
 	}
-	return cmp.Or(statusKinds[status], KindBadRequest)
+	return cmp.Or(statusKinds[status], fallback)
 }
 
 // CodeTooLarge is the Code of the error that TooLargeError returns.

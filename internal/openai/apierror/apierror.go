@@ -80,7 +80,7 @@ var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https
 // message (https://github.com/BerriAI/litellm/issues/13398,
 // https://github.com/vectorize-io/hindsight/issues/3518).
 var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$|` +
-	`(?:Unsupported (?:parameter|value)|Unrecognized request argument supplied): '?[\w.[\]]*\w`)
+	`(?:Unsupported (?:parameter|value)|Unknown parameter|Unrecognized request argument supplied): '?[\w.[\]]*\w`)
 
 // find returns the first words of the message that match, or "" if they are in the question: a
 // server may repeat it.

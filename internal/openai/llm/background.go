@@ -359,7 +359,7 @@ func (cl *Client) getOnce(
 // and KindServer, after which the request can be made again:
 //
 //	404 with an error object      it is lost
-//	404 without one, 405, or a    it is lost, unless strict: the API seems to have no GET
+//	404 without one, 405, 501,    it is lost, unless strict: the API seems to have no GET
 //	2xx or 3xx without response   /responses/{id}
 //	any other error               it is not known to be lost
 func lostError(err error, strict bool) error {
@@ -370,7 +370,8 @@ func lostError(err error, strict bool) error {
 	notFound := e.Status == http.StatusNotFound
 	gone := notFound && gjson.Get(e.Body, "error").IsObject() // not a proxy's page
 	noResponse := e.Kind == call.KindBadResponse && e.Status < http.StatusBadRequest
-	noGet := notFound || noResponse || e.Status == http.StatusMethodNotAllowed
+	noMethod := e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented
+	noGet := notFound || noResponse || noMethod
 	if !gone && (strict || !noGet) {
 		return err
 	}
