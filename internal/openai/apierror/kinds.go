@@ -144,8 +144,9 @@ var kindTable = []kindRow{
 		kind:     call.KindPermission,
 		statuses: []int{0, 4},
 		codes: []string{
-			`missing_scope`,     // https://github.com/Wei-Shaw/sub2api/issues/1566
-			`ip_not_authorized`, // https://platform.openai.com/docs/guides/error-codes
+			`missing_scope`,           // https://github.com/Wei-Shaw/sub2api/issues/1566
+			`ip_not_authorized`,       // https://platform.openai.com/docs/guides/error-codes
+			`organization_restricted`, // Groq, with 400: https://github.com/songquanpeng/one-api/issues/1764
 		},
 		words: []string{
 			`missing scope`,                  // with 401: https://github.com/anomalyco/opencode/issues/21928
@@ -263,6 +264,7 @@ var kindTable = []kindRow{
 			`(incorrect|invalid) api key`, // xAI: https://github.com/continuedev/continue/issues/10778
 			`api key not valid`,           // Gemini: https://github.com/continuedev/continue/issues/10290
 			`api key expired`,             // Gemini: https://github.com/continuedev/continue/issues/11336
+			`key was reported as leaked`,  // Gemini: https://github.com/google-gemini-php/laravel/issues/47
 		},
 	},
 	{
@@ -330,6 +332,7 @@ var kindTable = []kindRow{
 			// vLLM: https://github.com/vllm-project/vllm/issues/20409, xAI: https://github.com/cline/cline/issues/3120
 			`(context|prompt|input).?(length|window|size)`,
 			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
+			`input token count`,                     // Gemini: https://github.com/google-gemini/gemini-cli/issues/27197
 			`(prompt|input).(is.)?too.(long|large)`, // https://docs.anthropic.com/en/api/errors
 		},
 	},
