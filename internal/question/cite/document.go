@@ -2,8 +2,11 @@ package cite
 
 import (
 	"cmp"
+	_ "embed"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
@@ -55,19 +58,21 @@ type Link struct {
 	before, after string // the texts from the previous link to this one, and up to the next one
 }
 
+//go:embed headings.table
+var headingsTable string
+
 // heading matches the words above a list of sources, also with emoji. Their line may be plain, bold
 // or a Markdown heading.
-var heading = text.LazyRegexp(
-	`(?i)^[\p{So}\pM\pZ\p{Cf}\s*_:：【]*(?:` +
-		`sources?|references?|citations|bibliography|` +
-		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
-		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
-		`出典(?:一覧)?|情報(?:源|元|ソース)|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
-		`参考(?:资料|来源|链接)|參考(?:文獻|資料|來源|連結)|` +
-		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)|` +
-		`källor|kilder|lähteet|źródł[ao]|zdroje?|források?|surse|kaynak(?:lar|ça)?|` +
-		`джерел[ао]|πηγές|sumber|nguồn|المصادر(?: والمراجع)?|المراجع|स्रोत` +
+var heading = sync.OnceValue(readHeading)
+
+func readHeading() *regexp.Regexp {
+	var words []string
+	for _, row := range rows(headingsTable) {
+		words = append(words, row[1:]...)
+	}
+	return regexp.MustCompile(`(?i)^[\p{So}\pM\pZ\p{Cf}\s*_:：【]*(?:` + strings.Join(words, "|") +
 		`)[\p{So}\pM\pZ\p{Cf}\s*_:：】]*$`)
+}
 
 // NewDocument reads the text of an answer. names are those of sources without a URL. In a line
 // without links, the first of the names that it contains counts as a link.

@@ -8,10 +8,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-func TestEndsWithDatedList(t *testing.T) {
-	check(t, "closing", func(text string) string {
-		return fmt.Sprint(NewDocument(text).EndsWithDatedList)
-	})
+func TestEndsWithDatedList(t *testing.T) { check(t, "closing", endsWithDatedList) }
+
+func endsWithDatedList(text string) string {
+	return fmt.Sprint(NewDocument(text).EndsWithDatedList)
 }
 
 func TestLinkedPages(t *testing.T) {

@@ -21,6 +21,7 @@ func TestEachRow(t *testing.T) {
 		{"forms", &formsTable, ""},
 		{"months", &monthsTable, ""},
 		{"dates", &datesTable, ""},
+		{"headings", &headingsTable, ""},
 	} {
 		whole := *tt.table
 		for line := range strings.Lines(whole) {
@@ -49,14 +50,16 @@ func readTables() {
 	forms = sync.OnceValue(readForms)
 	months = sync.OnceValue(readMonths)
 	dateWords = sync.OnceValue(readDateWords)
+	heading = sync.OnceValue(readHeading)
 }
 
 // differs reports whether an example has another result than the one in its table.
 func differs(t *testing.T) bool {
 	for name, f := range map[string]func(string) string{
-		"clean": Clean,
-		"dates": dateIn,
-		"paths": dateOfPath,
+		"clean":   Clean,
+		"dates":   dateIn,
+		"paths":   dateOfPath,
+		"closing": endsWithDatedList,
 	} {
 		for _, r := range table(t, name) {
 			if f(r.text) != r.want {
