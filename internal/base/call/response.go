@@ -208,6 +208,9 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	u.Reasoning = count("output_tokens_details.reasoning_tokens",
 		"completion_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
+	if u.Input+u.Output == 0 { // a quota counts both
+		u.Input = u.Total
+	}
 	u.ReportedSearches = count("server_tool_use.web_search_requests",
 		"server_side_tool_usage_details.web_search_calls")
 	return nil

@@ -25,8 +25,8 @@ const (
 	usageTimeout  = time.Second            // the limit of the GET for the usage after a cancellation
 
 	// shutdownTimeout replaces cancelTimeout when the process ends. Over stdio that takes half a
-	// second, in which the call must still be settled.
-	shutdownTimeout = 400 * time.Millisecond
+	// second, and Tasks.Close waits for 0.4 s: the call must still be settled.
+	shutdownTimeout = 300 * time.Millisecond
 
 	getTimeout = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
 	maxSilence = time.Minute      // after which a silent connection is given up and resumed

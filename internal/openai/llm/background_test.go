@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -284,7 +285,7 @@ func TestCancelledUsage(t *testing.T) {
 		c := &call.Call{}
 		_, err := cl.Create(endsAfter(t, time.Second, context.Canceled), c, backgroundQuestion())
 		wantCause(t, err, context.Canceled)
-		got := fmt.Sprint(len(api.sent), c.Usage.Total, c.Searches)
+		got := fmt.Sprint(len(api.sent), c.Usage.Input+c.Usage.Output, c.Searches)
 		wantEqual(t, "requests, tokens, searches", got, want)
 		wantEqual(t, "requests after the end", api.late, 0)
 	})
@@ -375,8 +376,9 @@ func played(names string) (steps []step) {
 		"more":    hangs(sseStep(ye)),
 		"part":    hangs(answer(200, finished[:20])),
 		"silent":  silent,
-		"nothing": sseStep(),
-		"broken":  broken(io.ErrUnexpectedEOF),
+		"nothing": connected(sseStep()),
+		"broken":  connected(broken(io.ErrUnexpectedEOF)),
+		"refused": broken(syscall.ECONNREFUSED),
 		"wait":    answer(429, rateLimited, "Retry-After", "60"),
 		"limited": answer(429, rateLimited),
 		"busy":    answer(409, "", "Retry-After", "60"),

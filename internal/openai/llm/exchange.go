@@ -95,9 +95,10 @@ type exchange struct {
 	earlierRetries int // of other requests of the call
 }
 
-// try waits for the pacer and makes one request of the attempt. After a failure it tells the pacer
-// how the request ended, also if post has told the pacer of a 2xx before. pacerWait is how long the
-// pacer makes the call wait after a refusal by the rate limit, else 0.
+// try waits for the pacer and makes one request of the attempt. After a 2xx post has told the pacer
+// so; after a failure, also one behind a 2xx, try tells the pacer how the request ended. pacerWait is
+// how long the pacer will make the next attempt wait after a refusal by the rate limit, else 0:
+// waitForTurn waits, decideRetry only looks whether that is in time.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {
@@ -203,7 +204,7 @@ func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 // post sends the request. Afterwards the API
 //
 //	status      may have taken it   may have used tokens (mayCost)
-//	none, 2xx   yes                 yes, if the request got a connection
+//	none, 2xx   yes, if the request got a connection
 //	4xx         no                  no
 //	408, 409    yes                 no
 //	500 to 503  yes                 no: these are of the API itself
@@ -228,13 +229,14 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...)
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
-	mayBeTaken := !hasStatus || failure.Status >= http.StatusInternalServerError ||
-		apierror.MayBeInProgress(failure)
+	mayBeTaken := mayCost
+	if hasStatus {
+		isServerError := failure.Status >= http.StatusInternalServerError
+		mayBeTaken = isServerError || apierror.MayBeInProgress(failure)
+		mayCost = mayCost && failure.Status >= http.StatusGatewayTimeout
+	}
 	if mayBeTaken {
 		x.call.WaitDeadline = time.Time{}
-	}
-	if hasStatus && failure.Status < http.StatusGatewayTimeout {
-		mayCost = false
 	}
 
 	if err == nil {

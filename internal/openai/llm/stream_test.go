@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptrace"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -46,6 +47,14 @@ func eventStep(body string) step { return sseStep(eventCreated, eventItem, event
 // broken is a request without an answer.
 func broken(err error) step {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// connected returns a step whose request gets a connection.
+func connected(s step) step {
+	return func(r *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
+		return s(r)
+	}
 }
 
 // cuts are connections that break, by the message of the error.
