@@ -215,9 +215,9 @@ func (a *app) newService(cfg *config.Config, warnings []string) (*service.Servic
 	return s, err
 }
 
-// completeServerOptions returns the options of an MCP server that both transports share. detach and quotas
+// newServerOptions returns the options of an MCP server that both transports share. detach and quotas
 // have the fields that a transport sets (Service.CompleteDetachOptions, Service.NewBudget).
-func (a *app) completeServerOptions(
+func (a *app) newServerOptions(
 	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
 ) (o server.Options, err error) {
 	detach, warning, err := s.CompleteDetachOptions(detach)

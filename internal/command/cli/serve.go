@@ -182,7 +182,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	completeServerOptions, err := f.completeServerOptions(s, files,
+	serverOptions, err := f.newServerOptions(s, files,
 		server.DetachOptions{OverHTTP: true},
 		budget.Options{
 			DefaultID:          call.Anonymous,
@@ -191,7 +191,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
-	b := completeServerOptions.Budget
+	b := serverOptions.Budget
 	if b.RefuseWithoutStore && b.Store == nil {
 		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
 	}
@@ -205,15 +205,15 @@ func (f *serveFlags) serve(
 		drain = s.Config.Timeout()
 	}
 	limiter := &logging.Limiter{}
-	completeServerOptions.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
-	completeServerOptions.Observe = s.CallLogger(limiter)
-	completeServerOptions.People = people.New(people.Bounds{
+	serverOptions.Explain = s.Advisor.ExplainToCaller // in place of words for the operator
+	serverOptions.Observe = s.CallLogger(limiter)
+	serverOptions.People = people.New(people.Bounds{
 		MaxCalls:          f.maxCalls,
 		MaxCallsPerPerson: access.PersonBound(f.maxCalls, f.maxCallsPerPerson),
 	})
 
 	o := httpd.Options{
-		Server:                 completeServerOptions,
+		Server:                 serverOptions,
 		Path:                   f.path,
 		Ready:                  s.Ready,
 		Notice:                 f.notice,

@@ -125,7 +125,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 
 	eof := make(chan struct{}) // closed by the transport at the end of stdin
 	files := s.NewFiles()
-	o, err := a.completeServerOptions(s, files,
+	o, err := a.newServerOptions(s, files,
 		server.DetachOptions{EOF: eof}, budget.Options{DefaultID: a.quotaID()})
 	if err != nil {
 		return err

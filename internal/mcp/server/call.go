@@ -75,7 +75,7 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 }
 
 // callTool answers tools/call. A call that is not detached ends with ctx, the context of its request
-// (see handler). sessionCtx tells why the session of a detached call has ended.
+// (see handler). sessionCtx is for outliveRequest.
 func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
@@ -161,8 +161,7 @@ func (s *Server) outliveRequest(
 ) {
 	var err error // for recoverCall: no request waits for this
 	defer s.recoverCall(task.Tool, &err)
-	s.options.People.Add(personID, 0, bytes)
-	defer s.options.People.Add(personID, 0, -bytes)
+	defer s.options.People.HoldBytes(personID, bytes)()
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
@@ -210,10 +209,11 @@ func (s *Server) settleCall(
 	// From now on the task gets no sealed id.
 	responseID, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
+	hasEnded := ofResponse != (call.Reported{}) // a response reports at its end
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,
 		ResponseID:         responseID,
-		GoesOn:             leaves && ofResponse == (call.Reported{}), // else it has just failed
+		GoesOn:             leaves && !hasEnded,
 		ReportedOfResponse: ofResponse,
 	}
 
@@ -286,8 +286,8 @@ func (s *Server) sendProgress(
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). reader is the call of the request that read the
-// end, a and err are the end. settleRemoteCall notes what the response has used, and observes the end of
-// its call, unless that was done before.
+// end, and is in the log with its ID and App; a and err are the end. settleRemoteCall notes what the
+// response has used, and observes the end of its call, unless that was done before.
 //
 // It does nothing for an end without an answer and without a usage: the process that ran the call
 // may know the usage, and else what it has reserved counts.

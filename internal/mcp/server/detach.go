@@ -85,7 +85,7 @@ func (s *Server) runOrDetach(
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
 	if s.tasks.DetachWhenDue(t) {
-		return t, tasks.State{} // it works
+		return t, tasks.State{} // it still works
 	}
 	return t, t.Result()
 }

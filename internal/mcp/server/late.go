@@ -100,7 +100,8 @@ func (s *Server) callAnswerResult(
 // the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
 // client cannot ask for the answer. A client that has the id from an earlier result can, and the
 // task goes on: then this result has the id with a number (splitResultID), or is one of tasks/get.
-// A sealed id that is forgotten is opened again, so that Cancel needs a call for its requests.
+// Find opens a sealed id again that is forgotten, as one of more than 1,000 tasks: then Cancel asks
+// the API, for which it needs a call.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str

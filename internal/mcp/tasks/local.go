@@ -256,18 +256,12 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if api != nil && ref != nil { // nil: the API has perhaps lost the response just now
 		secrets = api.Secrets()
 	}
-	if local.OverHTTP && len(secrets) == 0 {
+	// A call may have ended just now. With OverHTTP it gets no id: Result has the answer. Without, it
+	// gets one all the same: the client of a polled task expects it, and answer_result returns at once.
+	if local.OverHTTP && (len(secrets) == 0 || local.callEnded) {
 		return false
 	}
-
 	if !local.detach() {
-		return false
-	}
-	// A call may have ended just now. With OverHTTP it gets no id: its request goes on, and Result has
-	// the answer.
-	// Without, it gets one all the same: the client of a polled task expects it, and answer_result
-	// returns at once.
-	if local.OverHTTP && local.callEnded {
 		return false
 	}
 
@@ -306,7 +300,7 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 //	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
 //
 // If the API has lost the response by then, the task cannot go on. If the API loses it later, the
-// task goes on only once the next response has a name.
+// task goes on only if a requery runs in the background again: a retry runs in the foreground.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t, false)

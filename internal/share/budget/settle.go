@@ -118,7 +118,8 @@ func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
-	if end.ReportedOfResponse != (call.Reported{}) { // then the unreported requests are others, too
+	// Without a report of this response, an unreported request may be its own.
+	if end.ReportedOfResponse != (call.Reported{}) {
 		others.UnreportedRequests = c.UnreportedRequests
 		others.UnreportedBegun = c.UnreportedBegun
 	}
@@ -137,7 +138,8 @@ func (t *Taken) settleOtherResponses(use amount) {
 	}
 }
 
-// correctionsByBucket returns what a correction does to each bucket. Limits may change while a call runs:
+// correctionsByBucket returns what a correction does to each bucket. Limits may change while a call
+// runs:
 //
 //	the limit is      its bucket
 //	as before         is corrected

@@ -85,15 +85,24 @@ func checkBounds(h holding, maxCalls, byteBound int, reason, whose string) error
 	return nil
 }
 
-// Add adds requests and bytes to what a person holds, whatever the bounds: below 0 what is given
-// back when a request has ended, or above 0 the bytes of a call that goes on without its request.
-func (r *Registry) Add(personID string, requests, bytes int) {
+// EndRequest gives back a request of a person and its bytes, when the request has ended.
+func (r *Registry) EndRequest(personID string, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addLocked(personID, holding{requests: requests, bytes: bytes})
-	if requests < 0 {
-		r.closeDrainedLocked()
+	r.addLocked(personID, holding{requests: -1, bytes: -bytes})
+	r.closeDrainedLocked()
+}
+
+// HoldBytes counts the bytes of a call that goes on without its request, whatever the bounds, until
+// release is called.
+func (r *Registry) HoldBytes(personID string, bytes int) (release func()) {
+	add := func(n int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.addLocked(personID, holding{bytes: n})
 	}
+	add(bytes)
+	return func() { add(-bytes) }
 }
 
 // BeginDrain makes TakeRequest return ErrDraining. The channel is closed when the requests from

@@ -45,7 +45,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	defer func() { s.people.Add(b.personID, -1, -b.taken) }()
+	defer func() { s.people.EndRequest(b.personID, b.taken) }()
 
 	data, err := io.ReadAll(b)
 	elements := jsonx.CountElements(data)            // Methods.Parse counts them again

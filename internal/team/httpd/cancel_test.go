@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -146,7 +147,7 @@ func TestAbandonedCall(t *testing.T) {
 	r := &response{cancelCall: cancel}
 	r.cancelled.Store(true)
 	r.Write(nil)
-	compare.Equal(t, "cancelled", context.Cause(ctx) == call.ErrCancelled, true)
+	compare.Equal(t, "cancelled", errors.Is(context.Cause(ctx), call.ErrCancelled), true)
 }
 
 // chunked returns a request with its body in one chunk.

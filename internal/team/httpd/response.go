@@ -61,8 +61,10 @@ func (s *instance) track(next http.Handler) http.Handler {
 }
 
 // response is the response to one request, and the ResponseWriter of all handlers of an instance:
-// they get no other, and convert theirs to a *response. A client that takes nothing of it for writeTimeout loses its connection: then
-// the request ends, and the slot of its call is freed.
+// they get no other, and convert theirs to a *response.
+//
+// A client that takes nothing of a response for writeTimeout loses its connection: then the request
+// ends, and the slot of its call is freed.
 //
 // The handler and the timer of keepOpen write the response. Only the handler uses header until it
 // writes.
@@ -101,7 +103,8 @@ func (r *response) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cancelled.Load() {
-		// abandonCall may not have ended the call yet, which else ends with the handler, without a cause.
+		// abandonCall sets cancelled first. If the handler returned before cancelCall, the call would
+		// end without ErrCancelled as its cause, and a detached task would go on.
 		r.cancelCall(call.ErrCancelled)
 		return len(b), nil
 	}
