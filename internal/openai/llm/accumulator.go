@@ -222,15 +222,6 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.endedResponse == nil
 }
 
-// mayGoOn reports whether the API may go on with the response after the end of the call: it was asked
-// to run the response in the background, and has not said that it does not, or it was not cancelled.
-func (a *accumulator) mayGoOn() bool {
-	if a.background.id == "" {
-		return a.background.requested && a.created.ID == "" && a.endedResponse == nil
-	}
-	return a.runsAtAPI() && !a.background.cancelled
-}
-
 // refusedBeforeWork reports whether err says that the API refuses the request by its quota or rate
 // limit, and no item of the response has come: the request costs nothing. OpenAI reports an
 // exhausted quota in a stream, after a 200.

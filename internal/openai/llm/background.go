@@ -41,7 +41,7 @@ type background struct {
 	model     string   // the model of the request
 	include   []string // the include of the request, sent with each GET, too
 	id        string   // "" until the API names the response as one in the background
-	cancelled bool     // the API has accepted a cancellation, or says that the response has ended
+	goesOn    bool     // the call has ended, and the response was not cancelled
 
 	nextSequence float64 // sequence number that follows those of all events so far
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
@@ -131,6 +131,7 @@ func (cl *Client) postCancel(
 // cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
 // ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *call.Response) {
+	acc.background.goesOn = true
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	if mayWork && sleep(requestCtx, cancelWait) == nil {
 		err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
-	acc.background.cancelled = err == nil
+	acc.background.goesOn = err != nil
 
 	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {

@@ -192,11 +192,14 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	return r, err
 }
 
-// countUnreported counts a request that may have used tokens which no response has reported.
+// countUnreported counts a request that may have used tokens which no response has reported. If the
+// call ends first, the request counts as begun where the API has told nothing yet: a plain response
+// tells nothing before its end, and a response in the background may go on without a name.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
-	leavesItAtAPI := ctx.Err() != nil && acc.mayGoOn()
-	if acc.hasBegunWork() || leavesItAtAPI {
+	isUnnamed := acc.background.requested && acc.background.id == "" && acc.created.ID == ""
+	tellsNothing := acc.endedResponse == nil && (isUnnamed || x.params["stream"] != true)
+	if acc.hasBegunWork() || acc.background.goesOn || ctx.Err() != nil && tellsNothing {
 		x.call.UnreportedBegun++
 	}
 }
