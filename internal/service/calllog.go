@@ -17,12 +17,12 @@ import (
 func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 	return func(c server.CallEnd) {
 		logCalls := func(n int) { s.logCallEnd(c, n) }
-		switch c.Outcome {
-		case server.OutcomeLimited, server.OutcomeInvalid, server.OutcomeWaiting: // maybe in a loop
-			limiter.Log([2]string{c.Person.ID, c.Outcome}, logCalls)
-		default:
+		if c.Requests > 0 && c.Outcome != server.OutcomeWaiting {
 			logCalls(1)
+			return
 		}
+		// No quota bounds calls that the API does not see.
+		limiter.Log([3]string{c.Person.ID, c.Outcome, call.KindOf(c.Err).Label()}, logCalls)
 	}
 }
 

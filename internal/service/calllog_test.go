@@ -39,6 +39,23 @@ func TestCallLogFields(t *testing.T) {
 	compare.Equal(t, "fields of a call, and of the example in "+runbooks, fields(log.String(), " msg=call "), want)
 }
 
+// Calls without a request to the API share a line if their reason is the same.
+func TestLoopsShareLines(t *testing.T) {
+	var log bytes.Buffer
+	s := &Service{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	limiter := &logging.Limiter{}
+	observe := s.CallLogger(limiter)
+	for _, requests := range []int{0, 0, 0, 1, 1} {
+		observe(server.CallEnd{
+			Call: &call.Call{Used: call.Used{Requests: requests}},
+			Err:  call.KindAuth.Errorf("refused"),
+		})
+	}
+	limiter.Flush()
+	compare.Equal(t, "lines", strings.Count(log.String(), "\n"), 4)
+	compare.Equal(t, "shared lines", strings.Count(log.String(), " count=2 "), 1)
+}
+
 // No part of a key is left where a text of the API is cut for the log.
 func TestKeyInCallLog(t *testing.T) {
 	const key = "0f3c9a77b1de42Q8w2Xr5Tn1BzHn4Vs8Ec2Ra7Lm6Pk9Yd3Wq5"
