@@ -106,9 +106,16 @@ func New(o Options) *Budget {
 	return b
 }
 
-// questionTokens is how many tokens count for a request that had not begun its work, and whose
-// usage the API has not reported: those of the question (see countUsed).
-const questionTokens = 10_000
+// questionTokens returns how many tokens count for a request that had not begun its work, and whose
+// usage the API has not reported: those of its input, a token for four bytes, and at least 10,000
+// (see countUsed).
+func questionTokens(c *call.Call) int64 {
+	bytes := 0
+	for _, message := range c.RequestInput {
+		bytes += len(message)
+	}
+	return max(10_000, int64(bytes)/4)
+}
 
 // refusedByStore is the RefusedBy of a call that is refused because the store fails.
 const refusedByStore = "store"
@@ -236,11 +243,13 @@ func (b *Budget) storeOf(p call.Person) *Store {
 }
 
 // countUsed returns what a call has used: what the API has reported, and a guess for each request
-// whose usage it has not reported. The guess is questionTokens, or the reservation of the tool if
-// the request had begun its work. countUsed sets GuessedTokens of c.
+// whose usage it has not reported. The guess is questionTokens or, if that is more and the request
+// had begun its work, the reservation of the tool. countUsed sets GuessedTokens of c.
 func (b *Budget) countUsed(tool string, c *call.Call) amount {
-	guess := b.amountOf(tool, questionTokens, 0).times(c.UnreportedRequests - c.UnreportedBegun).
-		plus(b.reservation(tool).times(c.UnreportedBegun))
+	asked := questionTokens(c)
+	begun := b.amountOf(tool, max(asked, call.UsualTokensOf(tool)), usualSearches)
+	guess := b.amountOf(tool, asked, 0).times(c.UnreportedRequests - c.UnreportedBegun).
+		plus(begun.times(c.UnreportedBegun))
 	c.GuessedTokens = guess[unitTokens]
 	return guess.plus(amount{
 		unitTokens: c.Usage.Input + c.Usage.Output,

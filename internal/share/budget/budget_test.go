@@ -2,6 +2,7 @@ package budget
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -128,6 +129,19 @@ func TestSettle(t *testing.T) {
 				compare.Equal(t, tt.What+": reserved", reserved, 0)
 			}
 		})
+	}
+}
+
+// A large question counts in full: 900,000 bytes are 225,000 tokens.
+func TestLargeQuestion(t *testing.T) {
+	for tool, want := range map[string]int64{"answer": 450_000, "answer_detailed": 525_000} {
+		c := &call.Call{Used: call.Used{
+			RequestInput:       []json.RawMessage{make([]byte, 500_000), make([]byte, 400_000)},
+			UnreportedRequests: 2,
+			UnreportedBegun:    1,
+		}}
+		New(Options{}).countUsed(tool, c)
+		compare.Equal(t, tool, c.GuessedTokens, want)
 	}
 }
 

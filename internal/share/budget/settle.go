@@ -122,6 +122,7 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	if end.ReportedOfResponse != (call.Reported{}) {
 		others.UnreportedRequests = c.UnreportedRequests
 		others.UnreportedBegun = c.UnreportedBegun
+		others.RequestInput = c.RequestInput
 	}
 	return t.budget.countUsed(t.tool, &others)
 }
