@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,10 +50,18 @@ func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix="
 
 // renewPool replaces a pool by a new one, and reports whether it was the current pool. The caller
 // closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
-// a new address.
+// a new address. One that was idle for a second is tried first: the store may have restarted.
 func (s *Store) renewPool(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
-		DialContext:     s.connectForScripts,
+		DialContext: s.connectForScripts,
+		TestOnBorrowContext: func(ctx context.Context, c redis.Conn, lastUsed time.Time) error {
+			if time.Since(lastUsed) < time.Second {
+				return nil
+			}
+			database := strings.Trim(s.url.Load().Path, "/")
+			_, err := redis.DoContext(c, ctx, "SELECT", cmp.Or(database, "0"))
+			return err
+		},
 		MaxIdle:         maxScripts,
 		IdleTimeout:     10 * time.Second, // a proxy in between may close them after 30 s
 		MaxConnLifetime: 5 * time.Minute,

@@ -40,9 +40,9 @@ func (w nearWords) of(buckets []bucket) string {
 	return strings.Join(list, ", ")
 }
 
-// noteNear notes in words, and for NearLimitCounts, which limits are nearly used up. shares are how
-// much of their limits the buckets of changes have used, or nil if that is not known. noteNear logs
-// each bucket once in a period.
+// noteNear updates words, and what NearLimitCounts counts: which limits are nearly used up. shares
+// are how much of their limits the buckets of changes have used, or nil if that is not known.
+// noteNear logs each bucket once in a period.
 func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, shares []int64) {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()

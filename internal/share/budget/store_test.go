@@ -257,10 +257,16 @@ func TestBusy(t *testing.T) {
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := idleReplica(t, "redis://store", perHour(1000))
-		r.Store.Dial = redistest.Passing(t, 0)
-		r.calls("alice", 1)
-		time.Sleep(40 * time.Second)
-		r.calls("alice", 1)
+		var conn net.Conn // the last one
+		r.Store.Dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+			conn, err = redistest.Passing(t, 0)(ctx, network, address)
+			return conn, err
+		}
+		for _, idle := range []time.Duration{40 * time.Second, 2 * time.Second, 0} {
+			r.calls("alice", 1)
+			conn.Close()
+			time.Sleep(idle)
+		}
 		compare.Equal(t, "fails", r.Store.IsFailing(), false)
 	})
 }
