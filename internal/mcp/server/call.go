@@ -75,7 +75,7 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 }
 
 // callTool answers tools/call. A call that is not detached ends with ctx, the context of its request
-// (see handler). sessionCtx is for outliveRequest.
+// (see handler). sessionCtx is for followDetached.
 func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
@@ -117,7 +117,7 @@ func (s *Server) callTool(
 
 	if s.options.Detach.OverHTTP { // over HTTP, where the session ends with the request
 		n := len(req.Params.Arguments)
-		context.AfterFunc(sessionCtx, func() { s.outliveRequest(sessionCtx, task, person.ID, n) })
+		context.AfterFunc(sessionCtx, func() { s.followDetached(sessionCtx, task, person.ID, n) })
 	}
 	if task.Polled {
 		return createdResult(task), nil
@@ -151,12 +151,13 @@ func (s *Server) hasTool(tool string) bool {
 	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == tool })
 }
 
-// outliveRequest follows a detached task of this process from the end of its session on. It counts
+// followDetached follows a detached task of this process from the end of its session on. It counts
 // the bytes of the arguments for the person: those of the request were given back at its end, but
 // the call still holds them. If the session has ended because the client has cancelled the call
-// before it got the id of the task, outliveRequest cancels the task, as CancelUndelivered does over
-// stdio. Any other end of a session leaves the task alone.
-func (s *Server) outliveRequest(
+// before it got the id of the task, followDetached cancels the task, as CancelUndelivered does over
+// stdio. Any other end of a session leaves the task alone: a client may also close its response after
+// it has read the id.
+func (s *Server) followDetached(
 	sessionCtx context.Context, task *tasks.Task, personID string, bytes int,
 ) {
 	var err error // for recoverCall: no request waits for this
@@ -207,14 +208,15 @@ func (s *Server) settleCall(
 	untried := c.Requests == 0
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 	// From now on the task gets no sealed id.
-	responseID, ofResponse := s.tasks.NoteCallEnded(t, c.Reported)
+	sealedID, ofSealed := s.tasks.NoteCallEnded(t, c.Reported)
+	sealedHasEnded := ofSealed != (call.Reported{}) // a response reports at its end
+
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
-	hasEnded := ofResponse != (call.Reported{}) // a response reports at its end
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,
-		ResponseID:         responseID,
-		GoesOn:             leaves && !hasEnded,
-		ReportedOfResponse: ofResponse,
+		ResponseID:         sealedID,
+		GoesOn:             leaves && !sealedHasEnded,
+		ReportedOfResponse: ofSealed,
 	}
 
 	observes := taken.Settle(c, end)

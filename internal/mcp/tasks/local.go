@@ -320,14 +320,14 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
 	// call without a name needs one, or its answer would be lost.
-	isKept := refAtHalf != nil && t.local.ref.Load() != nil // nil now: the API has lost the response
-	return ts.awaitNamedAndKept(t, isKept)
+	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil // nil now: the API has lost the response
+	return ts.awaitNamedAndKept(t, wasAsked)
 }
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
 // nameTimeout at most, and reports whether the task works and no GET says that the response is
-// lost. It makes no GET if isKept says that one has found a response of the task before.
-func (ts *Tasks) awaitNamedAndKept(t *Task, isKept bool) bool {
+// lost. It makes no GET if wasAsked says that one has asked before, and did not say so.
+func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.
 	var timeout <-chan time.Time
@@ -340,7 +340,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, isKept bool) bool {
 	if ref == nil || t.hasEnded() {
 		return false
 	}
-	return isKept || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
+	return wasAsked || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
 // awaitNamed waits until ref refers to the response of the present attempt, until the task has ended
