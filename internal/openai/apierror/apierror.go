@@ -43,7 +43,7 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.Status = resp.StatusCode
 	e.RequestID = RequestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
-	named := find(paramWords(), e, question)
+	named := strings.TrimSuffix(find(paramWords(), e, question), "' does")
 	e.Param = cmp.Or(e.Param, named[strings.LastIndexAny(named, " '")+1:])
 	e.Kind = classify(e, question)
 	addWaits(e, resp.Header, question)
@@ -78,9 +78,11 @@ var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https
 // paramWords matches how vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790), xAI
 // (https://github.com/openclaw/openclaw/issues/12910), LiteLLM and Foundry name a parameter in a
 // message (https://github.com/BerriAI/litellm/issues/13398,
-// https://github.com/vectorize-io/hindsight/issues/3518).
+// https://github.com/vectorize-io/hindsight/issues/3518). "Unsupported value: 'low' is not supported"
+// names a value (https://github.com/anomalyco/opencode/issues/1984).
 var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$|` +
-	`(?:Unsupported (?:parameter|value)|Unknown parameter|Unrecognized request argument supplied): '?[\w.[\]]*\w`)
+	`Unsupported value: '[\w.[\]]+' does|` +
+	`(?:Unsupported parameter|Unknown parameter|Unrecognized request argument supplied): '?[\w.[\]]*[\w\]]`)
 
 // find returns the first words of the message that match, or "" if they are in the question: a
 // server may repeat it.

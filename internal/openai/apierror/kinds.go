@@ -36,7 +36,7 @@ var kindTable = []kindRow{
 		words: []string{
 			// A rate limit that no wait helps (https://platform.openai.com/docs/guides/rate-limits), also
 			// through LiteLLM (https://github.com/agent0ai/agent-zero/issues/711).
-			`(^|[-:] )request too large`,
+			`^request too large|[-:] request too large for `,
 			`^invalid responses api request`, // OpenRouter, with the code invalid_prompt: https://github.com/openai/codex/issues/18307
 			`does not support tools$`,        // Ollama, in a stream: https://github.com/ollama/ollama/pull/17686
 		},
@@ -249,13 +249,6 @@ var kindTable = []kindRow{
 		},
 	},
 	{
-		kind:     call.KindAPIQuota,
-		statuses: []int{412},
-		words: []string{
-			`.+`, // Portkey: https://portkey.ai/docs/api-reference/inference-api/error-codes
-		},
-	},
-	{
 		kind:     call.KindAuth,
 		statuses: []int{400, 403},
 		// If the error names another parameter, the key is one for another server.
@@ -332,7 +325,7 @@ var kindTable = []kindRow{
 			// vLLM: https://github.com/vllm-project/vllm/issues/20409, xAI: https://github.com/cline/cline/issues/3120
 			`(context|prompt|input).?(length|window|size)`,
 			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
-			`input token count`,                     // Gemini: https://github.com/google-gemini/gemini-cli/issues/27197
+			`input token count .*exceeds`,           // Gemini: https://github.com/google-gemini/gemini-cli/issues/27197
 			`(prompt|input).(is.)?too.(long|large)`, // https://docs.anthropic.com/en/api/errors
 		},
 	},
@@ -344,6 +337,15 @@ var kindTable = []kindRow{
 		statuses: []int{0},
 		codes: []string{
 			`upstream_error`, // https://github.com/anomalyco/opencode/issues/21893
+		},
+	},
+
+	// A budget that is used up, if the message names no other kind.
+	{
+		kind:     call.KindAPIQuota,
+		statuses: []int{412},
+		words: []string{
+			`.+`, // Portkey: https://portkey.ai/docs/api-reference/inference-api/error-codes
 		},
 	},
 }
