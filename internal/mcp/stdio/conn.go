@@ -276,9 +276,9 @@ func (c *conn) remove(name string) (req request, ok bool) {
 }
 
 // refuse answers input with an error whose id is null. It blocks while the client reads nothing, so
-// that no more input is read: otherwise the errors about garbage would pile up without a bound, as
-// responses to requests do, which a client must be able to cancel. A failed write ends the session
-// by itself.
+// that no more input is read: otherwise the errors about garbage would pile up without a bound. A
+// response to a request does not block the input, which may have the cancellation of another one. A
+// failed write ends the session by itself.
 func (c *conn) refuse(err *jsonrpc.Error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
