@@ -197,8 +197,10 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // tells nothing before its end, and a response in the background may go on without a name.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
-	isUnnamed := acc.background.requested && acc.background.id == "" && acc.created.ID == ""
-	tellsNothing := acc.endedResponse == nil && (isUnnamed || x.params["stream"] != true)
+	isPlain := x.params["stream"] != true
+	maybeInBackground := acc.background.requested && acc.created.ID == ""
+	isUnknown := acc.endedResponse == nil && acc.background.id == ""
+	tellsNothing := isUnknown && (isPlain || maybeInBackground)
 	if acc.hasBegunWork() || acc.background.goesOn || ctx.Err() != nil && tellsNothing {
 		x.call.UnreportedBegun++
 	}
