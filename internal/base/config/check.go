@@ -52,7 +52,7 @@ func check(f field) (problems []string) {
 }
 
 // priceNames are the keys of the prices of a model. A model with prices needs the first two.
-var priceNames = []string{"input", "output", "cached_input", "search"}
+var priceNames = []string{"input", "output", "cached_input", "cache_write", "search"}
 
 // checkPrices returns what is wrong with prices.
 func checkPrices(prices Prices) (problems []string) {

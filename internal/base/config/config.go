@@ -53,7 +53,7 @@ type Config struct {
 	Policy        Policy        `yaml:"policy" doc:"Rules for answers."`
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" debug:"DEBUG" doc:"The MCP server."`
-	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics. A key is a model id, or how ids begin. Its value has input, cached_input and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input, cached tokens cost as others. A model without a price has no cost."`
+	Prices        Prices        `yaml:"prices" default:"{}" format:"prices" takes:"a mapping of models to their prices" doc:"What models cost, for cost_usd in results, logs and metrics. A key is a model id, or how ids begin. Its value has input, cached_input, cache_write and output in USD for a million tokens, and search in USD for 1,000 searches. Without cached_input or cache_write, such tokens cost as other input. A model without a price has no cost."`
 
 	LineMode bool       // send each message as one line of JSON; only MCP_LINE_MODE=1 sets it
 	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print its secrets
@@ -288,16 +288,19 @@ func (c *Config) PriceOf(model string) *call.Price {
 		n, _ := number(price[name])
 		return n
 	}
-	_, set := price["cached_input"]
-	cached := "input"
-	if set {
-		cached = "cached_input"
+	usdOrInput := func(name string) float64 {
+		_, set := price[name]
+		if set {
+			return usd(name)
+		}
+		return usd("input")
 	}
 	return &call.Price{
-		Input:  usd("input"),
-		Cached: usd(cached),
-		Output: usd("output"),
-		Search: usd("search"),
+		Input:      usd("input"),
+		Cached:     usdOrInput("cached_input"),
+		CacheWrite: usdOrInput("cache_write"),
+		Output:     usd("output"),
+		Search:     usd("search"),
 	}
 }
 
