@@ -67,7 +67,8 @@ func countSearches(r *call.Response) int {
 		return n
 	}
 	for _, item := range r.Output {
-		isQuery := item.Action.Type == "search" || item.Action.Type == ""
+		mayBeQuery := item.Action.Type == "" && item.Status != "incomplete"
+		isQuery := item.Action.Type == "search" || mayBeQuery
 		if item.IsSearch() && isQuery {
 			n++
 		}

@@ -130,10 +130,11 @@ func (f *findings) addResponse(response *call.Response) {
 	f.lastResponse = &last
 }
 
-// addSearch adds what a search did, and the sources that it lists. A search that failed and lists
-// none does not count.
+// addSearch adds what a search did, and the sources that it lists. A search that failed, or that the
+// end of the response has cut off, does not count if it lists none.
 func (f *findings) addSearch(search call.Item) {
-	if search.Status != "failed" || len(search.Action.Sources) > 0 {
+	hasEnded := search.Status != "failed" && search.Status != "incomplete"
+	if hasEnded || len(search.Action.Sources) > 0 {
 		f.searched = true
 		f.addSteps(search)
 	}
