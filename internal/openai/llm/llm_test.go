@@ -32,7 +32,8 @@ func TestCapabilityOf(t *testing.T) {
 	for can, models := range map[call.Capability]string{
 		{Verbosity: true, Reasoning: true}: `gpt-5 gpt-5.2 GPT-5.2 gpt-5-mini-2025-08-07 gpt-5-chat-latest gpt-6
 			gpt-6.1-sol gpt-10 gpt-10.5-2029-01-01 openai/gpt-5.2 ft:gpt-5-mini-2025-08-07:acme::a1b2
-			openai.gpt-5.6-sol databricks-gpt-5-2 system.ai.gpt-5`,
+			openai.gpt-5.6-sol databricks-gpt-5-2 system.ai.gpt-5 gpt-daybreak-blue-latest
+			gpt-rosalind-research`,
 		{Reasoning: true}: `o1 o1-pro o3-mini-2025-01-31 o4-mini-deep-research openai/o4-mini:online
 			ft:o4-mini-2025-04-16:acme::a1b2`,
 		{}: `gpt-4.1 gpt-4o-mini-2024-07-18 gpt-3.5-turbo gpt-35-turbo gpt-oss-120b
