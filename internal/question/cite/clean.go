@@ -18,8 +18,8 @@ const tracker = "utm_source=openai"
 // Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
 // in links. It does not change code.
 func Clean(s string) string {
-	if strings.Contains(s, "entity") {
-		s = unwrapNames(s)
+	if strings.Contains(s, "entity") || strings.Contains(s, "\ue200url") {
+		s = unwrapWords(s)
 	}
 	if candidates := literalsIn(s); len(candidates) > 0 {
 		s = removeMarkers(s, candidates)
@@ -27,24 +27,36 @@ func Clean(s string) string {
 	return removeTrackers(s, false)
 }
 
-// nameMarker matches a marker of ChatGPT around a name of the text, which is its submatch:
-// entity["city","Paris","capital of France"].
-var nameMarker = text.LazyRegexp(
-	`\x{E200}?\bentity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
-		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?`)
+// wordMarker matches a marker of ChatGPT around words of the text: around a name, the first submatch,
+// as in entity["city","Paris","capital of France"], or around a link, whose words and address are the
+// second and third. The address may be the name of a result (turn0search0).
+var wordMarker = text.LazyRegexp(
+	`\x{E200}?\b(?:product_)?entity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
+		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
+		`\x{E200}url\x{E202}([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201}`)
 
-// jsonText matches a text in JSON, for nameMarker.
+// jsonText matches a text in JSON, for wordMarker.
 const jsonText = `"(?:[^"\\\n]|\\.)*"`
 
-// unwrapNames replaces the markers around names by the names. It does not change code.
-func unwrapNames(s string) string {
+// unwrapWords replaces the markers around words by the words, or by a link. It does not change code.
+func unwrapWords(s string) string {
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written := 0
-	for _, m := range nameMarker().FindAllStringSubmatchIndex(s, -1) {
-		if codeParts.endAt(m[0]) < 0 {
-			b.WriteString(s[written:m[0]] + strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
-			written = m[1]
+	for _, m := range wordMarker().FindAllStringSubmatchIndex(s, -1) {
+		if codeParts.endAt(m[0]) >= 0 {
+			continue
+		}
+
+		b.WriteString(s[written:m[0]])
+		written = m[1]
+		switch {
+		case m[2] >= 0:
+			b.WriteString(strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
+		case strings.HasPrefix(s[m[6]:m[7]], "http"):
+			b.WriteString("[" + s[m[4]:m[5]] + "](" + s[m[6]:m[7]] + ")")
+		default:
+			b.WriteString(s[m[4]:m[5]])
 		}
 	}
 	return b.String() + s[written:]
