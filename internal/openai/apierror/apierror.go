@@ -48,7 +48,9 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.Kind = classify(e, question)
 	addWaits(e, resp.Header, question)
 
-	e.NoRetry = MayBeInProgress(e) && resp.Header.Get("X-Should-Retry") == "false"
+	// OpenAI's SDKs obey this header. Gateways send it where the API may have taken the request
+	// (https://github.com/lidge-jun/opencodex). A rate limit has taken nothing.
+	e.NoRetry = e.Kind != call.KindRateLimit && resp.Header.Get("X-Should-Retry") == "false"
 
 	location, err := resp.Location()
 	switch {
