@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -179,11 +180,17 @@ func isPermanent(err error) bool {
 
 	op, ok := errors.AsType[*net.OpError](err)
 	alert := ok && op.Op == "remote error" // a TLS alert, for example about the version
+	alert = alert && !slices.Contains(temporaryAlerts, op.Err.Error())
 
 	status, ok := errors.AsType[call.TunnelError](err)
 	refused := ok && status < 500 // the proxy refuses to connect
 	return untrusted || plain || alert || refused
 }
+
+// temporaryAlerts are the TLS alerts after which a new connection may succeed: a record was damaged on
+// its way (https://github.com/1jehuang/jcode/issues/346), or the server has a fault
+// (https://github.com/FootprintAI/Containarium/issues/416).
+var temporaryAlerts = []string{"tls: bad record MAC", "tls: internal error"}
 
 // FromContext returns the error of a call whose ctx has ended. err is the error that the call got.
 // The kind is that of the cause of ctx: a timeout, a cancellation or another one. In the result,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -91,6 +92,14 @@ func TestConnect(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The server answers a request that was damaged on its way with a TLS alert.
+func TestDamagedRequest(t *testing.T) {
+	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: bad record MAC")}
+	damaged := func(*http.Request) (*http.Response, error) { return nil, alert }
+	cl, _ := newClient(1, damaged, succeed)
+	wantSuccess(t, createError(t, cl))
 }
 
 // A proxy that requires a password says which schemes it takes, and whether it got one. So does one
