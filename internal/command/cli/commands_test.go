@@ -4,8 +4,16 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
+
+// On Windows the client's own command is for one of two shells.
+func TestWindows(t *testing.T) {
+	codex, _ := clients.Find("codex")
+	ways := otherWays(codex, clients.Server{OS: "windows"})
+	compare.Contains(t, "ways", ways, "or run it in the Command Prompt (cmd) and add")
+}
 
 // A program below /tmp or a cache of Go goes away.
 func TestTemporary(t *testing.T) {

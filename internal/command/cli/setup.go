@@ -202,13 +202,17 @@ var serverURL = text.LazyRegexp(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00
 // link.
 func otherWays(c clients.Client, s clients.Server) string {
 	var b strings.Builder
+	where := ""
+	if s.OS == "windows" { // PowerShell removes -- and quotes, and replaces ${NAME}
+		where = " in the Command Prompt (cmd)"
+	}
 	command, omits := c.Command(s)
 	switch {
 	case omits != "":
-		fmt.Fprintf(&b, "The command of %s cannot set %s: paste the entry below, or run it and add "+
-			"what is missing:\n\n    %s\n\n", c.Name, omits, command)
+		fmt.Fprintf(&b, "The command of %s cannot set %s: paste the entry below, or run it%s and add "+
+			"what is missing:\n\n    %s\n\n", c.Name, omits, where, command)
 	case command != "":
-		fmt.Fprintf(&b, "Let %s add the entry:\n\n    %s\n\n", c.Name, command)
+		fmt.Fprintf(&b, "Let %s add the entry%s:\n\n    %s\n\n", c.Name, where, command)
 	}
 
 	link := c.Link(s)
