@@ -24,15 +24,7 @@ import (
 // applyFile applies the file of --config or, without that flag, the first default file that exists
 // (spec §5).
 func (l *loader) applyFile(given *string) error {
-	inHome := ""
-	if l.Home != "" {
-		inHome = filepath.Join(l.Home, ".config")
-	}
-	folders := []string{inHome}
-	if runtime.GOOS == "windows" { // Linux in WSL may have its variables, by WSLENV=APPDATA/up
-		folders = []string{l.environ["APPDATA"], inHome}
-	}
-	for _, folder := range folders {
+	for _, folder := range l.defaultFolders(runtime.GOOS) {
 		if folder != "" {
 			path := filepath.Join(folder, version.Name, "config.yaml")
 			l.DefaultFiles = append(l.DefaultFiles, path)
@@ -56,6 +48,27 @@ func (l *loader) applyFile(given *string) error {
 		}
 	}
 	return nil
+}
+
+// defaultFolders returns the folders of the folders with a default file, by system (GOOS). "" is none.
+func (l *loader) defaultFolders(goos string) []string {
+	inHome := ""
+	if l.Home != "" {
+		inHome = filepath.Join(l.Home, ".config")
+	}
+	if goos != "windows" { // Linux in WSL may have the variables of Windows, by WSLENV=APPDATA/up
+		return []string{inHome}
+	}
+
+	// Some clients do not pass APPDATA on, such as those of
+	// https://github.com/langchain-ai/openwiki/issues/598 and
+	// https://github.com/modelcontextprotocol/servers/issues/52.
+	appData := l.environ["APPDATA"]
+	profile := l.environ["USERPROFILE"]
+	if appData == "" && profile != "" {
+		appData = filepath.Join(profile, "AppData", "Roaming")
+	}
+	return []string{appData, inHome}
 }
 
 // IsMissing reports whether err says that a file does not exist, also because a folder of its path is

@@ -89,6 +89,12 @@ func TestLocalTimezone(t *testing.T) {
 	compare.Equal(t, "time", now.In(zone).Format(time.DateTime), now.Format(time.DateTime))
 }
 
+// A client on Windows may not pass APPDATA on.
+func TestDefaultFolders(t *testing.T) {
+	folders := newLoader([]string{"USERPROFILE=u"}).defaultFolders("windows")
+	compare.Equal(t, "folder", filepath.ToSlash(folders[0]), "u/AppData/Roaming")
+}
+
 // The API of --offline gets no headers of the configuration, which keeps them.
 func TestOffline(t *testing.T) {
 	c := mustLoad(t, write(t, "openai: {headers: {X-Title: t}}"))
