@@ -19,6 +19,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -69,6 +70,9 @@ type app struct {
 // client or a signal ends is fine. environ has the form of os.Environ. Run returns within a second
 // after ctx ends; only serve first lets its calls finish.
 func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if runtime.GOOS == "windows" {
+		environ = withUpperCase(environ)
+	}
 	a := &app{
 		env:       environ,
 		variables: env.ToMap(environ),
@@ -79,6 +83,17 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		listen:    listen,
 	}
 	return a.reportError(ctx, a.execute(ctx, args))
+}
+
+// withUpperCase returns environ with a copy of each variable under its name in upper case: Windows
+// compares names without case. If both are there already, that in upper case stays.
+func withUpperCase(environ []string) []string {
+	var upper []string
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		upper = append(upper, strings.ToUpper(name)+"="+value)
+	}
+	return append(upper, environ...)
 }
 
 // Command returns the commands with their flags, for documents.

@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/caarlos0/env/v11"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/command/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// On Windows the client's own command is for one of two shells.
+// On Windows variables have no case, and the client's own command is for one of two shells.
 func TestWindows(t *testing.T) {
+	variables := env.ToMap(withUpperCase([]string{"Debug=a", "PATH=b", "path=c"}))
+	compare.Equal(t, "variables", fmt.Sprint(variables), "map[DEBUG:a Debug:a PATH:b path:c]")
+
 	codex, _ := clients.Find("codex")
 	ways := otherWays(codex, clients.Server{OS: "windows"})
 	compare.Contains(t, "ways", ways, "or run it in the Command Prompt (cmd) and add")
