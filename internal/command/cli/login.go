@@ -133,6 +133,7 @@ func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error)
 		return "", err
 	}
 	key = strings.TrimSuffix(strings.TrimSuffix(key, "\n"), "\r")
+	key = strings.TrimRight(key, " ") // that of echo KEY | in the Command Prompt of Windows
 	flaw := service.KeyFlaw(key)
 	switch {
 	case key == "":
