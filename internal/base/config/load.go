@@ -454,7 +454,8 @@ func (l *loader) checkTogether() {
 }
 
 // location returns the time zone for the value of policy.timezone. For local it is that of the
-// machine, by its IANA name if TZ or the link of /etc/localtime tells it.
+// machine, by its IANA name if TZ or the link of /etc/localtime tells it, else by its present offset:
+// Windows has other names.
 func location(name string) *time.Location {
 	if name == "local" {
 		name = time.Local.String()
@@ -462,11 +463,15 @@ func location(name string) *time.Location {
 	if name == "Local" {
 		link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
 		_, name, _ = strings.Cut(link, "zoneinfo/")
-		name = cmp.Or(name, "Local")
 	}
 
-	zone, _ := time.LoadLocation(name) // check has reported a name that is not valid
-	return cmp.Or(zone, time.Local)
+	zone, err := time.LoadLocation(name) // check has reported a name that is not valid
+	if err != nil || name == "" {
+		now := time.Now()
+		_, offset := now.Zone()
+		zone = time.FixedZone(now.Format("UTC-07:00"), offset)
+	}
+	return zone
 }
 
 // ExpandHome replaces a leading ~/ by the home directory, as a shell would: clients start the

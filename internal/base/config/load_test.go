@@ -87,6 +87,10 @@ func TestLocalTimezone(t *testing.T) {
 	now := time.Now()
 
 	compare.Equal(t, "time", now.In(zone).Format(time.DateTime), now.Format(time.DateTime))
+
+	defer func(local *time.Location) { time.Local = local }(time.Local)
+	time.Local = time.FixedZone("/etc/zone", 3600) // no IANA name
+	compare.Equal(t, "name", location("local").String(), "UTC+01:00")
 }
 
 // A client on Windows may not pass APPDATA on.
