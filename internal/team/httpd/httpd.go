@@ -211,10 +211,25 @@ func (s *instance) drain() {
 	}
 }
 
+// hostedClients are the origins of websites whose servers name them in requests for MCP
+// (https://github.com/chrisdoc/hevy-mcp/issues/720, https://github.com/koala73/worldmonitor/pull/2416).
+// They are accepted where requests need a token, which pages of these sites do not have.
+var hostedClients = []string{
+	"https://chatgpt.com",
+	"https://chat.openai.com",
+	"https://claude.ai",
+	"https://claude.com",
+}
+
 // handler returns the routes of the server. All but /healthz and /readyz check the Host header.
 func (s *instance) handler() http.Handler {
 	guarded := http.NewServeMux()
 	sameOrigin := http.NewCrossOriginProtection()
+	if s.Access.NeedsToken() {
+		for _, origin := range hostedClients {
+			_ = sameOrigin.AddTrustedOrigin(origin) // all are valid
+		}
+	}
 	sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reason := "web pages, and apps that send Origin or Sec-Fetch-Site as they do, are refused"
 		http.Error(w, reason, http.StatusForbidden)
