@@ -51,7 +51,7 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Mes
 		rpcErr = rpc.InvalidRequest("progressToken is not a string or a number within 2^53")
 		id = m.ID.Raw
 	default:
-		if m.Method == "initialize" {
+		if m.Method == "initialize" || m.Method == "ping" && !isLegacy(r) {
 			dropVersionHeader(r.Header, m.Params)
 		}
 		return m
@@ -74,9 +74,14 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Mes
 	return nil
 }
 
-// dropVersionHeader removes the protocol version from the header of an initialize request, whose
-// params negotiate the version: the SDK would refuse a version in the header that it does not
-// support. A stateless request also has its version in its params (_meta), and keeps the header.
+// dropVersionHeader removes the protocol version from the header of
+//   - an initialize request, whose params negotiate the version: the SDK would refuse a version in the
+//     header that it does not support;
+//   - a stateless ping without a version in its params, as clients on the Go SDK 1.7 and 1.8 send it.
+//     If it is refused, the connection of 1.7 ends
+//     (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
+//
+// Other stateless requests also have their version in their params (_meta), and keep the header.
 func dropVersionHeader(header http.Header, params []byte) {
 	version := gjson.GetBytes(params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
 	_, err := time.Parse(time.DateOnly, header.Get(versionHeader))
