@@ -82,6 +82,10 @@ type Part struct {
 type Source struct {
 	Type, URL, Name, Title string
 
+	// What Perplexity tells of a page that its search found.
+	Number float64 `json:"id"` // by which the text cites the page: "[7]"; 0: it has none
+	Date   string  // of publication, YYYY-MM-DD; "": not known
+
 	// URLCitation contains the URL and the title if a server writes annotations in the form of the
 	// Chat Completions API.
 	URLCitation struct{ URL, Title string } `json:"url_citation"`
@@ -120,7 +124,8 @@ var searchItems = map[string]struct {
 	// https://openrouter.ai/docs/guides/features/server-tools/web-search
 	"openrouter:web_search": {},
 
-	// https://docs.perplexity.ai/docs/agent-api/output-control
+	// https://docs.perplexity.ai/docs/agent-api/output-control,
+	// https://github.com/vercel/ai/tree/main/packages/perplexity/src/__fixtures__
 	"search_results":    {"search", "results", "queries"},
 	"fetch_url_results": {"open_page", "contents", ""},
 }
@@ -186,9 +191,10 @@ func (u *Usage) subtractTokens(v Usage) {
 
 // UnmarshalJSON reads the usage of a response. It accepts what some servers write: numbers such as
 // 3.0, the names of the Chat Completions API, and the searches of OpenRouter
-// (https://openrouter.ai/docs/guides/features/server-tools/web-search) and of xAI
-// (https://docs.x.ai/developers/tools/tool-usage-details.md). Values that are no number, or
-// negative, count as 0. The error is always nil.
+// (https://openrouter.ai/docs/guides/features/server-tools/web-search), of xAI
+// (https://docs.x.ai/developers/tools/tool-usage-details.md) and of Perplexity
+// (https://github.com/vercel/ai/tree/main/packages/perplexity/src/__fixtures__). Values that are no
+// number, or negative, count as 0. The error is always nil.
 func (u *Usage) UnmarshalJSON(data []byte) error {
 	const maxExact = 1 << 53 // a float64 holds every integer up to it
 	count := func(paths ...string) int64 {
@@ -212,7 +218,8 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		u.Input = u.Total
 	}
 	u.ReportedSearches = count("server_tool_use.web_search_requests",
-		"server_side_tool_usage_details.web_search_calls")
+		"server_side_tool_usage_details.web_search_calls",
+		"tool_calls_details.search_web.invocation")
 	return nil
 }
 

@@ -83,7 +83,8 @@ type Answer struct {
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
 
-	// Sources are all sources of the answer, not only those in Citations. They have no dates.
+	// Sources are all sources of the answer, not only those in Citations. They have only the dates
+	// that the server reports.
 	Sources []cite.Citation `json:"-"`
 }
 

@@ -139,7 +139,8 @@ func (f *findings) addSearch(search call.Item) {
 		f.addSteps(search)
 	}
 	for _, source := range search.Action.Sources {
-		c := cite.Page(source.URL, source.Title)
+		c := cite.Page(source.URL, source.Title).WithDate(source.Date)
+		c.Number = int(source.Number)
 		if c.URL == "" {
 			c = cite.NamedSource(source.Name)
 		}
@@ -198,7 +199,8 @@ func (f *findings) hasSources() bool {
 //  2. the pages that the messages of the answer cite
 //  3. without any of 2, those that any message cites: a commentary may cite the base of the answer
 //  4. without any of 2 and 3, after a search, the public pages that the text links to
-//  5. without any of 1 to 4, the pages that the searches found
+//  5. without any of 1 to 4, the pages that the searches found: those that the text cites by their
+//     number, or else all
 //  6. the sources without a URL that the searches found
 //
 // Pages of blocked domains are left out.
@@ -229,20 +231,20 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	if f.searched && !cited {
 		add(cite.LinkedPages(whole, f.incompleteNote != ""))
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && !add(cite.NumberedSources(whole, f.foundSources)) {
 		add(f.foundSources)
 	}
 	add(slices.DeleteFunc(slices.Clone(f.foundSources), cite.Citation.IsPage))
 
-	// A page may have its title only where it is mentioned again.
-	untitled := func(c cite.Citation) bool { return c.Title == "" }
-	if !slices.ContainsFunc(list, untitled) {
-		return list
-	}
+	// A page may have its title or its date only where it is mentioned again.
 	for _, c := range slices.Concat(f.content.citations, f.allCitations, f.foundSources) {
+		if c.Title == "" && c.PublishedAt == "" {
+			continue
+		}
 		i, known := index[cite.PageKey(c.URL)]
-		if known && list[i].Title == "" {
-			list[i].Title = c.Title
+		if known {
+			list[i].Title = cmp.Or(list[i].Title, c.Title)
+			list[i].PublishedAt = cmp.Or(list[i].PublishedAt, c.PublishedAt)
 		}
 	}
 	return list

@@ -46,6 +46,9 @@ func TestForms(t *testing.T) {
 				if cited.Title != "" {
 					got += fmt.Sprintf(" %q", cited.Title)
 				}
+				if !cited.IsAccessDate {
+					got += " " + cited.PublishedAt
+				}
 			}
 			got += "; " + strings.Join(stages, ", ")
 			compare.Equal(t, "answer", strings.TrimSpace(got), row[2])

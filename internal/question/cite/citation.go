@@ -30,6 +30,7 @@ type Citation struct {
 	Title        string `json:"title,omitempty"` // one line; "api" for a source without a URL
 	PublishedAt  string `json:"published_at"`    // YYYY-MM-DD
 	IsAccessDate bool   `json:"-"`               // the date is that of access; the source has none
+	Number       int    `json:"-"`               // by which a text may cite the source: "[7]"; 0: none
 }
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL. A title
@@ -41,6 +42,15 @@ func Page(raw, title string) Citation {
 		page.Title = cleanTitle(title)
 	}
 	return page
+}
+
+// WithDate returns c with the date of publication that a server reports, if it is a date.
+func (c Citation) WithDate(reported string) Citation {
+	_, err := time.Parse(time.DateOnly, reported)
+	if err == nil {
+		c.PublishedAt = reported
+	}
+	return c
 }
 
 // sourceNumber matches what some servers send in place of a title: the number of the source
@@ -84,7 +94,8 @@ func (c Citation) Date() string {
 // Citations returns at most limit of the sources, each with a date, which is the first of these:
 //
 //   - the date of the page in the list of sources
-//   - the date in prose or else in the path of the URL, unless the list has a date of access
+//   - the date in prose, that of the source, or else that in the path of the URL, unless the list
+//     has a date of access
 //   - the date of access: today, unless the text names yesterday
 //
 // today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never nil.
@@ -93,9 +104,13 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 	for i := range list {
 		c := &list[i]
 		listed, inProse := doc.datesOf(PageKey(c.URL), today)
+		reported := c.PublishedAt
+		if reported > today {
+			reported = ""
+		}
 		c.PublishedAt = listed.pageDate()
 		if c.PublishedAt == "" && listed.accessed == "" {
-			c.PublishedAt = cmp.Or(inProse.pageDate(), dateInPath(c.URL, today))
+			c.PublishedAt = cmp.Or(inProse.pageDate(), reported, dateInPath(c.URL, today))
 		}
 		if c.PublishedAt == "" {
 			c.PublishedAt = accessDate(cmp.Or(listed.accessed, inProse.accessed), today)

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -212,6 +213,33 @@ func LinkedPages(body string, cut bool) []Citation {
 		pages = append(pages, Citation{URL: link.URL})
 	}
 	return publicPages(pages)
+}
+
+// numberMark matches the number of a source in a text, as Perplexity's models write it
+// (https://github.com/vercel/ai/tree/main/packages/perplexity/src/__fixtures__).
+var numberMark = text.LazyRegexp(`\[\d{1,3}\]`)
+
+// NumberedSources returns the sources whose numbers a text cites, in the order of the text. Numbers
+// in code do not count.
+func NumberedSources(body string, sources []Citation) (cited []Citation) {
+	byMark := map[string][]Citation{}
+	for _, c := range sources {
+		if c.Number > 0 {
+			mark := "[" + strconv.Itoa(c.Number) + "]"
+			byMark[mark] = append(byMark[mark], c)
+		}
+	}
+	if len(byMark) == 0 {
+		return nil // the sources of most servers have no numbers
+	}
+
+	body = body[max(0, len(body)-maxText):]
+	body = codeIn(body).removeFrom(body)
+	for _, mark := range numberMark().FindAllString(body, -1) {
+		cited = append(cited, byMark[mark]...)
+		delete(byMark, mark) // each once
+	}
+	return cited
 }
 
 // publicPages returns the pages that have a public host name. It reuses the memory of pages.
