@@ -151,6 +151,7 @@ var kindTable = []kindRow{
 		words: []string{
 			`missing scope`,                  // with 401: https://github.com/anomalyco/opencode/issues/21928
 			`user location is not supported`, // Gemini: https://github.com/OpenRouterTeam/ai-sdk-provider/issues/187
+			`; sign in at https://ollama`,    // Ollama's search: https://github.com/ollama/ollama/pull/17686
 		},
 	},
 	{
