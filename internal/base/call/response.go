@@ -78,17 +78,25 @@ type Part struct {
 }
 
 // Source is a page or, without a URL, a source that has only a name. An annotation is a Source if
-// its Type is url_citation.
+// it IsCitation.
 type Source struct {
 	Type, URL, Name, Title string
 
 	// What Perplexity tells of a page that its search found.
 	Number float64 `json:"id"` // by which the text cites the page: "[7]"; 0: it has none
-	Date   string  // of publication, YYYY-MM-DD; "": not known
+	Date   string  // of publication; "": not known
+
+	PageAge string `json:"page_age"` // what Claude has as Date, such as "April 30, 2025"
 
 	// URLCitation contains the URL and the title if a server writes annotations in the form of the
 	// Chat Completions API.
 	URLCitation struct{ URL, Title string } `json:"url_citation"`
+}
+
+// IsCitation reports whether an annotation cites a page. Gateways pass on the annotations of Claude
+// (https://github.com/router-for-me/CLIProxyAPI/tree/main/internal/translator/claude).
+func (s Source) IsCitation() bool {
+	return s.Type == "url_citation" || s.Type == "web_search_result_location"
 }
 
 // UnmarshalJSON keeps the raw JSON, and gives any search the Action of a web_search_call.
@@ -101,11 +109,13 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 		return err
 	}
 
-	i.Action.Type = form.action
+	i.Action.Type = cmp.Or(form.action, i.Action.Type)
 	read := func(member string, v any) {
 		_ = DecodeLenient([]byte(gjson.GetBytes(data, member).Raw), v) // empty without the member
 	}
-	read(form.pages, &i.Action.Sources)
+	if len(i.Action.Sources) == 0 {
+		read(form.pages, &i.Action.Sources)
+	}
 	read(form.queries, &i.Action.Queries)
 	if form.action == "open_page" && len(i.Action.Sources) > 0 {
 		i.Action.URL = i.Action.Sources[0].URL
@@ -113,13 +123,13 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// searchItems are the types of items that are a search. A type without pages has the form of a
-// web_search_call.
+// searchItems are the types of items that are a search. What a type leaves out is in the Action.
 var searchItems = map[string]struct {
 	action         string // the Action.Type that the item gets
 	pages, queries string // the names of its members with the pages and the queries
 }{
-	"web_search_call": {},
+	// Its pages are in the results if a gateway has them from Claude (see Source.IsCitation).
+	"web_search_call": {"", "results", ""},
 
 	// https://openrouter.ai/docs/guides/features/server-tools/web-search
 	"openrouter:web_search": {},

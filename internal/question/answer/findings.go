@@ -46,7 +46,7 @@ func contentOf(message call.Item) (c content) {
 			texts = append(texts, "\n\n"+part.Refusal+"\n\n")
 		}
 		for _, annotation := range part.Annotations {
-			if annotation.Type == "url_citation" {
+			if annotation.IsCitation() {
 				nested := annotation.URLCitation // where some servers have the page; else empty
 				c.citations = append(c.citations,
 					cite.Page(annotation.URL, annotation.Title),
@@ -139,7 +139,7 @@ func (f *findings) addSearch(search call.Item) {
 		f.addSteps(search)
 	}
 	for _, source := range search.Action.Sources {
-		c := cite.Page(source.URL, source.Title).WithDate(source.Date)
+		c := cite.Page(source.URL, source.Title).WithDate(cmp.Or(source.Date, source.PageAge))
 		c.Number = int(source.Number)
 		if c.URL == "" {
 			c = cite.NamedSource(source.Name)

@@ -44,11 +44,11 @@ func Page(raw, title string) Citation {
 	return page
 }
 
-// WithDate returns c with the date of publication that a server reports, if it is a date.
+// WithDate returns c with the date of publication that a server reports, if it is one date.
 func (c Citation) WithDate(reported string) Citation {
-	_, err := time.Parse(time.DateOnly, reported)
-	if err == nil {
-		c.PublishedAt = reported
+	dates := datesIn(startWindow(reported))
+	if len(dates) == 1 {
+		c.PublishedAt = dates[0].day
 	}
 	return c
 }
