@@ -101,6 +101,7 @@ func isNotification(m *rpc.Message) bool {
 // session id (Mcp-Session-Id), which tells the client's calls from those of other clients. While a
 // call of such a client runs, it is in s.cancellable.
 func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
+	res.isCall = m.Method == "tools/call"
 	switch {
 	case isNotification(m):
 		if m.Method == cancelMethod && isLegacy(r) {
@@ -112,7 +113,7 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 	case !isLegacy(r): // later clients cancel a call by closing its response
 	case m.Method == "initialize":
 		res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
-	case m.Method == "tools/call":
+	case res.isCall:
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
 		r = r.WithContext(ctx)

@@ -76,6 +76,11 @@ type response struct {
 	header   http.Header // header that the handler sets; w gets it in beginLocked
 	control  *http.ResponseController
 
+	// isCall is true for tools/call, whose unknown tool is no 404: the SDK sends one, since the code is
+	// that of an unknown method, and clients on the Go SDK 1.7, and on mcp-go, take it for the end of
+	// their session.
+	isCall bool
+
 	// These fields are for a call that its client can cancel with a notification (serveMessage).
 	cancelCall context.CancelCauseFunc
 	cancelled  atomic.Bool
@@ -94,6 +99,9 @@ func (r *response) Header() http.Header {
 func (r *response) WriteHeader(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.isCall && status == http.StatusNotFound {
+		status = http.StatusOK
+	}
 	if !r.cancelled.Load() {
 		r.beginLocked(status, r.header)
 	}
