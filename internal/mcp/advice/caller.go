@@ -27,6 +27,10 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	switch {
 	case timedOut, !ofRequest, kind == call.KindShutdown, kind == call.KindCanceled:
 		problem = text.Expand(w.Problem, a.values("", err, e))
+	case kind == call.KindAuth:
+		// mcporter 0.12 and Inspector 2.12 take a 401 in the text for that of the person, and ask for
+		// a sign-in.
+		problem = "the API refused the server's key"
 	}
 
 	hint, message := w.CallerHint, ""
