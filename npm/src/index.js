@@ -45,7 +45,7 @@ function installed() {
     accessSync(path, constants.X_OK); // an execve that fails aborts Node
     return path;
   } catch (err) {
-    return fail(`${path} cannot be run: ${err.code}`, ...hints);
+    return fail(`${path} cannot be run: ${err.code ?? err.message}`, ...hints);
   }
 }
 

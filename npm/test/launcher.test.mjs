@@ -119,6 +119,12 @@ describe('the package for this system', () => {
     copy(source, path, 0o644);
     refused(await run(['--stdio'], { launcher, node: able || process.execPath }), /cannot be run: EACCES$/, 3);
   });
+  test('is one that Deno may not look at', async (t) => {
+    const { launcher } = project(t, here);
+    const denied = "fs.accessSync = () => { throw Error('run again with --allow-sys'); }; syncBuiltinESMExports();";
+    const before = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; ${denied}`;
+    refused(await run(['--stdio'], { launcher, before }), /cannot be run: run again with --allow-sys$/, 3);
+  });
 });
 
 describe(VARIABLE, () => {
