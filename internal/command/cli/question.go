@@ -35,7 +35,8 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 
 	if !utf8.ValidString(query) {
 		return "", usageError(
-			"convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -",
+			"convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -; "+
+				"on Windows run chcp 65001 before echo, or save the file as UTF-8",
 			"the question is not UTF-8 text")
 	}
 	if query == "" {
