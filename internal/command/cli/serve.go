@@ -298,12 +298,20 @@ func listen(address string) (net.Listener, error) {
 	return nil, &failure{exitFailed, err.Error(), listenHint(address, err)}
 }
 
+// Windows returns WSAEADDRINUSE and WSAEACCES in place of the errors of package syscall. The latter is
+// for ports that it has reserved, such as for Hyper-V
+// (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
+const (
+	wsaInUse    = syscall.Errno(10048)
+	wsaReserved = syscall.Errno(10013)
+)
+
 // listenHint returns what to do about an error of net.Listen.
 func listenHint(address string, err error) string {
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaInUse):
 		return "another program or flag uses " + address + "; choose another port"
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, wsaReserved):
 		return "the system refuses this port; choose another, such as 8080"
 	case errors.Is(err, syscall.EMFILE):
 		return ""

@@ -114,6 +114,8 @@ func TestListenHint(t *testing.T) {
 	for number, want := range map[syscall.Errno]string{
 		syscall.EACCES: "the system refuses this port; choose another, such as 8080",
 		syscall.EMFILE: "",
+		wsaInUse:       "another program or flag uses :80; choose another port",
+		wsaReserved:    "the system refuses this port; choose another, such as 8080",
 		syscall.EADDRNOTAVAIL: "write an address of this machine, such as 127.0.0.1:8080 or :8080; " +
 			"the port must be 0 to 65535",
 	} {
