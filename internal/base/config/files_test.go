@@ -312,6 +312,7 @@ func TestShow(t *testing.T) {
 	if strings.Contains(got, "hunter2") {
 		t.Errorf("Show() has a secret:\n%s", got)
 	}
+	got = strings.ReplaceAll(got, `testdata\\p.md`, "testdata/p.md") // on Windows
 	golden(t, "testdata/show.json", got)
 }
 

@@ -61,7 +61,7 @@ func TestDebug(t *testing.T) {
 		}
 
 		got := fmt.Sprint(c.Server.Debug, " "+filepath.ToSlash(c.Server.DebugFile)+" ", warnings)
-		compare.Equal(t, "debug, file and warnings", got, want)
+		compare.Equal(t, "debug, file and warnings", got, filepath.ToSlash(want))
 	})
 }
 
