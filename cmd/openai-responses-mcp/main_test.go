@@ -144,6 +144,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values["script"] = &script{}
 			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("USERPROFILE", "") // on Windows package testscript sets it, in place of HOME
 			e.Vars = append(e.Vars, "OPENAI_API_KEY=", "KEY="+key)
 			e.Vars = append(e.Vars, cheap()...)
 			return nil
