@@ -49,13 +49,14 @@ func (s *Service) NewFiles() *Files {
 		return f
 	}
 
+	keys := s.Redactor.NewSource()
 	f.all = append(f.all, &file{
 		name:      "key",
 		path:      cfg.APIKeyFile,
 		read:      cfg.ReadKey,
 		confirmed: newReadResult([]byte(cfg.APIKey), cfg.APIKeyErr),
 		accept: func(key []byte) error {
-			s.Redactor.Add(string(key))
+			keys.Set(string(key))
 			s.APIClient.SetKey(string(key))
 			s.keys.setCurrent(string(key))
 			if len(key) == 0 { // login --remove

@@ -38,13 +38,14 @@ func (s *Service) openStore(log *slog.Logger, files *Files) (*ConfiguredStore, e
 	if s.Dial != nil {
 		store.Dial = s.Dial
 	}
+	passwords := s.Redactor.NewSource()
 	accept := func(raw []byte) error {
 		u, err := store.SetURL(strings.Trim(string(raw), "\ufeff \t\r\n"))
 		if err != nil {
 			return err
 		}
 		password, _ := u.User.Password()
-		s.Redactor.Add(password)
+		passwords.Set(password)
 		log.Info("the limits of people are in a store", "host", u.Host)
 		store.Host = u.Host
 		store.Database = cmp.Or(strings.Trim(u.Path, "/"), "0")

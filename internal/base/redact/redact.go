@@ -34,9 +34,22 @@ type Redactor struct {
 	// replaced as a whole.
 	replacer atomic.Pointer[strings.Replacer]
 
-	mu    sync.Mutex // guards forms
-	forms []string   // of all secrets, as the function forms returns them; the longest first
+	mu      sync.Mutex // guards the fields below, and the sources
+	forms   []string   // of the secrets of Add, as the function forms returns them
+	sources []*Source
 }
+
+// Source is a source of secrets that change, such as a file. Its Redactor forgets the old ones: a
+// server that runs for months, whose key changes each hour, would have thousands.
+type Source struct {
+	redactor *Redactor
+	present  []string   // forms of the present secrets, sorted
+	former   [][]string // forms that a change has removed, for each of the last changes
+}
+
+// maxFormer is for how many changes a secret is redacted after it was removed: a call that runs may
+// have the key of before.
+const maxFormer = 3
 
 // New returns a Redactor for the given secrets.
 func New(secrets ...string) *Redactor {
@@ -51,22 +64,62 @@ func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	for _, secret := range secrets {
-		secret = strings.TrimSpace(secret)
-		if utf8.RuneCountInString(secret) >= minSecret {
-			r.forms = append(r.forms, forms(secret)...)
-		}
-	}
+	r.forms = append(r.forms, formsOf(secrets)...)
+	r.updateLocked()
+}
 
-	slices.SortFunc(r.forms, func(a, b string) int {
+// NewSource returns a Source without secrets.
+func (r *Redactor) NewSource() *Source {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	s := &Source{redactor: r}
+	r.sources = append(r.sources, s)
+	return s
+}
+
+// Set sets the present secrets, as Add does. Those of before are redacted for maxFormer changes.
+func (s *Source) Set(secrets ...string) {
+	s.redactor.mu.Lock()
+	defer s.redactor.mu.Unlock()
+
+	removed := s.present
+	s.present = formsOf(secrets)
+	removed = slices.DeleteFunc(removed, func(form string) bool {
+		_, isPresent := slices.BinarySearch(s.present, form)
+		return isPresent
+	})
+	s.former = append(s.former, removed)
+	s.former = s.former[max(0, len(s.former)-maxFormer):]
+	s.redactor.updateLocked()
+}
+
+// updateLocked makes the replacer for all secrets.
+func (r *Redactor) updateLocked() {
+	all := slices.Clone(r.forms)
+	for _, s := range r.sources {
+		all = slices.Concat(all, s.present, slices.Concat(s.former...))
+	}
+	slices.SortFunc(all, func(a, b string) int {
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
 	})
-	r.forms = slices.Compact(r.forms)
 	var pairs []string
-	for _, form := range r.forms {
+	for _, form := range slices.Compact(all) {
 		pairs = append(pairs, form, Redacted)
 	}
 	r.replacer.Store(strings.NewReplacer(pairs...))
+}
+
+// formsOf returns the forms of all secrets that are long enough, each once, sorted.
+func formsOf(secrets []string) (list []string) {
+	for _, secret := range secrets {
+		secret = strings.TrimSpace(secret)
+		if utf8.RuneCountInString(secret) >= minSecret {
+			list = append(list, forms(secret)...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // forms returns how a secret may be written: as it is, and escaped for URLs and for JSON. PHP also

@@ -17,10 +17,15 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// Secrets of a file that is read again take nothing more.
-func TestAddAgain(t *testing.T) {
-	r := New("abcd", `e"fg`)
-	want := len(r.forms)
-	r.Add(`e"fg`, "abcd")
-	compare.Equal(t, "forms", len(r.forms), want)
+// A file whose secrets change takes no more with each change: the last few are redacted.
+func TestSource(t *testing.T) {
+	r := New("constant")
+	source := r.NewSource()
+	for _, secrets := range []string{"first", "second", "third", "fourth", "fifth"} {
+		source.Set(secrets)
+	}
+
+	got := r.Redact("constant first second third fourth fifth")
+	want := "[redacted] first [redacted] [redacted] [redacted] [redacted]"
+	compare.Equal(t, "redacted", got, want)
 }

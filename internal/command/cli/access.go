@@ -92,7 +92,7 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 	if err != nil || path == "" && len(list) == 0 {
 		return nil, err
 	}
-	tokens, err := httpd.NewTokens(cmp.Or(path, tokensVariable), list, s.Redactor.Add)
+	tokens, err := httpd.NewTokens(cmp.Or(path, tokensVariable), list, s.Redactor.NewSource().Set)
 	if path == "" || err != nil {
 		return tokens, err
 	}
