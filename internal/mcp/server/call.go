@@ -120,7 +120,9 @@ func (s *Server) callTool(
 		context.AfterFunc(sessionCtx, func() { s.followDetached(sessionCtx, task, person.ID, n) })
 	}
 	if task.Polled {
-		return createdResult(task), nil
+		created := s.stateResult(req, task, tasks.State{Updated: task.Created})
+		created.Type = "task"
+		return created, nil
 	}
 	return s.workingResult(req, task.ID), nil
 }

@@ -79,26 +79,6 @@ func (s *Server) isPolled(p *mcp.CallToolParamsRaw) bool {
 	return s.options.Detach.OffersTasks && pollable && declaresTasks(p.Meta)
 }
 
-// createdResult returns the result of a call that its client polls from now on.
-func createdResult(t *tasks.Task) *taskResult {
-	v := newTaskResult(t)
-	v.Type = "task"
-	v.Updated = t.Created
-	return v
-}
-
-// newTaskResult returns a task that works, as its client sees it.
-func newTaskResult(t *tasks.Task) *taskResult {
-	return &taskResult{
-		Type:         "complete", // the request, not the task
-		ID:           t.ID,
-		Status:       statusWorking,
-		Created:      t.Created,
-		TTL:          t.TTL.Milliseconds(),
-		PollInterval: t.PollInterval.Milliseconds(),
-	}
-}
-
 // handleTask answers a request about a task.
 func (s *Server) handleTask(
 	ctx context.Context, method string, req mcp.Request, person call.Person,
@@ -136,11 +116,19 @@ func (s *Server) handleTask(
 	return &taskResult{Type: "complete"}, nil // tasks/update has no effect: no task asks for input
 }
 
-// stateResult returns a task in a state, as its client sees it.
+// stateResult returns a task in a state, as tasks/get shows it to its client.
 func (s *Server) stateResult(req mcp.Request, t *tasks.Task, state tasks.State) *taskResult {
-	v := newTaskResult(t)
-	v.Updated = state.Updated
-	v.Message = state.Message
+	v := &taskResult{
+		Type:         "complete", // the request, not the task
+		ID:           t.ID,
+		Status:       statusWorking,
+		Message:      state.Message,
+		Updated:      state.Updated,
+		Created:      t.Created,
+		TTL:          t.TTL.Milliseconds(),
+		PollInterval: t.PollInterval.Milliseconds(),
+	}
+
 	switch {
 	case state.IsWorking():
 	case call.KindOf(state.Err) == call.KindCanceled:
