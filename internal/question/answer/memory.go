@@ -52,19 +52,14 @@ func (past pastAnswer) size() int {
 	return n
 }
 
-// sweepLocked forgets the answers that have expired.
-func (m *memory) sweepLocked() {
-	m.answers = slices.DeleteFunc(m.answers, pastAnswer.isExpired)
-}
-
-// add remembers an answer in place of the person's earlier answer to the same question.
+// add remembers an answer in place of the person's earlier answer to the same question, and forgets
+// the answers that have expired.
 func (m *memory) add(past pastAnswer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.sweepLocked()
 	m.answers = slices.DeleteFunc(m.answers, func(old pastAnswer) bool {
-		return old.matches(past.personID, past.question)
+		return old.isExpired() || old.matches(past.personID, past.question)
 	})
 	past.added = time.Now()
 	m.answers = append(m.answers, past)
@@ -102,9 +97,8 @@ func (m *memory) find(personID, question string) pastAnswer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.sweepLocked()
 	i := slices.IndexFunc(m.answers, func(past pastAnswer) bool {
-		return past.matches(personID, question)
+		return !past.isExpired() && past.matches(personID, question)
 	})
 	if i < 0 {
 		return pastAnswer{}
