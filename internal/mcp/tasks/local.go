@@ -82,8 +82,11 @@ type responseStart struct {
 
 // runsSealedResponse reports whether a sealed id has the response that the call waits for.
 func (l *localCall) runsSealedResponse() bool {
-	n := len(l.starts)
-	return n > 0 && l.sealedResponseID != "" && l.starts[n-1].responseID == l.sealedResponseID
+	if l.sealedResponseID == "" {
+		return false
+	}
+	last := l.starts[len(l.starts)-1] // there is one: noteResponse has added the sealed response
+	return last.responseID == l.sealedResponseID
 }
 
 // Prepare returns the task of a call, for Run, and sets fields of the call:
@@ -179,8 +182,7 @@ func (ts *Tasks) Run(
 	local.ctx, local.stop = context.WithCancelCause(context.WithoutCancel(requestCtx))
 	// Until detach is called, the end of the request ends the call: Server.handler cancels
 	// requestCtx when it returns.
-	undo := context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
-	local.detach = func() bool { return requestCtx.Err() == nil && undo() }
+	local.detach = context.AfterFunc(requestCtx, func() { local.stop(context.Cause(requestCtx)) })
 	local.returned = make(chan struct{})
 	go func() {
 		defer close(local.returned)
@@ -206,24 +208,19 @@ func (ts *Tasks) NoteCallEnded(
 ) (responseID string, ofResponse call.Reported) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t.local.callEnded = true
-	responseID = t.local.sealedResponseID
-	return responseID, t.local.reportedOf(responseID, ofCall)
-}
-
-// reportedOf returns what the API has reported of a response; nothing for "". ofCall is what the
-// API has reported of the call.
-func (l *localCall) reportedOf(responseID string, ofCall call.Reported) call.Reported {
-	hasID := func(s responseStart) bool { return s.responseID == responseID }
-	i := slices.IndexFunc(l.starts, hasID)
-	if i < 0 || responseID == "" {
-		return call.Reported{}
+	l := t.local
+	l.callEnded = true
+	if l.sealedResponseID == "" {
+		return "", call.Reported{}
 	}
+
+	isSealed := func(s responseStart) bool { return s.responseID == l.sealedResponseID }
+	i := slices.IndexFunc(l.starts, isSealed) // there is one: noteResponse has added it
 	until := ofCall
 	if i+1 < len(l.starts) {
 		until = l.starts[i+1].reportedBefore
 	}
-	return until.Minus(l.starts[i].reportedBefore)
+	return l.sealedResponseID, until.Minus(l.starts[i].reportedBefore)
 }
 
 // DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
