@@ -115,18 +115,14 @@ var messageMembers = []string{"jsonrpc", "id", "method", "params", "result", "er
 // name has another case, which some ignore, or if a member is there twice: some take the first,
 // some the last.
 func isAmbiguous(object gjson.Result) bool {
-	seen := map[int]bool{}
-	ambiguous := false
+	otherCase := false
 	object.ForEach(func(key, _ gjson.Result) bool {
-		i := slices.IndexFunc(messageMembers, func(name string) bool {
-			return strings.EqualFold(name, key.Str)
+		otherCase = slices.ContainsFunc(messageMembers, func(name string) bool {
+			return name != key.Str && strings.EqualFold(name, key.Str)
 		})
-		known := i >= 0
-		ambiguous = known && (messageMembers[i] != key.Str || seen[i])
-		seen[i] = true
-		return !ambiguous
+		return !otherCase
 	})
-	return ambiguous
+	return otherCase || hasTwice(object, messageMembers...)
 }
 
 // repeatsMember reports whether params have a member twice that both this program and the SDK read,
