@@ -83,32 +83,26 @@ type Options struct {
 
 // New returns a Screen for a call that is interrupted by the end of ctx.
 func New(ctx context.Context, o Options) *Screen {
-	s := &Screen{
-		stdout: o.Stdout,
-		stderr: o.Stderr,
-		mono:   o.Color == "never",
-		stage:  "asking",
-		begin:  time.Now(),
+	hasSequences := o.Term != "dumb" && enableSequences()
+	formats := hasSequences || o.Color == "always"
+	onStderr := Columns(o.Stderr) > 0
+
+	return &Screen{
+		stdout:    o.Stdout,
+		stderr:    o.Stderr,
+		showsText: Columns(o.Stdout) > 0 && formats && !o.NoText,
+		hasStatus: onStderr && hasSequences,
+		lacksLine: onStderr && !hasSequences,
+		mono:      o.Color == "never",
+		stage:     "asking",
+		begin:     time.Now(),
+		width: func() int {
+			return cmp.Or(Columns(o.Stdout), Columns(o.Stderr), defaultWidth)
+		},
 		interrupted: func() bool {
 			return ctx.Err() != nil
 		},
 	}
-
-	hasSequences := o.Term != "dumb" && enableSequences()
-	switch {
-	case Columns(o.Stderr) == 0:
-	case hasSequences:
-		s.hasStatus = true
-	default:
-		s.lacksLine = true
-	}
-	formats := hasSequences || o.Color == "always"
-	s.showsText = Columns(o.Stdout) > 0 && formats && !o.NoText
-	s.width = func() int {
-		return cmp.Or(Columns(o.Stdout), Columns(o.Stderr), defaultWidth)
-	}
-
-	return s
 }
 
 // Columns returns the width of the terminal w in cells, or 0 if w is no terminal.
