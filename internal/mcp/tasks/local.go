@@ -233,15 +233,13 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if !local.canDetach() {
 		return false
 	}
+	awaitDetach := ts.awaitDetachLocal
 	pollInterval := localPollInterval
-	var canGoOn bool
 	if local.OverHTTP {
+		awaitDetach = ts.awaitDetachAtAPI
 		pollInterval = apiPollInterval
-		canGoOn = ts.awaitDetachAtAPI(t)
-	} else {
-		canGoOn = ts.awaitDetachLocal(t)
 	}
-	if !canGoOn {
+	if !awaitDetach(t) {
 		return false
 	}
 

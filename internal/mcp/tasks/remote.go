@@ -88,25 +88,28 @@ func (ts *Tasks) refreshRemoteAlone(
 		// The process that runs the call has cancelled it, at its time limit.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
+	responseEnded := !errors.Is(err, answer.ErrRunning)
 	switch {
-	case !errors.Is(err, answer.ErrRunning): // it has ended; ErrStateUnknown wraps ErrRunning
-		defer ts.end(t, a, err) // also after a panic
-		ts.options.RemoteEnded(reader, ref, a, err)
-	case errors.Is(err, answer.ErrStateUnknown):
+	case responseEnded:
+	case errors.Is(err, answer.ErrStateUnknown): // it wraps ErrRunning
 		r.message = "the API does not say whether the answer is complete"
-	case time.Since(r.openedAt) >= ts.options.Timeout:
+		return r.message
+	case time.Since(r.openedAt) < ts.options.Timeout:
+		return ""
+	default:
 		ts.cancelResponse(ctx, reader, ref)
 		a, err = ts.fetchAnswer(ctx, reader, ref) // sets in reader what the response has used
-		responseEnded := !errors.Is(err, answer.ErrRunning)
+		responseEnded = !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = call.TimeoutError(ts.options.Timeout)
 		}
-		defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
-		if responseEnded {
-			ts.options.RemoteEnded(reader, ref, a, err)
-		}
 	}
-	return r.message
+
+	defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
+	if responseEnded {
+		ts.options.RemoteEnded(reader, ref, a, err)
+	}
+	return ""
 }
 
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, ref answer.ResponseRef) {
