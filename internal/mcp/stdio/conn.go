@@ -161,13 +161,14 @@ func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Messag
 func (c *conn) register(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, inUse := c.requests[rpc.IDKey(id)]; inUse {
+	key := rpc.IDKey(id)
+	if _, inUse := c.requests[key]; inUse {
 		return false
 	}
 
 	c.lastNumber++
 	req := request{
-		name:   fmt.Sprintf("%d %s", c.lastNumber, rpc.IDKey(id)),
+		name:   fmt.Sprintf("%d %s", c.lastNumber, key),
 		id:     id,
 		method: r.Method,
 	}
@@ -178,7 +179,7 @@ func (c *conn) register(r *jsonrpc.Request, id gjson.Result) bool {
 		r.Params, _ = sjson.SetBytes(r.Params, path, req.name) // the path is valid
 	}
 
-	c.requests[rpc.IDKey(id)] = req
+	c.requests[key] = req
 	c.numPending.Add(1)
 	return true
 }
