@@ -140,9 +140,7 @@ func hasTwice(object gjson.Result, names ...string) bool {
 	object.ForEach(func(key, _ gjson.Result) bool {
 		counts := object.IsObject() && (len(names) == 0 || slices.Contains(names, key.Str))
 		twice = counts && seen[key.Str]
-		if counts {
-			seen[key.Str] = true
-		}
+		seen[key.Str] = true
 		return !twice
 	})
 	return twice
