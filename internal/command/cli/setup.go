@@ -61,7 +61,7 @@ agents in code, and generic for clients that are not in the list.`,
 	addChoice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is "+
 		"npx) or docker start the published version, binary starts this program, http connects to a "+
 		"running server at --url",
-		clients.Vias()...)
+		clients.Vias...)
 	c.Flags().StringVar(&f.url, "url", "",
 		"`URL` of the server, such as https://mcp.example.com/mcp")
 	c.Flags().BoolVar(&f.oauth, "oauth", false,

@@ -42,7 +42,7 @@ func TestTable(t *testing.T) {
 		"", "stdio", "secret", "key", "sets", "download", "login", "token", "oauth", "loopback", "plain",
 		"keyfile", "config",
 	}
-	known := append(conditions, Vias()...)
+	known := append(conditions, Vias...)
 	hints := file.Server
 	for _, c := range file.Clients {
 		hints = append(hints, c.Hints...)

@@ -20,10 +20,8 @@ const (
 	ViaHTTP   = "http"
 )
 
-// Vias returns the values of --via, the default of a release first.
-func Vias() []string {
-	return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP}
-}
+// Vias are the values of --via, the default of a release first.
+var Vias = []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP}
 
 const (
 	entryName = "openai-responses" // key of the server in the clients' files
