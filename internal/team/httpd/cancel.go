@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -117,6 +118,7 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
 		r = r.WithContext(ctx)
+		res.request = r
 		res.cancelCall = cancel
 		key := keyOf(res, m.ID)
 		s.cancellable.add(key, res)
@@ -131,7 +133,7 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 	id := gjson.GetBytes(m.Params, "requestId")
 	calls := s.cancellable.find(keyOf(res, id))
 	for _, running := range calls {
-		running.abandonCall()
+		running.cancelCall(call.ErrCancelled)
 	}
 
 	reason := gjson.GetBytes(m.Params, "reason").Str
@@ -160,9 +162,8 @@ func (s *instance) cancelBeyondBounds(res *response, r *http.Request) bool {
 	return true
 }
 
-// abandonCall ends the call that r responds to. What is not written yet of its result is not sent;
-// response.end completes the response.
-func (r *response) abandonCall() {
-	r.cancelled.Store(true)
-	r.cancelCall(call.ErrCancelled)
+// isCancelled reports whether another request has cancelled the call that r responds to. What is not
+// written yet of its result is not sent; response.end completes the response.
+func (r *response) isCancelled() bool {
+	return errors.Is(context.Cause(r.request.Context()), call.ErrCancelled)
 }

@@ -2,8 +2,6 @@ package httpd
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -139,15 +136,6 @@ func TestCancelledTwice(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A result that is written between the two steps of abandonCall ends the call as cancelled.
-func TestAbandonedCall(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	r := &response{cancelCall: cancel}
-	r.cancelled.Store(true)
-	r.Write(nil)
-	compare.Equal(t, "cancelled", errors.Is(context.Cause(ctx), call.ErrCancelled), true)
 }
 
 // chunked returns a request with its body in one chunk.

@@ -304,7 +304,7 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	res.keepOpen(acceptsStream)
 
 	// sessionCtx ends the call: with s.callsCtx, or with requestCtx, which always ends. net/http ends
-	// requestCtx with the response, or abandonCall does before.
+	// requestCtx with the response, or cancelCall does before.
 	requestCtx := r.Context()
 	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })

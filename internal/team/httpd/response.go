@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -81,9 +80,9 @@ type response struct {
 	// their session.
 	isCall bool
 
-	// These fields are for a call that its client can cancel with a notification (serveMessage).
+	// cancelCall ends a call that its client can cancel with a notification (serveMessage). It ends
+	// the context of request, too.
 	cancelCall context.CancelCauseFunc
-	cancelled  atomic.Bool
 
 	mu           sync.Mutex // guards the fields below
 	w            http.ResponseWriter
@@ -102,7 +101,7 @@ func (r *response) WriteHeader(status int) {
 	if r.isCall && status == http.StatusNotFound {
 		status = http.StatusOK
 	}
-	if !r.cancelled.Load() {
+	if !r.isCancelled() {
 		r.beginLocked(status, r.header)
 	}
 }
@@ -110,10 +109,7 @@ func (r *response) WriteHeader(status int) {
 func (r *response) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cancelled.Load() {
-		// abandonCall sets cancelled first. If the handler returned before cancelCall, the call would
-		// end without ErrCancelled as its cause, and a detached task would go on.
-		r.cancelCall(call.ErrCancelled)
+	if r.isCancelled() {
 		return len(b), nil
 	}
 	r.beginLocked(http.StatusOK, r.header)
@@ -225,7 +221,7 @@ func (r *response) end() {
 	status := http.StatusOK
 	header := r.header
 	switch {
-	case !r.cancelled.Load():
+	case !r.isCancelled():
 	case r.isStream:
 		header = r.earlyHeader()
 	default: // the response would have been plain JSON

@@ -40,7 +40,7 @@ func (r *response) sendComment() {
 		return // the client is slow to take a write, which sets the timer when it is done
 	}
 	defer r.mu.Unlock()
-	if r.commentTimer == nil || r.cancelled.Load() { // the handler has returned, or soon will
+	if r.commentTimer == nil || r.isCancelled() { // the handler has returned, or soon will
 		return
 	}
 
