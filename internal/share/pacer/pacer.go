@@ -95,9 +95,7 @@ type Ticket struct {
 
 	sentAt       time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
-	acceptedAt   time.Duration // when the last request was accepted, if that has shortened the gap
-
-	beforeAccepted undoState // in case the last request is refused after it was accepted
+	undo         undoState     // in case the last request is refused after it was accepted
 }
 
 // undoState is the state before acceptLocked, which undoAcceptedLocked restores.
@@ -106,7 +104,7 @@ type undoState struct {
 	personPause    time.Duration // of the person
 	queuePause     time.Duration // of the Pacer
 	lastAcceptedAt time.Duration // of the Pacer
-	gapShortened   bool          // the accepted request has shortened the gap of the Pacer
+	shortenedAt    time.Duration // when acceptLocked shortened the gap of the Pacer; 0: it did not
 }
 
 // New returns a Pacer without a limit.
@@ -313,7 +311,7 @@ func (t *Ticket) sendLocked() {
 	verdictTimeout := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdictTime), maxVerdictTime)
 	sentAt := t.pacer.now()
 	t.sentAt = sentAt
-	t.beforeAccepted = undoState{}
+	t.undo = undoState{}
 	t.verdictTimer = time.AfterFunc(verdictTimeout, func() { t.acceptIfSentAt(sentAt) })
 }
 
@@ -347,16 +345,15 @@ func (t *Ticket) acceptLocked() {
 		return // the person is not limited: the request says nothing about the queue
 	}
 
-	t.beforeAccepted.refusalsInARow = person.refusalsInARow
-	t.beforeAccepted.personPause = person.pause
+	t.undo.refusalsInARow = person.refusalsInARow
+	t.undo.personPause = person.pause
 	person.refusalsInARow = 0
 	person.pause = 0
 	if t.sentAt > p.lastRefusalAt && p.gap > 0 { // one from before the last refusal does not count
-		t.beforeAccepted.gapShortened = true
-		t.beforeAccepted.queuePause = p.queuePause
-		t.beforeAccepted.lastAcceptedAt = p.lastAcceptedAt
-		t.acceptedAt = p.now()
-		p.lastAcceptedAt = t.acceptedAt
+		t.undo.queuePause = p.queuePause
+		t.undo.lastAcceptedAt = p.lastAcceptedAt
+		t.undo.shortenedAt = p.now()
+		p.lastAcceptedAt = t.undo.shortenedAt
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
@@ -420,12 +417,13 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) (wait time.Duration) {
 // stream may bring its refusal after the header of a 2xx. For any other request it changes nothing.
 func (t *Ticket) undoAcceptedLocked(person *personState) {
 	p := t.pacer
-	person.refusalsInARow = max(person.refusalsInARow, t.beforeAccepted.refusalsInARow)
-	person.pause = max(person.pause, t.beforeAccepted.personPause)
-	if t.beforeAccepted.gapShortened && t.sentAt > p.lastRefusalAt {
-		p.queuePause = max(p.queuePause, t.beforeAccepted.queuePause)
-		if p.lastAcceptedAt == t.acceptedAt { // no other request is accepted since
-			p.lastAcceptedAt = t.beforeAccepted.lastAcceptedAt
+	before := t.undo
+	person.refusalsInARow = max(person.refusalsInARow, before.refusalsInARow)
+	person.pause = max(person.pause, before.personPause)
+	if before.shortenedAt > 0 && t.sentAt > p.lastRefusalAt {
+		p.queuePause = max(p.queuePause, before.queuePause)
+		if p.lastAcceptedAt == before.shortenedAt { // no other request is accepted since
+			p.lastAcceptedAt = before.lastAcceptedAt
 		}
 		p.gap = min(p.gap*20/19, maxGap)
 	}
