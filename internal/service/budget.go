@@ -28,10 +28,7 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 		return nil, err
 	}
 	o.NoNames = s.Getenv(storeNamesVariable) == "0"
-	store, err := s.openStore(s.Log, files)
-	if store != nil {
-		o.Store = store.Store
-	}
+	o.Store, err = s.openStore(s.Log, files)
 	return budget.New(o), err
 }
 

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"log/slog"
 	"strings"
 
@@ -10,31 +9,21 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// ConfiguredStore is the store that the environment names. Its fields tell where it is, without
-// secrets.
-type ConfiguredStore struct {
-	Host     string `json:"host"` // with its port, if the URL has one
-	Database string `json:"database"`
-	Prefix   string `json:"prefix,omitempty"`
-
-	*budget.Store `json:"-"`
-}
-
 // ConfiguredStore returns the store that the environment names, or nil if it names none. The store
 // does not log. The error is about its URL.
-func (s *Service) ConfiguredStore() (*ConfiguredStore, error) {
+func (s *Service) ConfiguredStore() (*budget.Store, error) {
 	return s.openStore(slog.New(slog.DiscardHandler), &Files{}) // not followed
 }
 
 // openStore returns the store that the environment names, or nil if it names none. If the URL is in
 // a file, files follows its changes. The redactor learns the password. The error is about the URL.
-func (s *Service) openStore(log *slog.Logger, files *Files) (*ConfiguredStore, error) {
+func (s *Service) openStore(log *slog.Logger, files *Files) (*budget.Store, error) {
 	raw, path, err := s.ReadSecret("MCP_STORE_URL")
 	if err != nil || path+string(raw) == "" {
 		return nil, err
 	}
 
-	store := &ConfiguredStore{Store: budget.NewStore(httpclient.Roots, log)}
+	store := budget.NewStore(httpclient.Roots, log)
 	if s.Dial != nil {
 		store.Dial = s.Dial
 	}
@@ -47,9 +36,6 @@ func (s *Service) openStore(log *slog.Logger, files *Files) (*ConfiguredStore, e
 		password, _ := u.User.Password()
 		passwords.Set(password)
 		log.Info("the limits of people are in a store", "host", u.Host)
-		store.Host = u.Host
-		store.Database = cmp.Or(strings.Trim(u.Path, "/"), "0")
-		store.Prefix = budget.Prefix(u)
 		return nil
 	}
 	if path != "" {
@@ -62,8 +48,8 @@ func (s *Service) openStore(log *slog.Logger, files *Files) (*ConfiguredStore, e
 func (s *Service) ConfigJSON() []byte {
 	store, err := s.ConfiguredStore() // serve and doctor report an error of the URL
 	var shown any
-	if err == nil && store != nil { // a nil store in shown would not be nil
-		shown = store
+	if err == nil && store != nil {
+		shown = store.Location()
 	}
 	return s.Config.Show(version.String(), shown, s.Warnings...)
 }

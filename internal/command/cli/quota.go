@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // quotaCommand returns the command quota, which shows what people have used of their quotas, and
@@ -85,7 +85,7 @@ func (a *app) runQuota(c *cobra.Command, words []string) error {
 
 // quotaTable returns a table of what people have used.
 func quotaTable(
-	ctx context.Context, store *service.ConfiguredStore, name string, zone *time.Location,
+	ctx context.Context, store *budget.Store, name string, zone *time.Location,
 ) (string, error) {
 	list, err := store.Report(ctx, name)
 	switch {

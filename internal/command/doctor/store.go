@@ -31,9 +31,10 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 		return
 	}
 
-	at := store.Host + ", database " + store.Database
-	if store.Prefix != "" {
-		at += ", prefix " + store.Prefix
+	location := store.Location()
+	at := location.Host + ", database " + location.Database
+	if location.Prefix != "" {
+		at += ", prefix " + location.Prefix
 	}
 	found := store.Check(ctx)
 	if found.Err != nil {

@@ -134,7 +134,6 @@ type Taken struct {
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
 	buckets     []bucket // those of the limits that were in force
-	nearWords   nearWords
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -149,7 +148,6 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		untilMinute: b.local.minute() + b.reservedMinutes(),
 		reserved:    b.reservation(c.Tool),
 		buckets:     b.buckets(c.Person),
-		nearWords:   nearWords{},
 	}
 	start := callChange{
 		use:     amount{unitCalls: 1},
@@ -174,14 +172,14 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.outcome == made {
-		b.noteNear(taken.nearWords, c.Person, changes, r.shares)
-		c.NearLimit = taken.nearWords.of(taken.buckets)
+		b.noteNear(c.Person, changes, r.shares)
+		c.NearLimit = b.nearLimit(taken.buckets)
 		return taken, nil
 	}
 	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
 	share := r.used * 1000 / refusing.limitUnits // this process may have started after the last call
-	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, []int64{share})
+	b.noteNear(c.Person, []bucketChange{refusing}, []int64{share})
 	return nil, b.refusal(refusing.bucket, r)
 }
 

@@ -44,9 +44,22 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Prefix returns the prefix in the URL of a store, which keeps the keys of deployments apart, or
-// "".
-func Prefix(u *url.URL) string { return strings.TrimPrefix(u.RawQuery, "prefix=") }
+// Location is where a store is, without secrets.
+type Location struct {
+	Host     string `json:"host"` // with its port, if the URL has one
+	Database string `json:"database"`
+	Prefix   string `json:"prefix,omitempty"` // keeps the keys of deployments apart
+}
+
+// Location returns where the store is.
+func (s *Store) Location() Location {
+	u := s.url.Load()
+	return Location{
+		Host:     u.Host,
+		Database: cmp.Or(strings.Trim(u.Path, "/"), "0"),
+		Prefix:   strings.TrimPrefix(u.RawQuery, "prefix="),
+	}
+}
 
 // renewPool replaces a pool by a new one, and reports whether it was the current pool. The caller
 // closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
@@ -58,8 +71,7 @@ func (s *Store) renewPool(pool *redis.Pool) bool {
 			if time.Since(lastUsed) < time.Second {
 				return nil
 			}
-			database := strings.Trim(s.url.Load().Path, "/")
-			_, err := redis.DoContext(c, ctx, "SELECT", cmp.Or(database, "0"))
+			_, err := redis.DoContext(c, ctx, "SELECT", s.Location().Database)
 			return err
 		},
 		MaxIdle:         maxScripts,

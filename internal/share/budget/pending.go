@@ -35,21 +35,18 @@ func (s *Store) postpone(ch storeChange) {
 	}
 }
 
-// applyPending gives the store the changes that it has missed, one after another, until ctx ends or
-// the store fails. A change that does not run is postponed again.
+// applyPending gives the store the changes that it has missed, one after another. A change that does
+// not run, or that is left when ctx ends, is postponed again.
 func (s *Store) applyPending(ctx context.Context) {
-	for n := s.countPending(); n > 0 && ctx.Err() == nil && !s.IsFailing(); n-- {
-		s.mu.Lock()
-		ch := s.pending[0] // nothing else removes one
-		s.pending = s.pending[1:]
-		s.mu.Unlock()
-		s.applyOrPostpone(ch)
-	}
-}
-
-// countPending counts the changes that the store has missed.
-func (s *Store) countPending() int {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.pending)
+	missed := s.pending
+	s.pending = nil
+	s.mu.Unlock()
+	for _, ch := range missed {
+		if ctx.Err() == nil {
+			s.applyOrPostpone(ch)
+		} else {
+			s.postpone(ch)
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -51,9 +50,11 @@ func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err
 			return
 		}
 		people := ac.usages(ac.topPseudonyms(maxPeople))
-		maxShare := func(usages []QuotaUsage) float64 {
-			byShare := func(a, b QuotaUsage) int { return cmp.Compare(a.share, b.share) }
-			return slices.MaxFunc(usages, byShare).share
+		maxShare := func(usages []QuotaUsage) (share float64) {
+			for _, usage := range usages {
+				share = max(share, usage.share)
+			}
+			return share
 		}
 		slices.SortStableFunc(people, func(a, b []QuotaUsage) int {
 			return cmp.Compare(maxShare(b), maxShare(a))
@@ -119,26 +120,22 @@ func (s *Store) withAdminConn(ctx context.Context, run func(*adminConn)) error {
 }
 
 // do runs a command, unless there was an error before.
-func (ac *adminConn) do(command string, args ...any) (any, error) {
-	if ac.err != nil {
-		return nil, ac.err
+func (ac *adminConn) do(command string, args ...any) (value any, err error) {
+	if ac.err == nil {
+		value, ac.err = redis.DoContext(ac.conn, ac.ctx, command, args...)
 	}
-	var value any
-	value, ac.err = redis.DoContext(ac.conn, ac.ctx, command, args...)
 	return value, ac.err
 }
 
 // topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all,
 // whose buckets take the longest to refill.
-func (ac *adminConn) topPseudonyms(n int) []string {
-	pseudonyms := map[string]bool{}
+func (ac *adminConn) topPseudonyms(n int) (pseudonyms []string) {
 	for _, q := range personQuotas() {
 		list, _ := redis.Strings(ac.do("ZREVRANGE", ac.fullKey(q.Name+":"), 0, n-1))
-		for _, pseudonym := range list {
-			pseudonyms[pseudonym] = true
-		}
+		pseudonyms = append(pseudonyms, list...)
 	}
-	return slices.Sorted(maps.Keys(pseudonyms))
+	slices.Sort(pseudonyms)
+	return slices.Compact(pseudonyms)
 }
 
 // pseudonymsByName returns the pseudonyms of the people whom a name means: of the person with this
@@ -209,7 +206,7 @@ func (ac *adminConn) get(keys []string) map[string]string {
 }
 
 // storedValue matches the value of a key; see take.lua.
-var storedValue = text.LazyRegexp(`^(\S+) (\d+) (\d+)([ \d:]*)(?: =(.*))?$`)
+var storedValue = text.LazyRegexp(`^(\S+) (\d+) ([1-9]\d*)([ \d:]*)(?: =(.*))?$`)
 
 // parseUsage parses the value of a key. ok is false if nothing is used or reserved, or the value is
 // not valid.
@@ -227,9 +224,6 @@ func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaU
 		var untilMinute, units int64
 		_, _ = fmt.Sscanf(part, "%d:%d", &untilMinute, &units)
 		s.reserved[untilMinute] = units
-	}
-	if bk.limitUnits <= 0 {
-		return usage, false
 	}
 
 	s, running := s.advance(ac.nowMicros, bk)

@@ -85,6 +85,7 @@ func TestSame(t *testing.T) {
 	now := time.Now().UnixMicro()
 	local := newLocalBuckets(func() time.Time { return time.UnixMicro(now) })
 	passed, givenBack := 0, 0
+	store := NewStore(nil, nil)
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
 		ch := random(r)
@@ -94,10 +95,10 @@ func TestSame(t *testing.T) {
 			untilMinute -= r.Int64N(10)
 			end := releaseMark("call")
 			ch.marks = []mark{end}
-			server.Do("SET", new(Store).fullKey(end.key), fmt.Sprint("taken ", untilMinute))
+			server.Do("SET", store.fullKey(end.key), fmt.Sprint("taken ", untilMinute))
 		}
 		want := local.apply(untilMinute, ch.buckets)
-		args := append(new(Store).arguments(ch), now/1e6, now%1e6)
+		args := append(store.arguments(ch), now/1e6, now%1e6)
 		n, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {
 			t.Fatal(err)

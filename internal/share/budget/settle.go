@@ -31,7 +31,7 @@ type End struct {
 	// ResponseID is that of the response whose end other processes may read, too; else "". It need
 	// not be the last response of the call.
 	ResponseID string
-	GoesOn     bool // the call ends with its process, and this response goes on at the API
+	GoesOn     bool // the call ends with its process, and that response goes on at the API
 
 	// ReportedOfResponse is what the API has reported of that response. What it has reported of
 	// other responses of the call, of a retry or a requery, only this process knows.
@@ -74,8 +74,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
-	b.noteNear(t.nearWords, t.person, changes, r.shares)
-	c.NearLimit = t.nearWords.of(b.buckets(t.person))
+	b.noteNear(t.person, changes, r.shares)
+	c.NearLimit = b.nearLimit(b.buckets(t.person))
 
 	if others != (amount{}) {
 		t.settleOtherResponses(others)
@@ -106,7 +106,7 @@ func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r
 		store = t.budget.Store // also if the person has no limit any more
 		ch.marks = append(ch.marks, releaseMark(t.callName))
 		ch.buckets = t.correctionsByBucket(correction)
-	case end.GoesOn && end.ResponseID != "": // SettleResponse takes the call
+	case end.GoesOn: // SettleResponse takes the call
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself; with NotCounted from -1 to 0
 		correction.reserve = amount{}
@@ -205,7 +205,7 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
-	b.noteNear(nearWords{}, c.Person, end.buckets, r.shares)
+	b.noteNear(c.Person, end.buckets, r.shares)
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.

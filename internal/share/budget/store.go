@@ -72,6 +72,7 @@ func NewStore(
 
 		whileFailing: "they are those of this replica",
 	}
+	s.url.Store(&url.URL{})
 	s.pool.Store(&redis.Pool{})
 	return s
 }
@@ -258,12 +259,11 @@ func parseReply(n []int64, ch storeChange) (r reply, ok bool) {
 // in one hash slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the
 // version of the format of values.
 func (s *Store) fullKey(key string) string {
-	const namespace = "{openai-responses-mcp}:"
-	u := s.url.Load()
-	if u == nil || Prefix(u) == "" {
-		return namespace + "3:" + key
+	prefix := s.Location().Prefix
+	if prefix != "" {
+		prefix += ":"
 	}
-	return namespace + Prefix(u) + ":3:" + key
+	return "{openai-responses-mcp}:" + prefix + "3:" + key
 }
 
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and
