@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -205,22 +204,17 @@ func (ac *adminConn) get(keys []string) map[string]string {
 	return values
 }
 
-// storedValue matches the value of a key; see take.lua.
-var storedValue = text.LazyRegexp(`^(\S+) (\d+) ([1-9]\d*)([ \d:]*)(?: =(.*))?$`)
-
-// parseUsage parses the value of a key. ok is false if nothing is used or reserved, or the value is
-// not valid.
+// parseUsage parses the value of a key, whose form take.lua has. ok is false if nothing is used or
+// reserved, or the value is not valid.
 func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaUsage, ok bool) {
-	m := storedValue().FindStringSubmatch(stored)
-	if m == nil {
+	s := bucketState{reserved: map[int64]int64{}}
+	bk := bucket{Quota: q}
+	numbers, name, _ := strings.Cut(stored, " =")
+	n, _ := fmt.Sscan(numbers, &s.used, &s.changedAtMicros, &bk.limitUnits)
+	if n < 3 || bk.limitUnits <= 0 {
 		return usage, false
 	}
-	s := bucketState{reserved: map[int64]int64{}}
-	s.used, _ = strconv.ParseFloat(m[1], 64)
-	s.changedAtMicros, _ = strconv.ParseInt(m[2], 10, 64)
-	bk := bucket{Quota: q}
-	bk.limitUnits, _ = strconv.ParseInt(m[3], 10, 64)
-	for part := range strings.FieldsSeq(m[4]) {
+	for _, part := range strings.Fields(numbers)[n:] {
 		var untilMinute, units int64
 		_, _ = fmt.Sscanf(part, "%d:%d", &untilMinute, &units)
 		s.reserved[untilMinute] = units
@@ -234,7 +228,7 @@ func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaU
 	taken := s.used + float64(running)
 	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.period.micros)/float64(bk.limitUnits))
 	return QuotaUsage{
-		Name:      text.Label(cmp.Or(m[5], pseudonym)),
+		Name:      text.Label(cmp.Or(name, pseudonym)),
 		Pseudonym: pseudonym,
 		Limit:     q.unit.format(bk.limitUnits) + " " + q.unitWords(),
 		Used:      q.unit.format(int64(math.Ceil(s.used))),
