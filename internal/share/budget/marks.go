@@ -10,8 +10,6 @@ type storeChange struct {
 	buckets []bucketChange
 }
 
-func (ch storeChange) isEmpty() bool { return len(ch.marks)+len(ch.buckets) == 0 }
-
 // again returns what is sent if the reply to a change was lost, so that the change is made once.
 // Only a change that begins with a releaseMark needs another mark for that. A key that is settled
 // refuses all others, such as the endMark before a releaseMark. A startMark is never sent again.

@@ -38,21 +38,15 @@ type End struct {
 	ReportedOfResponse call.Reported
 }
 
-// endedResponseID returns the id of the response that has ended and whose end other processes may
-// read, or "".
-func (e End) endedResponseID() string {
-	if e.GoesOn {
-		return ""
-	}
-	return e.ResponseID
-}
-
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
 // GuessedTokens and NearLimit of c.
 //
 // observes tells whether the caller observes the end: not if the call goes on at the API, or
 // another process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
+	if end.GoesOn {
+		end.ResponseID = "" // from here on it is that of a response that has ended
+	}
 	b := t.budget
 	ofCall := callChange{
 		use:     b.countUsed(t.tool, c),
@@ -66,7 +60,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 
 	// The store gets apart what a retry or a requery has used beside the response that has ended.
 	ofResponse, others := ofCall, amount{}
-	if end.endedResponseID() != "" {
+	if end.ResponseID != "" {
 		others = t.usedByOtherResponses(c, end)
 		ofResponse.use = ofCall.use.plus(others.times(-1))
 	}
@@ -77,11 +71,9 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b.noteNear(t.person, changes, r.shares)
 	c.NearLimit = b.nearLimit(b.buckets(t.person))
 
-	if others != (amount{}) {
-		t.settleOtherResponses(others)
-	}
+	t.settleOtherResponses(others)
 	// Without a response that has ended there is no endMark: no other process settles the call.
-	settledElsewhere := storeReply.outcome == refusedByMark && end.endedResponseID() != ""
+	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
 
@@ -97,9 +89,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 // the local buckets are enough.
 func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r reply) {
 	store := t.budget.storeOf(t.person)
-	responseID := end.endedResponseID()
-	if responseID != "" { // the first mark, which storeChange.again keeps
-		ch.marks = append(ch.marks, endMark(responseID))
+	if end.ResponseID != "" { // the first mark, which storeChange.again keeps
+		ch.marks = append(ch.marks, endMark(end.ResponseID))
 	}
 	switch {
 	case t.inStore:
@@ -127,12 +118,13 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	return t.budget.countUsed(t.tool, &others)
 }
 
-// settleOtherResponses adds to the store what usedByOtherResponses has returned. It is a change of
-// its own, because the store refuses that of the call if another process has settled it.
+// settleOtherResponses adds to the store what usedByOtherResponses has returned, if it is not zero. It
+// is a change of its own, because the store refuses that of the call if another process has settled
+// it.
 func (t *Taken) settleOtherResponses(use amount) {
 	changes := callChange{use: use}.inBuckets(t.budget.buckets(t.person))
 	if len(changes) > 0 {
-		t.budget.storeOf(t.person).applyOrPostpone(storeChange{
+		t.budget.Store.applyOrPostpone(storeChange{
 			marks:   []mark{othersMark(t.callName)},
 			buckets: changes,
 		})

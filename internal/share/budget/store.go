@@ -128,7 +128,8 @@ func (s *Store) noteWorking(ctx context.Context) {
 // apply makes a change in the store. It does nothing if there is no store, the store fails, or the
 // change is empty. It waits while maxScripts uses run.
 func (s *Store) apply(ch storeChange) reply {
-	if s == nil || s.IsFailing() || ch.isEmpty() {
+	isEmpty := len(ch.marks)+len(ch.buckets) == 0
+	if s == nil || s.IsFailing() || isEmpty {
 		return reply{}
 	}
 	s.inFlight <- struct{}{} // each use ends: see scriptTimeout
