@@ -55,7 +55,7 @@ func (s *Service) FollowPersonLimits(
 		return err
 	}
 
-	accept := func(data []byte) error {
+	accept := func(data string) error {
 		people, err := budget.ParsePersonLimits(data)
 		if err == nil {
 			err = s.checkPrices(people.HaveUSD())

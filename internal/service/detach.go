@@ -128,7 +128,7 @@ func (s *Service) TaskSecrets() ([]string, error) {
 		return nil, err
 	}
 
-	secrets := text.SplitList(string(list))
+	secrets := text.SplitList(list)
 	s.Redactor.Add(secrets...)
 	for i, secret := range secrets {
 		if len(secret) < minTaskSecret {

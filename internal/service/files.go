@@ -20,10 +20,10 @@ const (
 // ReadSecret returns the value of the environment variable NAME or, if NAME_FILE is set, the
 // content of the file that NAME_FILE names. path is the path of the file, or "" for the value of
 // the variable. It is an error if both are set.
-func (s *Service) ReadSecret(variable string) (data []byte, path string, err error) {
+func (s *Service) ReadSecret(variable string) (data, path string, err error) {
 	value, path, err := config.LookUpSecret(s.Getenv, variable)
 	if path == "" || err != nil {
-		return []byte(value), "", err
+		return value, "", err
 	}
 
 	data, err = config.ReadFile(path)
@@ -54,12 +54,12 @@ func (s *Service) NewFiles() *Files {
 		name:      "key",
 		path:      cfg.APIKeyFile,
 		read:      cfg.ReadKey,
-		confirmed: newReadResult([]byte(cfg.APIKey), cfg.APIKeyErr),
-		accept: func(key []byte) error {
-			keys.Set(string(key))
-			s.APIClient.SetKey(string(key))
-			s.keys.setCurrent(string(key))
-			if len(key) == 0 { // login --remove
+		confirmed: newReadResult(cfg.APIKey, cfg.APIKeyErr),
+		accept: func(key string) error {
+			keys.Set(key)
+			s.APIClient.SetKey(key)
+			s.keys.setCurrent(key)
+			if key == "" { // login --remove
 				s.Log.Warn("all calls fail: Missing API key")
 				return nil
 			}
@@ -76,7 +76,7 @@ func (s *Service) NewFiles() *Files {
 // Add adds a file. name is that of the file in the log, and data is its present content. accept is
 // called with new content. If the content cannot be used, accept returns an error, and the old
 // content stays in use.
-func (f *Files) Add(name, path string, data []byte, accept func(data []byte) error) {
+func (f *Files) Add(name, path, data string, accept func(data string) error) {
 	f.all = append(f.all, &file{
 		name:      name,
 		path:      path,
@@ -110,8 +110,8 @@ func (f *Files) Follow(ctx context.Context) {
 type file struct {
 	name   string // in the log
 	path   string
-	read   func(path string) ([]byte, error)
-	accept func(data []byte) error
+	read   func(path string) (string, error)
+	accept func(data string) error
 
 	confirmed readResult  // the last one that two reads returned; at first that of the start
 	isStale   atomic.Bool // confirmed cannot be used
@@ -120,11 +120,11 @@ type file struct {
 // readResult is the result of one read: the content, or the text of the error.
 type readResult struct{ data, problem string }
 
-func newReadResult(data []byte, err error) readResult {
+func newReadResult(data string, err error) readResult {
 	if err != nil {
 		return readResult{problem: err.Error()}
 	}
-	return readResult{data: string(data)}
+	return readResult{data: data}
 }
 
 // follow reads a file again and again until ctx ends. It logs each problem once.
@@ -147,7 +147,7 @@ func (f *Files) follow(ctx context.Context, target *file) {
 			target.confirmed = next
 			err := errors.New(next.problem)
 			if next.problem == "" {
-				err = target.accept([]byte(next.data))
+				err = target.accept(next.data)
 			}
 			if err != nil {
 				f.log.Error("keeping the old "+target.name, "err", err)

@@ -57,7 +57,7 @@ func follow(
 		name:      "data",
 		confirmed: readResult{data: "old"},
 	}
-	f.read = func(string) ([]byte, error) {
+	f.read = func(string) (string, error) {
 		text := "old"
 		for change := range strings.SplitSeq(changes, ", ") {
 			after, changed, _ := strings.Cut(change, " ")
@@ -68,13 +68,13 @@ func follow(
 		}
 
 		if text == "" {
-			return nil, fs.ErrNotExist
+			return "", fs.ErrNotExist
 		}
-		return []byte(text), nil
+		return text, nil
 	}
-	f.accept = func(data []byte) error {
-		if string(data) != "new" {
-			return errors.New("it is " + string(data))
+	f.accept = func(data string) error {
+		if data != "new" {
+			return errors.New("it is " + data)
 		}
 		accepted = time.Since(start)
 		return nil

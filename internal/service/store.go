@@ -19,7 +19,7 @@ func (s *Service) ConfiguredStore() (*budget.Store, error) {
 // a file, files follows its changes. The redactor learns the password. The error is about the URL.
 func (s *Service) openStore(log *slog.Logger, files *Files) (*budget.Store, error) {
 	raw, path, err := s.ReadSecret("MCP_STORE_URL")
-	if err != nil || path+string(raw) == "" {
+	if err != nil || path+raw == "" {
 		return nil, err
 	}
 
@@ -28,8 +28,8 @@ func (s *Service) openStore(log *slog.Logger, files *Files) (*budget.Store, erro
 		store.Dial = s.Dial
 	}
 	passwords := s.Redactor.NewSource()
-	accept := func(raw []byte) error {
-		u, err := store.SetURL(strings.Trim(string(raw), "\ufeff \t\r\n"))
+	accept := func(raw string) error {
+		u, err := store.SetURL(strings.Trim(raw, "\ufeff \t\r\n"))
 		if err != nil {
 			return err
 		}

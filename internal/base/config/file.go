@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -79,16 +78,16 @@ func IsMissing(err error) bool {
 
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
 // end. It follows symbolic links.
-func ReadFile(path string) ([]byte, error) {
+func ReadFile(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would block the open
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer f.Close()
 
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	problem := ""
 	switch {
@@ -99,9 +98,10 @@ func ReadFile(path string) ([]byte, error) {
 	case info.Size() > 1<<20:
 		problem = "larger than 1 MiB"
 	default:
-		return io.ReadAll(f)
+		data, err := io.ReadAll(f)
+		return string(data), err
 	}
-	return nil, &fs.PathError{
+	return "", &fs.PathError{
 		Op:   "read",
 		Path: path,
 		Err:  errors.New(problem),
@@ -109,8 +109,8 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 // applyYAML sets the keys of the YAML file with this content.
-func (l *loader) applyYAML(data []byte) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+func (l *loader) applyYAML(data string) {
+	decoder := yaml.NewDecoder(strings.NewReader(data))
 	var doc yaml.Node
 	err := decoder.Decode(&doc)
 	if errors.Is(err, io.EOF) { // an empty file
@@ -119,9 +119,9 @@ func (l *loader) applyYAML(data []byte) {
 	if err != nil {
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
 		m := yamlError().FindStringSubmatch(err.Error())
-		at := missingBlank().FindIndex(data)
+		at := missingBlank().FindStringIndex(data)
 		if at != nil { // the likely cause; the error names one of the next lines
-			m[1] = strconv.Itoa(1 + bytes.Count(data[:at[0]], []byte("\n")))
+			m[1] = strconv.Itoa(1 + strings.Count(data[:at[0]], "\n"))
 			m[2] = missingBlankProblem
 		}
 		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -130,10 +129,7 @@ func (l *loader) resolveKey() {
 		l.APIKeyFile = l.StoredKeyFile
 	}
 	if l.APIKeyFile != "" {
-		key, server, err := l.readKey(l.APIKeyFile)
-		l.APIKey = string(key)
-		l.APIKeyErr = err
-		l.APIKeyServer = server
+		l.APIKey, l.APIKeyServer, l.APIKeyErr = l.readKey(l.APIKeyFile)
 	}
 
 	u, err := url.Parse(l.OpenAI.BaseURL)
@@ -146,7 +142,7 @@ func (l *loader) resolveKey() {
 		l.warn("the key in " + l.APIKeyFile + " names no server that it is for: log in again")
 	}
 	stored, _ := l.ReadKey(l.StoredKeyFile) // empty after an error: no warning
-	l.StoredKeyUnused = len(stored) > 0 && string(stored) != l.APIKey
+	l.StoredKeyUnused = stored != "" && stored != l.APIKey
 	if l.StoredKeyUnused {
 		l.warn(l.CredentialVariable,
 			"it hides the key that login has stored; unset it to use that one")
@@ -189,35 +185,35 @@ func (c *Config) UsesStoredKeyFile() bool {
 // ReadKey returns the API key in a file, without white space and byte order mark around it. It
 // returns no key and no error if login has not written its file (StoredKeyFile), and an error if
 // the key is for another server than openai.base_url.
-func (c *Config) ReadKey(path string) ([]byte, error) {
+func (c *Config) ReadKey(path string) (string, error) {
 	key, _, err := c.readKey(path)
 	return key, err
 }
 
 // readKey is ReadKey, and also returns the server that the key is for: login writes it into the
 // second line. It is "" if the file has no such line.
-func (c *Config) readKey(path string) (key []byte, server string, err error) {
+func (c *Config) readKey(path string) (key, server string, err error) {
 	data, err := ReadFile(path)
 	if path == c.StoredKeyFile && IsMissing(err) {
-		return nil, "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the key: %w", err)
+		return "", "", fmt.Errorf("reading the key: %w", err)
 	}
 
-	key = bytes.Trim(data, "\ufeff \t\r\n")
-	first, second, _ := bytes.Cut(key, []byte("\n"))
-	if serverLine().Match(second) {
-		key = bytes.TrimSpace(first)
-		server = string(second)
+	key = strings.Trim(data, "\ufeff \t\r\n")
+	first, second, _ := strings.Cut(key, "\n")
+	if serverLine().MatchString(second) {
+		key = strings.TrimSpace(first)
+		server = second
 	}
-	if len(key) > MaxAPIKey || !apiKeyForm().Match(key) {
-		return nil, "", fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
+	if len(key) > MaxAPIKey || !apiKeyForm().MatchString(key) {
+		return "", "", fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
 	}
 
 	wanted := c.OpenAI.Server()
 	if server != "" && server != wanted {
-		return nil, server, fmt.Errorf("the key in %s is for %s and is not sent to %s", path, server, wanted)
+		return "", server, fmt.Errorf("the key in %s is for %s and is not sent to %s", path, server, wanted)
 	}
 	return key, server, nil
 }
@@ -242,9 +238,7 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	value, path, err := LookUpSecret(l.useVariable, variable)
 	if path != "" && err == nil {
 		variable += "_FILE"
-		var key []byte
-		key, err = l.ReadKey(l.ExpandHome(path))
-		value = string(key)
+		value, err = l.ReadKey(l.ExpandHome(path))
 	}
 	if err != nil {
 		l.report(variable, err.Error())

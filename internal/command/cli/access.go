@@ -89,7 +89,7 @@ func (f *serveFlags) resource(s *service.Service) (*oauth.Resource, error) {
 // if neither is set. The redactor learns all of them.
 func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) {
 	list, path, err := s.ReadSecret(tokensVariable)
-	if err != nil || path == "" && len(list) == 0 {
+	if err != nil || path+list == "" {
 		return nil, err
 	}
 	tokens, err := httpd.NewTokens(cmp.Or(path, tokensVariable), list, s.Redactor.NewSource().Set)
@@ -97,7 +97,7 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 		return tokens, err
 	}
 
-	files.Add("tokens", path, list, func(list []byte) error {
+	files.Add("tokens", path, list, func(list string) error {
 		gone := slices.Clone(tokens.Names())
 		err := tokens.Set(list)
 		if err != nil {
@@ -127,7 +127,7 @@ func newDenied(s *service.Service, files *service.Files, issuers []string) (*htt
 	}
 
 	denied := httpd.NewDenied(issuers...)
-	accept := func(data []byte) error {
+	accept := func(data string) error {
 		err := denied.Set(data)
 		if err == nil {
 			s.Log.Info("read the list of denied people", "entries", denied.Len())

@@ -289,7 +289,7 @@ func (f *setupFlags) serverFor(c clients.Client, via string) (s clients.Server, 
 	case err != nil && isWrong: // the key may be for the server of the right configuration
 	case err != nil:
 		f.warn(err.Error())
-	case len(stored) > 0:
+	case stored != "":
 		f.note("the entry names no key: the server reads %s", cfg.StoredKeyFile)
 		keyVariables = cfg.OtherHeaderVariables
 	}

@@ -44,13 +44,13 @@ type System struct {
 //
 // A file that cannot be used does not stop the server: Load returns the built-in text and a warning
 // of one line. Otherwise the warning is empty.
-func Load(s System, read func(string) ([]byte, error)) (text, warning string) {
+func Load(s System, read func(string) (string, error)) (text, warning string) {
 	if s.Source != SourceFile {
 		return builtin, ""
 	}
 
 	data, err := read(s.Path)
-	user := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a BOM
+	user := strings.TrimPrefix(data, "\ufeff") // Windows editors write a BOM
 	switch {
 	case err != nil:
 	case !utf8.ValidString(user): // the API rejects it

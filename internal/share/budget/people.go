@@ -22,13 +22,13 @@ type PersonLimits map[string]map[string]float64
 //
 // A line begins with the name of a token or, for people who sign in, with issuer and subject: these
 // people may change their names. The error does not quote a line, which may be a token.
-func ParsePersonLimits(data []byte) (PersonLimits, error) {
-	if !utf8.Valid(data) || slices.Contains(data, 0) {
+func ParsePersonLimits(data string) (PersonLimits, error) {
+	if !utf8.ValidString(data) || strings.Contains(data, "\x00") {
 		return nil, errors.New("not UTF-8 text")
 	}
 
 	people := PersonLimits{}
-	text := strings.TrimPrefix(string(data), "\ufeff")
+	text := strings.TrimPrefix(data, "\ufeff")
 	for i, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 {

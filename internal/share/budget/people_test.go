@@ -16,7 +16,7 @@ func TestParsePersonLimits(t *testing.T) {
 	lines := strings.NewReplacer(" / ", "\n", "CR", "\r", "BOM", "\ufeff", "NUL", "\x00", "BYTE", "\xff")
 	for _, row := range compare.Table(t, "people-file", 2) {
 		t.Run(row[0], func(t *testing.T) {
-			people, err := ParsePersonLimits([]byte(lines.Replace(row[0])))
+			people, err := ParsePersonLimits(lines.Replace(row[0]))
 			got := fmt.Sprint(map[string]map[string]float64(people))
 			if err != nil {
 				got = err.Error()
@@ -52,8 +52,8 @@ func TestEndedLimit(t *testing.T) {
 func TestPersonLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{Limits: Limits{CallsPerHour: 3, TokensPerDayOfAll: 1_000_000}})
-		people, err := ParsePersonLimits([]byte("alice calls_per_hour=1\nbob calls_per_hour=0 tokens_per_day=50000\n" +
-			"https://issuer.example 7 calls_per_hour=5"))
+		people, err := ParsePersonLimits("alice calls_per_hour=1\nbob calls_per_hour=0 tokens_per_day=50000\n" +
+			"https://issuer.example 7 calls_per_hour=5")
 		compare.Equal(t, "error", err, nil)
 		b.SetPersonLimits(people)
 		passed := func(id, name string) (n int) {

@@ -201,10 +201,10 @@ func TestReaderChanges(t *testing.T) {
 			Name, Tokens, Denied, Token string
 			Want                        int
 		}](t, "readers") {
-			if err := s.access.Tokens.Set([]byte(tt.Tokens)); err != nil {
+			if err := s.access.Tokens.Set(tt.Tokens); err != nil {
 				t.Error(err)
 			}
-			if err := denied.Set([]byte(tt.Denied)); err != nil {
+			if err := denied.Set(tt.Denied); err != nil {
 				t.Error(err)
 			}
 			res, _ := s.receive(s.send(by(tt.Token, scrape)), tt.Want)
@@ -235,7 +235,7 @@ func TestAnonymousSeries(t *testing.T) {
 func TestTokensChange(t *testing.T) {
 	learned := ""
 	list := "alice:" + secret
-	tokens, err := NewTokens("test", []byte(list), func(s ...string) {
+	tokens, err := NewTokens("test", list, func(s ...string) {
 		learned += strings.Join(s, " ") + " "
 	})
 	if err != nil {
@@ -243,7 +243,7 @@ func TestTokensChange(t *testing.T) {
 	}
 
 	for _, row := range compare.Table(t, "tokens", 3) {
-		problem := tokens.Set([]byte(row[1]))
+		problem := tokens.Set(row[1])
 		first, _ := tokens.Authenticate(secret)
 		second, _ := tokens.Authenticate(bob)
 
@@ -274,7 +274,7 @@ func TestNames(t *testing.T) {
 		"a\xffb":            refused,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewTokens("test", []byte(name+":"+secret), func(...string) {})
+			_, err := NewTokens("test", name+":"+secret, func(...string) {})
 			compare.Equal(t, "error", fmt.Sprint(err), want)
 		})
 	}

@@ -42,13 +42,13 @@ func NewDenied(issuers ...string) *Denied {
 // Set replaces the list by the entries in data, one a line: a name, a subject, or an issuer and a
 // subject. After an error the list is as before. The error does not quote a line, which may be a
 // token.
-func (d *Denied) Set(data []byte) error {
-	if !utf8.Valid(data) || slices.Contains(data, 0) {
+func (d *Denied) Set(data string) error {
+	if !utf8.ValidString(data) || strings.Contains(data, "\x00") {
 		return errors.New("not UTF-8 text")
 	}
 
 	entries := map[string]bool{}
-	for i, line := range lineEnd().Split(string(data), -1) {
+	for i, line := range lineEnd().Split(data, -1) {
 		entry := strings.Trim(line, "\ufeff \t")
 		isNoHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
 		if isNoHolder || notEntry().MatchString(entry) {

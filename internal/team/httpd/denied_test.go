@@ -33,7 +33,7 @@ func TestDeniedForms(t *testing.T) {
 				d = NewDenied("https://id.example/")
 			}
 			got := "denied"
-			if err := d.Set([]byte(file)); err != nil {
+			if err := d.Set(file); err != nil {
 				got = strings.Replace(err.Error(), "line 2 is not one name or subject", "wrong", 1)
 			}
 			compare.Equal(t, "error", got, want)

@@ -165,7 +165,7 @@ func (a ask) answer(
 
 // tokensOf makes the tokens of a list the only way to authenticate.
 func tokensOf(list string) func(*Options) {
-	tokens, err := NewTokens("test", []byte(list), func(...string) {})
+	tokens, err := NewTokens("test", list, func(...string) {})
 	if err != nil {
 		panic(err)
 	}

@@ -136,7 +136,7 @@ func TestDenied(t *testing.T) {
 			o.Access.Denied = list
 		})
 		set := func(data string) {
-			err := list.Set([]byte(data))
+			err := list.Set(data)
 			if err != nil {
 				t.Error(err)
 			}

@@ -34,7 +34,7 @@ type holders struct {
 // NewTokens returns the tokens in data: entries of the form name:token, separated by commas or
 // white space. source names data in errors, which quote neither names nor tokens: the two may be
 // swapped. addSecrets is called with the tokens, before they are accepted.
-func NewTokens(source string, data []byte, addSecrets func(secrets ...string)) (*Tokens, error) {
+func NewTokens(source, data string, addSecrets func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source:     source,
 		addSecrets: addSecrets,
@@ -69,10 +69,10 @@ func (t *Tokens) Has(name string) bool {
 }
 
 // Set replaces the tokens by the entries in data. After an error the tokens are as before.
-func (t *Tokens) Set(data []byte) error {
+func (t *Tokens) Set(data string) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
 	var secrets []string
-	for i, entry := range text.SplitList(string(data)) {
+	for i, entry := range text.SplitList(data) {
 		name, secret, ok := strings.Cut(entry, ":")
 		hash := sha256.Sum256([]byte(secret))
 		holder := cmp.Or(next.byHash[hash], name)
