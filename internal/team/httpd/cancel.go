@@ -52,7 +52,7 @@ func keyOf(res *response, id gjson.Result) callKey {
 	}
 }
 
-// add adds a call, which find returns until remove.
+// add adds a call, which cancel may end until remove.
 func (c *cancellableCalls) add(key callKey, res *response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,18 +68,21 @@ func (c *cancellableCalls) remove(key callKey, res *response) {
 	}
 }
 
-// find returns the calls that a cancellation with this key ends. With a session, all calls with the
-// key come from one client. Without a session they may come from several clients of the person:
-// find returns nil if there is more than one call. It also returns nil if the person is anonymous,
-// as several people may be.
-func (c *cancellableCalls) find(key callKey) []*response {
+// cancel ends the calls with a key, and returns how many. With a session, all calls with the key come
+// from one client. Without a session they may come from several clients of the person: cancel ends
+// none if there is more than one. It also ends none if the person is anonymous, as several people
+// may be.
+func (c *cancellableCalls) cancel(key callKey) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	calls := c.byKey[key]
 	if key.session == "" && (key.personID == "" || len(calls) > 1) {
-		return nil
+		return 0
 	}
-	return slices.Clone(calls)
+	for _, res := range calls {
+		res.cancelCall(call.ErrCancelled)
+	}
+	return len(calls)
 }
 
 // isLegacy reports whether a request is of a version before server.StatelessVersion: its client
@@ -131,17 +134,13 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 // cancelCalls ends the calls that the cancellation m names, if they run in this process.
 func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 	id := gjson.GetBytes(m.Params, "requestId")
-	calls := s.cancellable.find(keyOf(res, id))
-	for _, running := range calls {
-		running.cancelCall(call.ErrCancelled)
-	}
-
+	calls := s.cancellable.cancel(keyOf(res, id))
 	reason := gjson.GetBytes(m.Params, "reason").Str
 	s.Log.Debug("cancelled",
 		"requestId", text.Label(id.Raw),
 		"reason", text.Label(reason),
 		"client", res.person.Name,
-		"calls", len(calls))
+		"calls", calls)
 }
 
 // cancelBeyondBounds accepts a request beyond the bounds if it is a cancellation, and reports
