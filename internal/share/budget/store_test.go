@@ -338,6 +338,7 @@ func TestRefuse(t *testing.T) {
 		return r.log.count("until it works, calls that have a limit are refused") == 1
 	})
 	compare.Equal(t, "warnings twice", len(r.log.repeatedHints()), 0)
+	compare.Equal(t, "limits", r.RefusedByValues(alice), []string{"hour", "day", "store"})
 	without := idleReplica(t, "redis://"+server.Address, Options{RefuseWithoutStore: true})
 	_, err := take(without.Budget, "alice")
 	compare.Equal(t, "without a limit", err, "")
