@@ -58,6 +58,10 @@ func usedStore(t *testing.T) string {
 	for i := range 30 { // their calls fail, and count nothing
 		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, budget.End{NotCounted: true})
 	}
+	take("token:dave", "dave") // its reservation stays when another process has read the end
+	ended := &call.Call{Tool: "answer_quick", Person: call.Person{ID: "token:dave", Name: "dave"}}
+	ended.Usage.Input = 4000
+	b.SettleResponse(ended, "resp_1")
 	b.NoNames = true
 	for i := range 22 {
 		use(fmt.Sprint("token:p", i), fmt.Sprint("p", i), 1)
