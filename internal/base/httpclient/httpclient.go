@@ -1,6 +1,10 @@
 // Package httpclient makes the HTTP clients of the program: for the Responses API, and for the
 // identity providers of people who sign in. Its root certificates also serve the connection to the
 // store.
+//
+//	httpclient.go       New, proxies, root certificates
+//	dial.go             connections that end if their other end is gone
+//	unacknowledged_*.go the option for that of each system
 package httpclient
 
 import (
@@ -25,12 +29,15 @@ import (
 
 // New returns an HTTP client with proxies from the environment, TLS 1.2 or later, HTTP/2, and
 // bundled root certificates where the system has none (an image made from scratch). The client
-// bounds connecting; the context of a request bounds the wait for the HTTP response. dial connects;
-// nil: package net does.
-func New(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+// bounds connecting; the context of a request bounds the wait for the HTTP response. connect
+// connects; nil: dial does.
+func New(
+	connect func(ctx context.Context, network, address string) (net.Conn, error),
+) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	if dial != nil {
-		base.DialContext = dial
+	base.DialContext = dial
+	if connect != nil {
+		base.DialContext = connect
 	}
 	base.OnProxyConnectResponse = checkTunnel
 	base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
