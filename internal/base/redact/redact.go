@@ -47,8 +47,8 @@ type Source struct {
 	former   [][]string // forms that a change has removed, for each of the last changes
 }
 
-// maxFormer is for how many changes a secret is redacted after it was removed: a call that runs may
-// have the key of before.
+// maxFormer is for how many changes the removed secrets are kept, the last one included: a call that
+// runs may have the key of before.
 const maxFormer = 3
 
 // New returns a Redactor for the given secrets.
@@ -78,17 +78,21 @@ func (r *Redactor) NewSource() *Source {
 	return s
 }
 
-// Set sets the present secrets, as Add does. Those of before are redacted for maxFormer changes.
+// Set sets the present secrets, as Add does. Those that the last maxFormer changes have
+// removed are redacted, too.
 func (s *Source) Set(secrets ...string) {
 	s.redactor.mu.Lock()
 	defer s.redactor.mu.Unlock()
 
-	removed := s.present
+	before := s.present
 	s.present = formsOf(secrets)
-	removed = slices.DeleteFunc(removed, func(form string) bool {
+	var removed []string
+	for _, form := range before {
 		_, isPresent := slices.BinarySearch(s.present, form)
-		return isPresent
-	})
+		if !isPresent {
+			removed = append(removed, form)
+		}
+	}
 	s.former = append(s.former, removed)
 	s.former = s.former[max(0, len(s.former)-maxFormer):]
 	s.redactor.updateLocked()
@@ -119,7 +123,7 @@ func formsOf(secrets []string) (list []string) {
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Clone(slices.Compact(list)) // mostly one of six is left
 }
 
 // forms returns how a secret may be written: as it is, and escaped for URLs and for JSON. PHP also
