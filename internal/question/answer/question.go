@@ -2,8 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -144,10 +142,10 @@ func (a Argument) number(v gjson.Result, fromFlag bool) (float64, error) {
 	isAbove := n > maximum && fromFlag
 	switch {
 	case err != nil, isBelow, math.IsInf(n, 0):
-		return 0, fmt.Errorf("must be a number of at least %v, got %s",
+		return 0, call.KindArguments.Errorf("must be a number of at least %v, got %s",
 			minimum, quote(v))
 	case isAbove:
-		return 0, fmt.Errorf("must be at most %v, got %s", maximum, quote(v))
+		return 0, call.KindArguments.Errorf("must be at most %v, got %s", maximum, quote(v))
 	}
 	return min(n, maximum), nil
 }
@@ -164,7 +162,7 @@ func hostNames(v gjson.Result, fromFlag bool) (names []string, err error) {
 
 	for _, name := range v.Array() { // v itself if it is not an array
 		if !text.IsHostName(name.Str) {
-			return nil, fmt.Errorf(
+			return nil, call.KindArguments.Errorf(
 				"must be host names with a dot, such as %s, got %s", example, quote(name))
 		}
 		names = append(names, name.Str)
@@ -176,7 +174,7 @@ func hostNames(v gjson.Result, fromFlag bool) (names []string, err error) {
 func boolean(v gjson.Result) (bool, error) {
 	s := strings.ToLower(strings.TrimSpace(v.String()))
 	if s != "true" && s != "false" && s != "" {
-		return false, fmt.Errorf("must be true or false, got %s", quote(v))
+		return false, call.KindArguments.Errorf("must be true or false, got %s", quote(v))
 	}
 	return s == "true", nil
 }
@@ -194,12 +192,12 @@ func (a Argument) inFormat(v gjson.Result) (string, error) {
 	case "country":
 		code := strings.ToUpper(s)
 		if !countryCode().MatchString(code) {
-			return "", fmt.Errorf("must be two letters, such as DE, got %s", quote(v))
+			return "", call.KindArguments.Errorf("must be two letters, such as DE, got %s", quote(v))
 		}
 		return code, nil
 	}
 	if s == "" || s != text.Label(s) {
-		return "", fmt.Errorf("must be one line of at most 100 characters, got %s",
+		return "", call.KindArguments.Errorf("must be one line of at most 100 characters, got %s",
 			quote(v))
 	}
 	return s, nil
@@ -211,9 +209,9 @@ func questionText(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	switch {
 	case v.Type != gjson.String:
-		return "", fmt.Errorf("must be a string, got %s", quote(v))
+		return "", call.KindArguments.Errorf("must be a string, got %s", quote(v))
 	case s == "":
-		return "", errors.New("must not be empty")
+		return "", call.KindArguments.Errorf("must not be empty")
 	}
 	return s, nil
 }
