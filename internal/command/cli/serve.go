@@ -213,7 +213,7 @@ func (f *serveFlags) serve(
 	})
 
 	o := httpd.Options{
-		Server:                 serverOptions,
+		ServerOptions:          serverOptions,
 		Path:                   f.path,
 		Ready:                  s.Ready,
 		Notice:                 f.notice,
@@ -380,11 +380,11 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.DrainTime.String(),
 		"max_calls", f.maxCalls)
-	perPerson := o.Server.People.Bounds.MaxCallsPerPerson()
+	perPerson := o.ServerOptions.People.Bounds.MaxCallsPerPerson()
 	if perPerson > 0 { // 0 is no limit
 		log = log.With("max_calls_per_user", perPerson)
 	}
-	for _, q := range o.Server.Budget.Limits.Quotas() {
+	for _, q := range o.ServerOptions.Budget.Limits.Quotas() {
 		switch whole := int64(q.Limit); {
 		case q.Limit == 0:
 		case q.Limit == float64(whole): // an integer is logged without an exponent
@@ -393,7 +393,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 			log = log.With(q.Setting, q.Limit)
 		}
 	}
-	if o.Server.Budget.RefuseWithoutStore {
+	if o.ServerOptions.Budget.RefuseWithoutStore {
 		log = log.With("without_store", refuseWithoutStore)
 	}
 	if o.Access.Denied != nil {

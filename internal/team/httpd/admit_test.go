@@ -214,7 +214,7 @@ func TestBusyServer(t *testing.T) {
 		{maxUnauthenticated + 100, 2 * authTimeout, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"},
 	} {
 		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy, tt.request[:12]), func(t *testing.T) {
-			s := serve(t, slow, func(o *Options) { o.Server.People.Bounds.MaxCalls = 4 * tt.conns })
+			s := serve(t, slow, func(o *Options) { o.ServerOptions.People.Bounds.MaxCalls = 4 * tt.conns })
 			s.busy = time.Now().Add(tt.busy)
 
 			var users sync.WaitGroup
@@ -327,7 +327,7 @@ func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
 	return func(o *Options) {
-		limits := &o.Server.People.Bounds
+		limits := &o.ServerOptions.People.Bounds
 		limits.MaxCallsPerPerson = o.Access.PersonBound(limits.MaxCalls, n)
 	}
 }
@@ -352,7 +352,7 @@ func TestSlots(t *testing.T) {
 		Reason, Text       string        // of the refusals of the others
 	}](t, "slots") {
 		inBubble(t, tt.Name, func(t *testing.T) {
-			maxCalls := func(o *Options) { o.Server.People.Bounds.MaxCalls = tt.MaxCalls }
+			maxCalls := func(o *Options) { o.ServerOptions.People.Bounds.MaxCalls = tt.MaxCalls }
 			s := serve(t, ask{"42", time.Second}, settings[tt.Set], maxCalls)
 			message := post(messages[tt.Call], "")
 

@@ -150,7 +150,7 @@ func chunked(request string) string {
 func TestCancelledBeyondBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, ask{"42", time.Minute}, func(o *Options) {
-			o.Server.People.Bounds.MaxCalls = 200
+			o.ServerOptions.People.Bounds.MaxCalls = 200
 			perUser(8)(o)
 		})
 		for range 16 {
@@ -208,7 +208,7 @@ func TestCancelledCrowd(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		limits := func(o *Options) {
-			o.Server.People.Bounds.MaxCalls = people * each
+			o.ServerOptions.People.Bounds.MaxCalls = people * each
 			perUser(each)(o)
 		}
 		s := serve(t, ask{"42", time.Minute}, tokensOf(list), limits)

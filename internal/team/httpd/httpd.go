@@ -47,10 +47,10 @@ const (
 
 // Options configures Serve.
 type Options struct {
-	// Server has the options of the MCP server, with People, Budget and Observe set. The bounds of
-	// calls bound requests, too: twice as many requests are accepted, since as many calls may wait as
-	// run. Any further request gets 429. Serve counts the calls that Observe gets for /metrics, too.
-	Server server.Options
+	// ServerOptions configure the MCP server, with People, Budget and Observe set. The bounds of calls
+	// bound requests, too: twice as many requests are accepted, since as many calls may wait as run.
+	// Any further request gets 429. Serve counts the calls that Observe gets for /metrics, too.
+	ServerOptions server.Options
 
 	Path  string       // the MCP endpoint, such as /mcp
 	Ready func() error // returns why calls cannot be answered; nil if they can
@@ -83,7 +83,7 @@ type Options struct {
 type instance struct {
 	Options
 	mcpServer   *server.Server
-	people      *people.Registry // Server.People
+	people      *people.Registry // ServerOptions.People
 	metrics     *metricSet
 	listener    *listener
 	serveCtx    context.Context  // done when the server shuts down
@@ -105,8 +105,9 @@ type instance struct {
 // Serve returns nil after a shutdown, or an error if it cannot accept connections any more: then it
 // cancels the calls without a drain.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
-	m := newMetricSet(&o)
-	mcpServer := server.New(o.Server)
+	m := newMetricSet(o)
+	o.ServerOptions = m.observing(o.ServerOptions)
+	mcpServer := server.New(o.ServerOptions)
 	callsCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -115,7 +116,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	s := &instance{
 		Options:     o,
 		mcpServer:   mcpServer,
-		people:      o.Server.People,
+		people:      o.ServerOptions.People,
 		metrics:     m,
 		listener:    newListener(ln),
 		serveCtx:    ctx,

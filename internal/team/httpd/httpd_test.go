@@ -185,7 +185,7 @@ func optionsFor(a ask, log io.Writer) Options {
 		Log:                    slog.New(slog.NewTextHandler(log, nil)),
 		LogLimiter:             &logging.Limiter{},
 	}
-	o.Server = server.Options{
+	o.ServerOptions = server.Options{
 		Ask:     a.answer,
 		Explain: func(_ string, err error) string { return err.Error() },
 		Observe: func(server.CallEnd) {},
@@ -208,8 +208,8 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	t.Helper()
 	s := &service{pipes: newPipes(), t: t}
 	o := optionsFor(a, &s.log)
-	o.Server.People.Bounds.MaxCallsPerPerson = func() int {
-		return o.Access.PersonBound(o.Server.People.Bounds.MaxCalls, 0)()
+	o.ServerOptions.People.Bounds.MaxCallsPerPerson = func() int {
+		return o.Access.PersonBound(o.ServerOptions.People.Bounds.MaxCalls, 0)()
 	}
 	tokensOf("alice:" + secret + " bob:" + bob + " metrics:" + reader)(&o)
 	for _, change := range set {

@@ -51,9 +51,6 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Mes
 		rpcErr = rpc.InvalidRequest("progressToken is not a string or a number within 2^53")
 		id = m.ID.Raw
 	default:
-		if m.Method == "initialize" || m.Method == "ping" && !isLegacy(r) {
-			dropVersionHeader(r.Header, m.Params)
-		}
 		return m
 	}
 
@@ -74,19 +71,20 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Mes
 	return nil
 }
 
-// dropVersionHeader removes the protocol version from the header of
-//   - an initialize request, whose params negotiate the version: the SDK would refuse a version in the
-//     header that it does not support;
-//   - a stateless ping without a version in its params, as clients on the Go SDK 1.7 and 1.8 send it.
-//     If it is refused, the connection of 1.7 ends
-//     (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
-//
-// Other stateless requests also have their version in their params (_meta), and keep the header.
-func dropVersionHeader(header http.Header, params []byte) {
-	version := gjson.GetBytes(params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
-	_, err := time.Parse(time.DateOnly, header.Get(versionHeader))
+// dropVersionHeader removes the protocol version from the header of a request whose params have none
+// (_meta), if m is
+//   - initialize, whose params negotiate the version: the SDK would refuse a version in the header
+//     that it does not support;
+//   - a stateless ping, as clients on the Go SDK 1.7 and 1.8 send it. If it is refused, the connection
+//     of 1.7 ends (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
+func dropVersionHeader(r *http.Request, m *rpc.Message) {
+	if m.Method != "initialize" && (m.Method != "ping" || isLegacy(r)) {
+		return
+	}
+	version := gjson.GetBytes(m.Params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
+	_, err := time.Parse(time.DateOnly, r.Header.Get(versionHeader))
 	if err == nil && version.Type == gjson.Null { // null, or absent
-		header.Del(versionHeader)
+		r.Header.Del(versionHeader)
 	}
 }
 

@@ -61,12 +61,12 @@ var (
 // the first event as an increase only if the series was at 0 before.
 const seriesOnly = 0
 
-// newMetricSet returns a metricSet without calls, which observes the calls and the store of o.
-// Without tokens all calls have one person, whose series begin here.
-func newMetricSet(o *Options) *metricSet {
+// newMetricSet returns a metricSet without calls. Without tokens all calls have one person, whose
+// series begin here.
+func newMetricSet(o Options) *metricSet {
 	m := &metricSet{
-		profiles:    o.Server.Settings.Profiles,
-		budget:      o.Server.Budget,
+		profiles:    o.ServerOptions.Settings.Profiles,
+		budget:      o.ServerOptions.Budget,
 		personNames: map[string]bool{},
 	}
 	m.declareFamilies()
@@ -79,17 +79,21 @@ func newMetricSet(o *Options) *metricSet {
 			})
 		}
 	}
+	return m
+}
 
-	observe := o.Server.Observe
-	o.Server.ObserveStart = m.observeStart
-	o.Server.Observe = func(end server.CallEnd) {
+// observing returns the options of a server whose calls and store m observes, too.
+func (m *metricSet) observing(o server.Options) server.Options {
+	observe := o.Observe
+	o.ObserveStart = m.observeStart
+	o.Observe = func(end server.CallEnd) {
 		m.observe(end)
 		observe(end)
 	}
-	if m.budget.Store != nil {
-		m.budget.Store.ObserveUse = m.observeStore
+	if o.Budget.Store != nil {
+		o.Budget.Store.ObserveUse = m.observeStore
 	}
-	return m
+	return o
 }
 
 // declareFamilies adds all metrics but the gauges to the page.
@@ -356,7 +360,7 @@ func (s *instance) writeGauges(w io.Writer) {
 	gauge("stale_files", float64(s.NumStaleFiles()),
 		"Files that cannot be used: their last content stays in use.")
 	gauge("max_calls", float64(s.people.Bounds.MaxCalls), "Calls that run at once.")
-	gauge("store_failing", oneIf(s.Server.Budget.Store.IsFailing()),
+	gauge("store_failing", oneIf(s.ServerOptions.Budget.Store.IsFailing()),
 		"1 while the store of the quotas fails.")
 
 	requests, running, waiting := s.people.Counts()
@@ -366,11 +370,11 @@ func (s *instance) writeGauges(w io.Writer) {
 	gauge("calls_waiting", float64(waiting+s.NumWaitingForRateLimit()),
 		"Calls that wait, for others or for the API's rate limit.")
 
-	quotas := s.Server.Budget.Limits.Quotas()
+	quotas := s.ServerOptions.Budget.Limits.Quotas()
 	for _, q := range quotas {
 		gauge(q.Setting, q.Limit, "A quota; 0: none.")
 	}
-	near := s.Server.Budget.NearLimitCounts()
+	near := s.ServerOptions.Budget.NearLimitCounts()
 	describe(w, "near_limit", "gauge",
 		"People who have used 80 % of a quota; of those of all people 1.")
 	for _, q := range quotas {

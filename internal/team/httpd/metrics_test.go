@@ -26,8 +26,9 @@ import (
 // page returns /metrics after n calls of different people at once, while others read it.
 func page(t *testing.T, n int) string {
 	o := optionsFor(ask{}, io.Discard)
-	m := newMetricSet(&o)
-	s := &instance{Options: o, people: o.Server.People, metrics: m, serveCtx: t.Context()}
+	m := newMetricSet(o)
+	o.ServerOptions = m.observing(o.ServerOptions)
+	s := &instance{Options: o, people: o.ServerOptions.People, metrics: m, serveCtx: t.Context()}
 	read := func() string {
 		w := httptest.NewRecorder()
 		s.serveMetrics(w, nil)
@@ -38,9 +39,9 @@ func page(t *testing.T, n int) string {
 	for i := range n {
 		calls.Go(func() {
 			c := &call.Call{Tool: "answer", Person: call.Person{Name: fmt.Sprint("user-", i)}}
-			o.Server.ObserveStart(c)
+			o.ServerOptions.ObserveStart(c)
 			c.Usage.Output = 1000
-			o.Server.Observe(server.CallEnd{Call: c, Outcome: "ok"})
+			o.ServerOptions.Observe(server.CallEnd{Call: c, Outcome: "ok"})
 		})
 		if i%100 == 0 {
 			read()
@@ -91,7 +92,7 @@ func TestStoreMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, ask{}, func(o *Options) {
 			o.Access.Tokens = nil
-			o.Server.Budget = budget.New(budget.Options{Store: store})
+			o.ServerOptions.Budget = budget.New(budget.Options{Store: store})
 			o.Loops = append(o.Loops, store.Probe)
 		})
 		time.Sleep(2 * time.Second) // two probes
@@ -128,8 +129,8 @@ func TestNamesOfCallers(t *testing.T) {
 		const client = `{tool="answer",client="alice"`
 		const model = client + `,model="gpt-5.2"`
 		s := serve(t, slow, func(o *Options) {
-			o.Server.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1e9, USDPerDayOfAll: 1000}})
-			o.Server.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
+			o.ServerOptions.Budget = budget.New(budget.Options{Limits: budget.Limits{TokensPerDay: 1e9, USDPerDayOfAll: 1000}})
+			o.ServerOptions.People.Bounds.MaxCalls = 1024 // a quarter is that of a person
 		})
 
 		s.request(by(bob, message), 200)
