@@ -31,7 +31,6 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	if !s.Access.NeedsToken() { // otherwise requireToken has done this
 		s.listener.noteAuthenticated(r.RemoteAddr)
 	}
-	_ = res.control.SetReadDeadline(time.Now().Add(readTimeout)) // to read the body
 	b := &body{
 		Reader:   http.MaxBytesReader(w, r.Body, maxBody),
 		people:   s.people,
@@ -47,6 +46,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { s.people.EndRequest(b.personID, b.taken) }()
 
+	_ = res.control.SetReadDeadline(time.Now().Add(readTimeout))
 	data, err := io.ReadAll(b)
 	elements := jsonx.CountElements(data)            // Methods.Parse counts them again
 	if err == nil && elements <= jsonx.MaxElements { // acceptMessage rejects more
