@@ -55,7 +55,7 @@
 //	why a call waits for other calls       people   Registry.Acquire, Registry.grantSlotsLocked
 //	whether a failure is a result          server   Server.failure
 //	which tasks their clients poll         server   Server.isPolled
-//	which calls outlive their request      server   DetachOptions
+//	which calls may outlive their request  server   DetachOptions
 //	when a call leaves its request         tasks    Tasks.DetachWhenDue
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise

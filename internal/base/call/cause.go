@@ -25,6 +25,9 @@ var (
 	ErrLeaveAtAPI = errors.New("the response goes on at the API")
 )
 
+// EndOf returns the error of a context that has ended, joined with its cause, which may be of no kind.
+func EndOf(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }
+
 // TimeoutError is the cause with which a call ends that has exceeded this time limit.
 type TimeoutError time.Duration
 

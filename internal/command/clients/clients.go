@@ -68,7 +68,8 @@ func load() (file struct {
 	return file
 }
 
-// FixedVariablesOf returns the FixedVariables of the client with this name in clientInfo, or nil.
+// FixedVariablesOf returns the FixedVariables of the client with this name in clientInfo, or nil. The
+// caller may change the map.
 // It parses the table, which would delay the start of the server by milliseconds, only if the table
 // contains the name.
 func FixedVariablesOf(name string) map[string]string {

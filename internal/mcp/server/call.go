@@ -211,8 +211,8 @@ func (s *Server) settleCall(
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 	// From now on the task gets no sealed id.
 	sealedID, ofSealed := s.tasks.NoteCallEnded(t, c.Reported)
-	sealedHasEnded := ofSealed != (call.Reported{}) // a response reports at its end
-
+	// A response reports at its end, which may come just after Tasks.Close has left it at the API.
+	sealedHasEnded := ofSealed != (call.Reported{})
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,

@@ -199,7 +199,7 @@ var temporaryAlerts = []string{"tls: bad record MAC", "tls: internal error"}
 func FromContext(ctx context.Context, err error) *call.APIError {
 	e := &call.APIError{
 		Message: "the call was canceled",
-		Err:     errors.Join(ctx.Err(), context.Cause(ctx)),
+		Err:     call.EndOf(ctx),
 	}
 	e.Kind = call.KindOf(e.Err)
 	if e.Kind == call.KindTimeout {

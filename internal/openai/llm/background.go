@@ -156,15 +156,13 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 
 	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {
-		getCtx, cancel := context.WithTimeout(requestCtx, usageTimeout)
-		defer cancel()
-		usageAcc := cl.newAccumulator(&c, acc.background)
-		r, failure := cl.getOnce(getCtx, usageAcc, false) // adds the usage to c; an error is logged
-		isWanted := call.KindOf(context.Cause(ctx)) != call.KindCanceled
-		if failure == nil && !r.IsRunning() && isWanted {
-			acc.emitUnstreamed(r.Output)
-			complete = r
-		}
+		complete = cl.getCancelled(requestCtx, &c, acc.background)
+	}
+	if call.KindOf(context.Cause(ctx)) == call.KindCanceled {
+		complete = nil
+	}
+	if complete != nil {
+		acc.emitUnstreamed(complete.Output)
 	}
 
 	acc.call.APIRequestID = c.APIRequestID
@@ -172,6 +170,18 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 		acc.call.Reported.Add(c.Reported)
 	}
 	return complete
+}
+
+// getCancelled gets a response after its cancellation, and adds what it has used to c. It returns the
+// response if that was complete before, else nil.
+func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) *call.Response {
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	r, failure := cl.getOnce(ctx, cl.newAccumulator(c, b), false) // logs an error
+	if failure != nil || r.IsRunning() {
+		return nil
+	}
+	return r
 }
 
 // cancelOnce cancels a background response. If the HTTP response to the cancellation shows that the

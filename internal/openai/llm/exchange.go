@@ -95,10 +95,10 @@ type exchange struct {
 	earlierRetries int // of other requests of the call
 }
 
-// try waits for the pacer and makes one request of the attempt. After a 2xx post has told the pacer
-// so; after a failure, also one behind a 2xx, try tells the pacer how the request ended. pacerWait is
-// how long the pacer will make the next attempt wait after a refusal by the rate limit, else 0:
-// waitForTurn waits, decideRetry only looks whether that is in time.
+// try waits for the pacer and makes one request of the attempt. post tells the pacer of a 2xx, as
+// soon as its header is there. After a failure, also one behind a 2xx, try tells the pacer how the
+// request ended. pacerWait is how long the pacer will make the next attempt wait after a refusal by
+// the rate limit, else 0: waitForTurn waits, decideRetry only looks whether that is in time.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {

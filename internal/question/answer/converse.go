@@ -27,8 +27,7 @@ func (a *Answerer) converse(
 			// With an earlier response the call has an answer, also if the API has cancelled this
 			// one. A call that is cancelled needs none. After ErrLeaveAtAPI, which ends ctx as a
 			// cancellation does, another process reads the end of this response.
-			ended := errors.Join(ctx.Err(), context.Cause(ctx)) // a cause may be of no kind
-			isCancelled := call.KindOf(ended) == call.KindCanceled
+			isCancelled := call.KindOf(call.EndOf(ctx)) == call.KindCanceled
 			if f.lastResponse == nil || isCancelled {
 				return err
 			}
