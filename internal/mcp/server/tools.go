@@ -24,17 +24,16 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 	"says accessed, published_at is that date), used_search whether the web was searched. Name the " +
 	"sources."
 
-// uses returns for each tool what it is for: first the default tool, then those that use fewer
-// tokens, as these are faster.
-func uses() (all []string) {
-	byTokens := slices.Clone(call.Tools)
-	slices.SortFunc(byTokens[1:], func(a, b call.Tool) int {
+// uses returns for each tool what it is for: first the default tool, and last the tool that uses the
+// most tokens, which is the slowest.
+func uses() []string {
+	use := func(t call.Tool) string { return t.Name + " for " + t.Purpose }
+	all := call.MapTools(use)
+	slowest := slices.MaxFunc(call.Tools, func(a, b call.Tool) int {
 		return cmp.Compare(a.UsualTokens, b.UsualTokens)
 	})
-	for _, t := range byTokens {
-		all = append(all, t.Name+" for "+t.Purpose)
-	}
-	return all
+	all = slices.DeleteFunc(all, func(s string) bool { return s == use(slowest) })
+	return append(all, use(slowest))
 }
 
 // instructionsFor returns the instructions of a server. detachAfter is as in DetachOptions.
