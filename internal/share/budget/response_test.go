@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -151,7 +152,11 @@ func TestSettleResponse(t *testing.T) {
 				case "forges": // another program settles the key of the call
 					server.Do("SET", replicas[0].Store.fullKey(callKey(taken.callName)), "settled 1")
 				case "drains":
-					taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{ResponseID: response, GoesOn: true})
+					leaving := &call.Call{}
+					leaving.RequestInput = []json.RawMessage{make([]byte, 4<<20)} // a long question
+					leaving.UnreportedRequests = 1
+					leaving.UnreportedBegun = 1
+					taken.Settle(leaving, End{ResponseID: response, GoesOn: true})
 				case "second", "third":
 					r := replicas[1]
 					if word == "third" {

@@ -31,7 +31,10 @@ type End struct {
 	// ResponseID is that of the response whose end other processes may read, too; else "". It need
 	// not be the last response of the call.
 	ResponseID string
-	GoesOn     bool // the call ends with its process, and that response goes on at the API
+
+	// GoesOn: the call ends with its process, and that response goes on at the API. Settle then does
+	// without ResponseID.
+	GoesOn bool
 
 	// ReportedOfResponse is what the API has reported of that response. What it has reported of
 	// other responses of the call, of a retry or a requery, only this process knows.
@@ -39,13 +42,14 @@ type End struct {
 }
 
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
-// GuessedTokens and NearLimit of c.
+// GuessedTokens and NearLimit of c, and with GoesOn it clears RequestInput.
 //
 // observes tells whether the caller observes the end: not if the call goes on at the API, or
 // another process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.GoesOn {
-		end.ResponseID = "" // from here on it is that of a response that has ended
+		end.ResponseID = ""  // from here on it is that of a response that has ended
+		c.RequestInput = nil // a guess is then what is reserved, which SettleResponse gives back
 	}
 	b := t.budget
 	ofCall := callChange{
