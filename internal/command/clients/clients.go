@@ -12,7 +12,9 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"maps"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -59,26 +61,25 @@ var table []byte
 // All returns the clients in the order of the documentation.
 func All() []Client { return load().Clients }
 
-// load parses clients.yaml.
-func load() (file struct {
+// load returns what is in clients.yaml. It takes milliseconds, once.
+var load = sync.OnceValue(func() (file struct {
 	Clients []Client
 	Server  []note // hints about the ways to the server (Server.Via)
 }) {
 	_ = yaml.Unmarshal(table, &file)
 	return file
-}
+})
 
-// FixedVariablesOf returns the FixedVariables of the client with this name in clientInfo, or nil. The
-// caller may change the map.
-// It parses the table, which would delay the start of the server by milliseconds, only if the table
-// contains the name.
+// FixedVariablesOf returns a copy of the FixedVariables of the client with this name in clientInfo, or
+// nil. It loads the table, which would delay the start of the server, only if the table contains the
+// name.
 func FixedVariablesOf(name string) map[string]string {
 	if !bytes.Contains(table, []byte("\n  info: "+name+"\n")) {
 		return nil
 	}
 	for _, c := range All() {
 		if c.ClientInfoName == name {
-			return c.FixedVariables
+			return maps.Clone(c.FixedVariables)
 		}
 	}
 	return nil

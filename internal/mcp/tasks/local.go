@@ -253,7 +253,8 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	}
 	// A call may have ended just now. With OverHTTP it gets no id: Result has the answer. Without, it
 	// gets one all the same: the client of a polled task expects it, and answer_result returns at once.
-	if local.OverHTTP && (len(secrets) == 0 || local.callEnded) {
+	canSeal := len(secrets) > 0 && !local.callEnded
+	if local.OverHTTP && !canSeal {
 		return false
 	}
 	if !local.detach() {
@@ -262,7 +263,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 
 	id := rand.Text() // 130 bits, which cannot be guessed
 	keepTime := localKeepTime
-	if len(secrets) > 0 && !local.callEnded {
+	if canSeal {
 		id = seal(*ref, secrets[0], ownerOf(t.personID, api.BaseURL))
 		keepTime = api.KeepTime
 		local.sealedResponseID = ref.ResponseID

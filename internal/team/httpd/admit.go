@@ -99,22 +99,22 @@ func (b *body) take(n int) error {
 }
 
 // rejectBody answers a request that is beyond the bounds, or whose body could not be read.
-func (r *response) rejectBody(err error) {
+func (res *response) rejectBody(err error) {
 	busy, ok := errors.AsType[*people.BusyError](err)
 	if ok {
 		status := http.StatusTooManyRequests
 		if busy == people.ErrDraining {
 			status = http.StatusServiceUnavailable
 		}
-		r.reason = busy.Reason
-		r.Header().Set("Retry-After", "1")
-		http.Error(r, err.Error(), status)
+		res.reason = busy.Reason
+		res.Header().Set("Retry-After", "1")
+		http.Error(res, err.Error(), status)
 		return
 	}
 
 	if errors.As(err, new(*http.MaxBytesError)) {
-		http.Error(r, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
+		http.Error(res, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
 		return
 	}
-	http.Error(r, "the request did not arrive", http.StatusRequestTimeout)
+	http.Error(res, "the request did not arrive", http.StatusRequestTimeout)
 }

@@ -162,8 +162,8 @@ func (s *instance) cancelBeyondBounds(res *response, r *http.Request) bool {
 	return true
 }
 
-// isCancelled reports whether another request has cancelled the call that r responds to. What is not
+// isCancelled reports whether another request has cancelled the call that res responds to. What is not
 // written yet of its result is not sent; response.end completes the response.
-func (r *response) isCancelled() bool {
-	return errors.Is(context.Cause(r.request.Context()), call.ErrCancelled)
+func (res *response) isCancelled() bool {
+	return errors.Is(context.Cause(res.request.Context()), call.ErrCancelled)
 }

@@ -91,50 +91,50 @@ type response struct {
 	begun        bool        // the header is sent
 }
 
-func (r *response) Header() http.Header {
-	return r.header
+func (res *response) Header() http.Header {
+	return res.header
 }
 
-func (r *response) WriteHeader(status int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.isCall && status == http.StatusNotFound {
+func (res *response) WriteHeader(status int) {
+	res.mu.Lock()
+	defer res.mu.Unlock()
+	if res.isCall && status == http.StatusNotFound {
 		status = http.StatusOK
 	}
-	if !r.isCancelled() {
-		r.beginLocked(status, r.header)
+	if !res.isCancelled() {
+		res.beginLocked(status, res.header)
 	}
 }
 
-func (r *response) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.isCancelled() {
+func (res *response) Write(b []byte) (int, error) {
+	res.mu.Lock()
+	defer res.mu.Unlock()
+	if res.isCancelled() {
 		return len(b), nil
 	}
-	r.beginLocked(http.StatusOK, r.header)
-	return r.writeLocked(b)
+	res.beginLocked(http.StatusOK, res.header)
+	return res.writeLocked(b)
 }
 
 // beginLocked sends the header, unless it is sent already. A rejection is counted and logged, and
 // closes the connection.
-func (r *response) beginLocked(status int, header http.Header) {
-	if r.begun {
+func (res *response) beginLocked(status int, header http.Header) {
+	if res.begun {
 		return
 	}
-	r.begun = true
+	res.begun = true
 
-	maps.Copy(r.w.Header(), header)
-	rejected := status/100 == 4 || r.reason != ""
+	maps.Copy(res.w.Header(), header)
+	rejected := status/100 == 4 || res.reason != ""
 	if rejected {
-		r.recordRejection(status)
+		res.recordRejection(status)
 	}
-	if rejected || r.instance.hasManyConns() || r.instance.serveCtx.Err() != nil {
-		r.w.Header().Set("Connection", "close")
+	if rejected || res.instance.hasManyConns() || res.instance.serveCtx.Err() != nil {
+		res.w.Header().Set("Connection", "close")
 	}
 	// The deadline may be over: a call may have written nothing for longer than writeTimeout.
-	_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	r.w.WriteHeader(status)
+	_ = res.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	res.w.WriteHeader(status)
 }
 
 // rejection is what rejected requests have in common, for the metrics and the log.
@@ -147,13 +147,13 @@ type rejection struct {
 // recordRejection counts a rejected request, and logs it: at most one line a second for each
 // status, reason and person. SDKs of clients begin with a GET, whose 405 is only logged for
 // debugging.
-func (r *response) recordRejection(status int) {
+func (res *response) recordRejection(status int) {
 	rej := rejection{
 		status: status,
-		reason: cmp.Or(r.reason, http.StatusText(status)),
-		person: r.person.Name,
+		reason: cmp.Or(res.reason, http.StatusText(status)),
+		person: res.person.Name,
 	}
-	s := r.instance
+	s := res.instance
 	s.metrics.countRejections(1, rej)
 
 	log := s.Log.Info
@@ -165,10 +165,10 @@ func (r *response) recordRejection(status int) {
 	case rej.person != "":
 		values = append(values, "client", rej.person)
 	case status == http.StatusForbidden: // because of the Host or the Origin header
-		origin := r.request.Header.Get("Origin")
-		values = append(values, "host", text.Label(r.request.Host), "origin", text.Label(origin))
+		origin := res.request.Header.Get("Origin")
+		values = append(values, "host", text.Label(res.request.Host), "origin", text.Label(origin))
 	}
-	values = append(values, "remote", s.clientAddress(r.request))
+	values = append(values, "remote", s.clientAddress(res.request))
 	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
 }
 
@@ -188,49 +188,49 @@ func (o Options) clientAddress(r *http.Request) string {
 
 // writeLocked writes b, and gives the client writeTimeout for each chunk. On an event stream it
 // flushes b. JSON is not flushed, so that net/http sends its length.
-func (r *response) writeLocked(b []byte) (written int, err error) {
+func (res *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
-		_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		n, err := r.w.Write(chunk)
+		_ = res.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		n, err := res.w.Write(chunk)
 		written += n
 		if err != nil {
 			return written, err
 		}
 	}
 
-	if r.isStream && r.commentTimer != nil {
-		err = r.flushLocked()
+	if res.isStream && res.commentTimer != nil {
+		err = res.flushLocked()
 	}
 	return written, err
 }
 
 // flushLocked sends what is written, and sets the timer for the next comment. After an error at most
 // one comment is tried.
-func (r *response) flushLocked() error {
-	err := r.control.Flush()
+func (res *response) flushLocked() error {
+	err := res.control.Flush()
 	if err == nil {
-		r.commentTimer.Reset(commentInterval)
+		res.commentTimer.Reset(commentInterval)
 	}
 	return err
 }
 
 // end completes the response, which must not be used afterwards.
-func (r *response) end() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (res *response) end() {
+	res.mu.Lock()
+	defer res.mu.Unlock()
 	status := http.StatusOK
-	header := r.header
+	header := res.header
 	switch {
-	case !r.isCancelled():
-	case r.isStream:
-		header = r.earlyHeader()
+	case !res.isCancelled():
+	case res.isStream:
+		header = res.earlyHeader()
 	default: // the response would have been plain JSON
 		status = http.StatusAccepted
 		header = http.Header{}
 	}
-	r.beginLocked(status, header)
-	if r.commentTimer != nil {
-		r.commentTimer.Stop()
-		r.commentTimer = nil
+	res.beginLocked(status, header)
+	if res.commentTimer != nil {
+		res.commentTimer.Stop()
+		res.commentTimer = nil
 	}
 }
