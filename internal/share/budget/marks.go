@@ -13,12 +13,12 @@ type storeChange struct {
 // again returns what is sent if the reply to a change was lost, so that the change is made once.
 // Only a change that begins with a releaseMark needs another mark for that. A key that is settled
 // refuses all others, such as the endMark before a releaseMark. A startMark is never sent again.
-func (ch storeChange) again() storeChange {
-	first := ch.marks[0]
+func (change storeChange) again() storeChange {
+	first := change.marks[0]
 	if first.then == noState {
-		ch.marks = []mark{closeMark(first.key)}
+		change.marks = []mark{closeMark(first.key)}
 	}
-	return ch
+	return change
 }
 
 // mark is a change of what the store remembers of a call or a response: the state of a key. A mark

@@ -7,26 +7,26 @@ const maxPending = 1000
 
 // applyOrPostpone makes a change now or, if the script does not run now, when the store works again.
 // A change without a mark is not postponed: it could be made twice.
-func (s *Store) applyOrPostpone(ch storeChange) reply {
-	r := s.apply(ch)
-	if s == nil || r.isDecided() || len(ch.marks) == 0 {
+func (s *Store) applyOrPostpone(change storeChange) reply {
+	r := s.apply(change)
+	if s == nil || r.isDecided() || len(change.marks) == 0 {
 		return r
 	}
 	if r.outcome == unsure {
-		ch = ch.again()
+		change = change.again()
 	}
-	s.postpone(ch)
+	s.postpone(change)
 	return r
 }
 
 // postpone leaves a change to Probe, unless there are too many, which it logs once until the store
 // works again. It does not use the store: a call that ends does not wait until the store has the
 // pending changes.
-func (s *Store) postpone(ch storeChange) {
+func (s *Store) postpone(change storeChange) {
 	s.mu.Lock()
 	isFull := len(s.pending) >= maxPending
 	if !isFull {
-		s.pending = append(s.pending, ch)
+		s.pending = append(s.pending, change)
 	}
 	s.mu.Unlock()
 	if isFull && s.isFirstLine("dropped changes") {
@@ -42,11 +42,11 @@ func (s *Store) applyPending(ctx context.Context) {
 	missed := s.pending
 	s.pending = nil
 	s.mu.Unlock()
-	for _, ch := range missed {
+	for _, change := range missed {
 		if ctx.Err() == nil {
-			s.applyOrPostpone(ch)
+			s.applyOrPostpone(change)
 		} else {
-			s.postpone(ch)
+			s.postpone(change)
 		}
 	}
 }

@@ -88,30 +88,30 @@ func TestSame(t *testing.T) {
 	store := NewStore(nil, nil)
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
-		ch := random(r)
-		untilMinute := local.minute() + ch.minutes
-		frees := slices.ContainsFunc(ch.buckets, func(bc bucketChange) bool { return bc.reserve < 0 })
+		change := random(r)
+		untilMinute := local.minute() + change.minutes
+		frees := slices.ContainsFunc(change.buckets, func(bc bucketChange) bool { return bc.reserve < 0 })
 		if frees || r.IntN(2) == 0 { // the end of a call
 			untilMinute -= r.Int64N(10)
 			end := releaseMark("call")
-			ch.marks = []mark{end}
+			change.marks = []mark{end}
 			server.Do("SET", store.fullKey(end.key), fmt.Sprint("taken ", untilMinute))
 		}
-		want := local.apply(untilMinute, ch.buckets)
-		args := append(store.arguments(ch), now/1e6, now%1e6)
+		want := local.apply(untilMinute, change.buckets)
+		args := append(store.arguments(change), now/1e6, now%1e6)
 		n, err := redis.Int64s(script.Do(conn, args...))
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		got, ok := parseReply(n, ch)
+		got, ok := parseReply(n, change)
 		if fmt.Sprint(got) != fmt.Sprint(want) || !ok {
 			t.Fatalf("step %d: the script says %v, the local buckets %v", step, n, want)
 		}
 		if want.outcome == made {
 			passed++
 		}
-		if slices.ContainsFunc(ch.buckets, func(bc bucketChange) bool { return local.buckets[bc.key].used < 0 }) {
+		if slices.ContainsFunc(change.buckets, func(bc bucketChange) bool { return local.buckets[bc.key].used < 0 }) {
 			givenBack++
 		}
 	}

@@ -91,23 +91,23 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 // While the store fails, the change is kept if it has a mark: the store has a reservation of the
 // call to free, or another process may read the end, too, and it must count once. For other calls
 // the local buckets are enough.
-func (t *Taken) settleInStore(correction callChange, end End) (ch storeChange, r reply) {
+func (t *Taken) settleInStore(correction callChange, end End) (change storeChange, r reply) {
 	store := t.budget.storeOf(t.person)
 	if end.ResponseID != "" { // the first mark, which storeChange.again keeps
-		ch.marks = append(ch.marks, endMark(end.ResponseID))
+		change.marks = append(change.marks, endMark(end.ResponseID))
 	}
 	switch {
 	case t.inStore:
 		store = t.budget.Store // also if the person has no limit any more
-		ch.marks = append(ch.marks, releaseMark(t.callName))
-		ch.buckets = t.correctionsByBucket(correction)
+		change.marks = append(change.marks, releaseMark(t.callName))
+		change.buckets = t.correctionsByBucket(correction)
 	case end.GoesOn: // SettleResponse takes the call
 	default:
 		correction.use[unitCalls]++ // to 1 for the call itself; with NotCounted from -1 to 0
 		correction.reserve = amount{}
-		ch.buckets = correction.inBuckets(t.budget.buckets(t.person))
+		change.buckets = correction.inBuckets(t.budget.buckets(t.person))
 	}
-	return ch, store.applyOrPostpone(ch)
+	return change, store.applyOrPostpone(change)
 }
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.

@@ -127,8 +127,8 @@ func (s *Store) noteWorking(ctx context.Context) {
 
 // apply makes a change in the store. It does nothing if there is no store, the store fails, or the
 // change is empty. It waits while maxScripts uses run.
-func (s *Store) apply(ch storeChange) reply {
-	isEmpty := len(ch.marks)+len(ch.buckets) == 0
+func (s *Store) apply(change storeChange) reply {
+	isEmpty := len(change.marks)+len(change.buckets) == 0
 	if s == nil || s.IsFailing() || isEmpty {
 		return reply{}
 	}
@@ -137,13 +137,13 @@ func (s *Store) apply(ch storeChange) reply {
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}
 	}
-	return s.runScript(ch)
+	return s.runScript(change)
 }
 
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
 // error is not about the present store, which does not fail.
-func (s *Store) runScript(ch storeChange) reply {
+func (s *Store) runScript(change storeChange) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
 	defer cancel()
 	fails := false
@@ -158,7 +158,7 @@ func (s *Store) runScript(ch storeChange) reply {
 	conn, _ := pool.GetContext(ctx) // after an error Do returns it, too
 	defer conn.Close()
 	connected := conn.Err() == nil
-	r, err := s.runScriptOn(conn, ch)
+	r, err := s.runScriptOn(conn, change)
 	if err == nil {
 		return r
 	}
@@ -209,8 +209,8 @@ func (s *Store) logFailure(ctx context.Context, err error) {
 }
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
-func (s *Store) runScriptOn(conn redis.Conn, ch storeChange) (r reply, err error) {
-	value, err := takeScript.Do(conn, s.arguments(ch)...)
+func (s *Store) runScriptOn(conn redis.Conn, change storeChange) (r reply, err error) {
+	value, err := takeScript.Do(conn, s.arguments(change)...)
 	if err != nil {
 		return reply{}, err
 	}
@@ -218,7 +218,7 @@ func (s *Store) runScriptOn(conn redis.Conn, ch storeChange) (r reply, err error
 	if err != nil {
 		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
 	}
-	r, ok := parseReply(n, ch)
+	r, ok := parseReply(n, change)
 	if !ok {
 		return reply{}, fmt.Errorf("reading reply %v: the script cannot give it", n)
 	}
@@ -227,12 +227,12 @@ func (s *Store) runScriptOn(conn redis.Conn, ch storeChange) (r reply, err error
 
 // parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
 // them.
-func parseReply(n []int64, ch storeChange) (r reply, ok bool) {
+func parseReply(n []int64, change storeChange) (r reply, ok bool) {
 	switch {
 	case len(n) == 1 && n[0] == -1:
-		return reply{outcome: refusedByMark}, len(ch.marks) > 0
+		return reply{outcome: refusedByMark}, len(change.marks) > 0
 
-	case len(n) == 1+len(ch.buckets) && n[0] == 0:
+	case len(n) == 1+len(change.buckets) && n[0] == 0:
 		r = reply{
 			outcome: made,
 			shares:  n[1:],
@@ -240,7 +240,7 @@ func parseReply(n []int64, ch storeChange) (r reply, ok bool) {
 		isInvalid := func(share int64) bool { return share < 0 || share > maxUsedPeriods*1000 }
 		return r, !slices.ContainsFunc(n[1:], isInvalid)
 
-	case len(n) != 3 || n[0] < 1 || n[0] > int64(len(ch.buckets)):
+	case len(n) != 3 || n[0] < 1 || n[0] > int64(len(change.buckets)):
 		return reply{}, false
 	}
 
@@ -250,7 +250,7 @@ func parseReply(n []int64, ch storeChange) (r reply, ok bool) {
 		waitMicros:     n[1],
 		used:           n[2],
 	}
-	bc := ch.buckets[r.refusingBucket-1]
+	bc := change.buckets[r.refusingBucket-1]
 	validWait := 0 <= r.waitMicros && r.waitMicros <= (maxUsedPeriods+1)*bc.period.micros
 	validUsed := 0 <= r.used && r.used <= maxUsedPeriods*bc.limitUnits
 	return r, validWait && validUsed
@@ -269,14 +269,14 @@ func (s *Store) fullKey(key string) string {
 
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and
 // of a bucket are in the order of its ARGV.
-func (s *Store) arguments(ch storeChange) []any {
-	keys := []any{len(ch.marks) + len(ch.buckets)}
-	values := []any{len(ch.marks), ch.minutes}
-	for _, m := range ch.marks {
+func (s *Store) arguments(change storeChange) []any {
+	keys := []any{len(change.marks) + len(change.buckets)}
+	values := []any{len(change.marks), change.minutes}
+	for _, m := range change.marks {
 		keys = append(keys, s.fullKey(m.key))
 		values = append(values, m.then, m.keep.Milliseconds(), m.needsTaken)
 	}
-	for _, bc := range ch.buckets {
+	for _, bc := range change.buckets {
 		keys = append(keys, s.fullKey(bc.key))
 		values = append(values,
 			bc.period.micros, bc.limitUnits, bc.need, bc.use, bc.reserve, bc.personName)
