@@ -88,6 +88,7 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 // how many units are reserved for calls that run.
 func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
+	next.changedAtMicros = nowMicros
 	if s.changedAtMicros >= nowMicros+bk.period.micros { // the clock was wrong
 		return next, 0
 	}
@@ -104,7 +105,6 @@ func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, runn
 
 	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
 	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.period.micros)
-	next.changedAtMicros = nowMicros
 	used := s.used + float64(overdue)
 	least := max(min(used, 0), float64(0-running))
 	next.used = clampUsed(used-refilled, least, bk)
