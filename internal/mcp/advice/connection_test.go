@@ -32,6 +32,8 @@ var causes = map[string]error{
 	"no host":       &net.DNSError{Name: "api.invalid"},
 	"dial refused":  &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
 	"dial timeout":  &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
+	"reset":         &net.OpError{Op: "read", Err: syscall.ECONNRESET},
+	"TLS alert":     &net.OpError{Op: "remote error", Err: tls.AlertError(40)},
 	"proxy refused": &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED},
 	"on Windows":    os.NewSyscallError("connectex", wsaRefused),
 	"EOF":           io.ErrUnexpectedEOF,

@@ -2,8 +2,10 @@ package advice
 
 import (
 	"encoding/pem"
+	"fmt"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -42,10 +44,22 @@ func writeRoots(t *testing.T) {
 	}
 }
 
+// pipedRoots returns the path of a pipe that has been read, as in SSL_CERT_FILE=<(cat ca.pem).
+func pipedRoots(t *testing.T) string {
+	pipe, end, err := os.Pipe()
+	if err != nil || runtime.GOOS == "windows" {
+		return "ca.pem"
+	}
+	end.Close()
+	t.Cleanup(func() { pipe.Close() })
+	return fmt.Sprint("/dev/fd/", pipe.Fd())
+}
+
 // Hints depend on the settings. Go reads SSL_CERT_FILE on some systems only.
 func TestSettings(t *testing.T) {
 	const store = "add the CA of your network to the certificate store of the system " +
 		"(SSL_CERT_FILE is not read there)"
+	const noCA = " (SSL_CERT_FILE): it has no CA that signed this"
 
 	models := map[string]Setting{
 		"answer": {"model_profiles.answer.model", "gpt-9", "/etc/config.yaml:12"},
@@ -54,6 +68,7 @@ func TestSettings(t *testing.T) {
 	writeRoots(t)
 	untrusted := listed(t, "{label: connection, causes: [unknown CA]}")
 
+	piped := pipedRoots(t)
 	quotes := func() string { return "it has quotes around it" }
 	for _, tt := range []struct {
 		advisor Advisor
@@ -85,11 +100,8 @@ func TestSettings(t *testing.T) {
 			"correct SSL_CERT_FILE: it names no.pem, " +
 				"and it cannot be read or has no certificate in PEM form",
 		},
-		{
-			Advisor{RootsFile: "ca.pem"},
-			untrusted,
-			"add the CA of your network to ca.pem (SSL_CERT_FILE): it has no CA that signed this",
-		},
+		{Advisor{RootsFile: "ca.pem"}, untrusted, "add the CA of your network to ca.pem" + noCA},
+		{Advisor{RootsFile: piped}, untrusted, "add the CA of your network to " + piped + noCA},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			_, got := tt.advisor.Advise("answer", tt.err)

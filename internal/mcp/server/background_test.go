@@ -46,6 +46,9 @@ func (a *api) ask(
 	a.question = q.Query
 	a.created = time.Now()
 	switch q.Query {
+	case "named at 6 s":
+		time.Sleep(6 * time.Second)
+		c.Emit(call.ResponseNamed{ID: "resp_1"})
 	case "nameless":
 		c.Emit(call.ResponseNamed{})
 		c.Emit(call.ResponseNamed{}) // of a retry
@@ -352,7 +355,9 @@ func TestRestart(t *testing.T) {
 				}
 				time.Sleep(tt.After)
 				if tt.Cancels {
+					next.task("get", id) // less than a second before
 					next.task("cancel", id)
+					next.wantTask(id, `"status":"cancelled"`)
 				}
 				for range 3 {
 					next.task("get", id)

@@ -97,6 +97,7 @@ func TestClose(t *testing.T) {
 		"no name":      {"", nil, call.ErrShutdown, short, short},
 		"endless":      {"", nil, call.ErrShutdown, time.Minute, closeTimeout},
 		"named late":   {"", []call.Event{named("resp_1")}, call.ErrShutdown, short, short},
+		"a retry":      {"", []call.Event{call.Retrying{Err: &call.APIError{}}}, call.ErrShutdown, short, short},
 		"a requery":    {"resp_1", []call.Event{call.Requesting{}, named("resp_2")}, call.ErrShutdown, short, short},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,27 +132,64 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// An id never has a response that the API has lost, and other processes cannot fetch: then a task over
-// HTTP is not detached.
-func TestLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{Timeout: time.Hour, Recover: func(string, *error) {}, BackgroundAPI: &BackgroundAPI{
-			Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
-				time.Sleep(2 * time.Second) // meanwhile the API loses it
-				return nil, answer.ErrRunning
-			},
-		}})
-		c := &call.Call{}
-		task := s.Prepare(c, CallOptions{Polled: true, OverHTTP: true, ExpectsName: true})
-		s.Run(t.Context(), task, func(context.Context) (*answer.Answer, error) {
-			c.Sink(call.ResponseNamed{ID: "resp_1"})
-			time.Sleep(time.Second)
-			c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
-			time.Sleep(time.Minute)
-			return nil, nil
+// An id never has a response that the API has lost, or whose call has ended: other processes cannot
+// fetch it, or would settle it again. Then a task over HTTP is not detached, as one without a name.
+func TestNotSealed(t *testing.T) {
+	for name, overHTTP := range map[string]bool{
+		"lost":             true,
+		"ended":            true,
+		"ended over stdio": false,
+		"nameless":         true,
+	} {
+		compare.Bubble(t, name, func(t *testing.T) {
+			s := New(Options{Timeout: time.Hour, Recover: func(string, *error) {}, BackgroundAPI: &BackgroundAPI{
+				Secrets: func() []string { return []string{newSecret} },
+				Fetch: func(context.Context, *call.Call, answer.ResponseRef) (*answer.Answer, error) {
+					time.Sleep(2 * time.Second) // meanwhile the API loses it
+					return nil, answer.ErrRunning
+				},
+			}})
+			c := &call.Call{}
+			request, leave := context.WithCancel(t.Context())
+			task := s.Prepare(c, CallOptions{Polled: true, OverHTTP: overHTTP, ExpectsName: true})
+			s.Run(request, task, func(context.Context) (*answer.Answer, error) {
+				switch name {
+				case "lost":
+					c.Sink(call.ResponseNamed{ID: "resp_1"})
+					time.Sleep(time.Second)
+					c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
+				case "nameless":
+					leave()
+				default:
+					s.NoteCallEnded(task, c.Reported)
+					c.Sink(call.ResponseNamed{ID: "resp_1"})
+				}
+				time.Sleep(time.Minute)
+				return nil, nil
+			})
+			compare.Equal(t, "detached", s.DetachWhenDue(task), !overHTTP)
+			sealed, _ := s.NoteCallEnded(task, c.Reported)
+			compare.Equal(t, "sealed", sealed, "")
+			task.Result()
 		})
-		compare.Equal(t, "detached", s.DetachWhenDue(task), false)
-		task.Result()
+	}
+}
+
+// A task that is cancelled has no answer. Cancel waits until its call has cancelled it at the API.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Timeout: time.Hour})
+		task := s.Prepare(&call.Call{}, CallOptions{Polled: true})
+		s.Run(t.Context(), task, func(ctx context.Context) (*answer.Answer, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			return &answer.Answer{}, nil
+		})
+		compare.Equal(t, "detached", s.DetachWhenDue(task), true)
+		began := time.Now()
+		s.Cancel(t.Context(), task, nil)
+		compare.Equal(t, "waited", time.Since(began), time.Second)
+		compare.Equal(t, "cancelled", errors.Is(task.Result().Err, context.Canceled), true)
 	})
 }
 
