@@ -147,11 +147,14 @@ var kindTable = []kindRow{
 			`missing_scope`,           // https://github.com/Wei-Shaw/sub2api/issues/1566
 			`ip_not_authorized`,       // https://platform.openai.com/docs/guides/error-codes
 			`organization_restricted`, // Groq, with 400: https://github.com/songquanpeng/one-api/issues/1764
+			`PermissionDenied`,        // Azure, with 401: https://github.com/microsoft/semantic-kernel/issues/10020
 		},
 		words: []string{
-			`missing scope`,                  // with 401: https://github.com/anomalyco/opencode/issues/21928
-			`user location is not supported`, // Gemini: https://github.com/OpenRouterTeam/ai-sdk-provider/issues/187
-			`; sign in at https://ollama`,    // Ollama's search: https://github.com/ollama/ollama/pull/17686
+			`missing scope`,                                   // with 401: https://github.com/anomalyco/opencode/issues/21928
+			`user location is not supported`,                  // Gemini: https://github.com/OpenRouterTeam/ai-sdk-provider/issues/187
+			`not enabled in this region`,                      // Azure, with 404: https://github.com/responsibleai/ASSERT/issues/129
+			`^token tenant .* does not match resource tenant`, // Azure, with 400: https://github.com/Azure-Samples/ai-rag-chat-evaluator/issues/94
+			`; sign in at https://ollama`,                     // Ollama's search: https://github.com/ollama/ollama/pull/17686
 		},
 	},
 	{
@@ -179,6 +182,7 @@ var kindTable = []kindRow{
 			`model_decommissioned`,    // Groq: https://github.com/atiilla/sqlmap-ai/issues/3
 			`model_not_available`,     // Together: https://github.com/HeyPuter/puter/issues/3168
 			`invalid_model`,           // Perplexity: https://github.com/FerroxLabs/wayland/issues/603
+			`unknown_model`,           // Azure, with 400: https://github.com/microsoft-foundry/new-foundry-portal/issues/127
 		},
 	},
 
@@ -247,6 +251,8 @@ var kindTable = []kindRow{
 			`insufficient (account |ai )?(balance|credits?)\b`, // Moonshot: https://github.com/continuedev/continue/issues/11443
 			`balance is insufficient`,                          // SiliconFlow: https://err.dmxapi.cn/detail.php?id=1150
 			`prepayment credits are depleted`,                  // Gemini: https://github.com/dyad-sh/dyad/issues/3626
+			`^out of (call volume|bandwidth) quota`,            // Azure API Management, with 403: https://github.com/MicrosoftDocs/azure-docs/issues/16282
+			`^token quota is exceeded`,                         // Azure API Management, with 403: https://learn.microsoft.com/azure/api-management/llm-token-limit-policy
 		},
 	},
 	{
