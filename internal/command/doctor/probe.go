@@ -233,7 +233,7 @@ func sentSettings(p answer.Profile) string {
 	capability := call.CapabilityOf(p.Model)
 	switch {
 	case !capability.Reasoning:
-		return "effort and verbosity are not sent: it takes neither"
+		return "effort and verbosity are not sent: by its name it takes neither"
 	case !capability.Verbosity:
 		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.ReasoningEffort)
 	}

@@ -88,7 +88,7 @@ func (a Advisor) detail(e *call.APIError) string {
 
 // parameterDetail returns the parameter that an error names. The search tool is the only tool of a
 // request: for one of its parameters parameterDetail returns "tools", "tools effort",
-// "tools filters" or "tools member".
+// "tools disabled", "tools filters" or "tools member".
 func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	// LM Studio and Vercel have tools.0.type: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2254
@@ -99,6 +99,8 @@ func parameterDetail(e *call.APIError) string {
 		return e.Param
 	case strings.Contains(e.Message, "reasoning.effort"):
 		return "tools effort"
+	case strings.Contains(e.Message, "disabled for this organization"):
+		return "tools disabled"
 	case strings.HasPrefix(member, "filters"):
 		return "tools filters"
 	case member != "" && member != "type":
