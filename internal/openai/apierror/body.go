@@ -70,6 +70,7 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Status = status
 	}
 	setString(&e.Message, doc, "detail")
+	setString(&e.Message, doc, "Message") // AWS: https://github.com/BerriAI/litellm/pull/39166
 	e.Message = cmp.Or(bare, e.Message)
 	setString(&e.Message, fields, "message")
 	delay := ""
