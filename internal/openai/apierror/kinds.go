@@ -281,6 +281,7 @@ var kindTable = []kindRow{
 			// Bedrock, of a model that has another path: https://github.com/maximhq/bifrost/pull/4412
 			`does not support the '/v1/responses' api|isn't supported on this route`,
 			`api version not supported|enabled only for api.version`, // Azure: https://github.com/openclaw/openclaw/issues/82025
+			`^api-version query parameter is not allowed`,            // Azure: https://github.com/aaif-goose/goose/issues/8236
 		},
 	},
 	{
