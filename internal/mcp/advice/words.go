@@ -68,6 +68,8 @@ func (a Advisor) detail(e *call.APIError) string {
 		return a.connectionDetail(e)
 	case e.Kind == call.KindBadRequest:
 		return parameterDetail(e)
+	case e.Kind == call.KindPermission && strings.Contains(e.Message, "temporarily blocked"):
+		return "for a time"
 	case e.Kind == call.KindAPIQuota && (e.MaybeThisCall || e.Status == http.StatusPaymentRequired):
 		return "of another server"
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
