@@ -225,7 +225,8 @@ func MayBeInProgress(e *call.APIError) bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 }
 
-// RequestID returns the id of a request that OpenAI's support asks for, or "".
+// RequestID returns the id of a request that the support of the API asks for, or "". Errors of Azure
+// have an id of their own (https://learn.microsoft.com/en-gb/answers/questions/2264921).
 func RequestID(resp *http.Response) string {
-	return resp.Header.Get("X-Request-Id")
+	return cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Apim-Request-Id"))
 }

@@ -36,10 +36,14 @@ func TestCauses(t *testing.T) {
 }
 
 func TestErrorAnswers(t *testing.T) {
-	eachRow(t, "errors", func(t *testing.T, _ string, row []string) {
+	eachRow(t, "errors", func(t *testing.T, name string, row []string) {
 		status, kind, want, body := row[0], row[1], row[2], row[3]
 		code, _ := strconv.Atoi(status)
-		cl, _ := newClient(0, answer(code, body, "X-Request-Id", "req_1"))
+		header := "X-Request-Id"
+		if strings.HasPrefix(name, "Azure: ") {
+			header = "Apim-Request-Id"
+		}
+		cl, _ := newClient(0, answer(code, body, header, "req_1"))
 		e := asError(t, createError(t, cl))
 
 		got := fmt.Sprint(e.Type, "|", e.Code, "|", e.Param, "|", e.Message)
