@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"errors"
+	"net/http"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
@@ -27,10 +28,13 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	switch {
 	case timedOut, !ofRequest, kind == call.KindShutdown, kind == call.KindCanceled:
 		problem = text.Expand(w.Problem, a.values("", err, e))
+
+	// mcporter 0.12 and Inspector 2.12 take a 401 in the text for that of the person, and ask for a
+	// sign-in.
 	case kind == call.KindAuth:
-		// mcporter 0.12 and Inspector 2.12 take a 401 in the text for that of the person, and ask for
-		// a sign-in.
 		problem = "the API refused the server's key"
+	case e.Status == http.StatusUnauthorized: // such as for a key without a scope
+		problem = kind.String()
 	}
 
 	hint, message := w.CallerHint, ""
