@@ -454,8 +454,7 @@ func (l *loader) checkTogether() {
 }
 
 // location returns the time zone for the value of policy.timezone. For local it is that of the
-// machine, by its IANA name if TZ or the link of /etc/localtime tells it, else by its present offset:
-// Windows has other names.
+// machine, by its IANA name if TZ or the link of /etc/localtime tells it.
 func location(name string) *time.Location {
 	if name == "local" {
 		name = time.Local.String()
@@ -467,9 +466,7 @@ func location(name string) *time.Location {
 
 	zone, err := time.LoadLocation(name) // check has reported a name that is not valid
 	if err != nil || name == "" {
-		now := time.Now()
-		_, offset := now.Zone()
-		zone = time.FixedZone(now.Format("UTC-07:00"), offset)
+		return time.Local // with its summer time
 	}
 	return zone
 }

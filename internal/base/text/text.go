@@ -1,6 +1,6 @@
 // Package text truncates and sanitizes text that other parties wrote: the model, web pages, the API
-// and MCP clients. It also splits lists, expands templates, formats waits, recognizes host names
-// and loopback hosts, and finds the name that is nearest to a misspelled one.
+// and MCP clients. It also splits lists, expands templates, formats waits, names time zones,
+// recognizes host names and loopback hosts, and finds the name that is nearest to a misspelled one.
 package text
 
 import (
@@ -162,6 +162,16 @@ func Minutes(wait time.Duration) string {
 		return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 	}
 	return fmt.Sprintf("%d min", minutes)
+}
+
+// Zone returns the name of the time zone of t, or its offset, as in "UTC+01:00", if the zone has no IANA
+// name: that of Windows, or of a file that TZ names.
+func Zone(t time.Time) string {
+	name := t.Location().String()
+	if name == "Local" || strings.HasPrefix(name, "/") {
+		return t.Format("UTC-07:00")
+	}
+	return name
 }
 
 // Expand replaces each $NAME and ${NAME} in a template by the value of NAME. A name without a value

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
@@ -99,7 +100,7 @@ func quotaTable(
 
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", zone)
+	fmt.Fprintf(w, "NAME\tLIMIT\tUSED\tRUNNING\tLEFT\tWHOLE AGAIN (%s)\n", text.Zone(time.Now().In(zone)))
 	for _, e := range list {
 		unusedAt := e.UnusedAt.In(zone).Format(time.DateOnly + " 15:04")
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",

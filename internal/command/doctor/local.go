@@ -106,8 +106,9 @@ func locationCheck(cfg *config.Config) Check {
 
 // datesCheck returns the date of today, which depends on the time zone.
 func datesCheck(zone *time.Location, now time.Time) Check {
-	const today = "today is %s in %v, set by policy.timezone"
-	return pass(fmt.Sprintf(today, now.In(zone).Format(time.DateOnly), zone))
+	now = now.In(zone)
+	const today = "today is %s in %s, set by policy.timezone"
+	return pass(fmt.Sprintf(today, now.Format(time.DateOnly), text.Zone(now)))
 }
 
 // baseURLCheck checks the URL of the API, without a request.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/cite"
 )
 
@@ -76,7 +77,8 @@ func (a *Answerer) queryWithHints(d Defaults, q Question) string {
 	if slices.Contains(styles, q.Style) {
 		hints += " style: " + q.Style + "."
 	}
-	hints += " today: " + a.date(time.Now()) + " (" + a.options.Location.String() + ")."
+	now := time.Now().In(a.options.Location)
+	hints += " today: " + a.date(now) + " (" + text.Zone(now) + ")."
 
 	return q.Query + "\n" + hints
 }

@@ -229,7 +229,7 @@ func (b *Budget) refusal(refusing bucket, r reply) error {
 		format = time.DateOnly + " 15:04"
 	}
 	return call.KindLimited.Errorf("used %s of %s %s; the next call at %s (%s), in %s",
-		used, limit, refusing.unitWords(), at.Format(format), b.Location, text.Minutes(wait))
+		used, limit, refusing.unitWords(), at.Format(format), text.Zone(at), text.Minutes(wait))
 }
 
 // storeOf returns the store. It is nil if there is none, or if the person has no limit.
