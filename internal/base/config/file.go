@@ -49,7 +49,8 @@ func (l *loader) applyFile(given *string) error {
 	return nil
 }
 
-// defaultFolders returns the folders of the folders with a default file, by system (GOOS). "" is none.
+// defaultFolders returns the folders in which the folder with a default file may be, on a system (GOOS).
+// "" is none.
 func (l *loader) defaultFolders(goos string) []string {
 	inHome := ""
 	if l.Home != "" {

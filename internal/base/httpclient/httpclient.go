@@ -4,7 +4,7 @@
 //
 //	httpclient.go       New, proxies, root certificates
 //	dial.go             connections that end if their other end is gone
-//	unacknowledged_*.go the option for that of each system
+//	unacknowledged_*.go the socket option for that, by system
 package httpclient
 
 import (

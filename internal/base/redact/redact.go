@@ -47,8 +47,8 @@ type Source struct {
 	former   [][]string // forms that a change has removed, for each of the last changes
 }
 
-// maxFormer is for how many changes the removed secrets are kept, the last one included: a call that
-// runs may have the key of before.
+// maxFormer is of how many changes, the last one included, the removed secrets are kept: a running
+// call may still use an earlier key.
 const maxFormer = 3
 
 // New returns a Redactor for the given secrets.
@@ -78,8 +78,8 @@ func (r *Redactor) NewSource() *Source {
 	return s
 }
 
-// Set sets the present secrets, as Add does. Those that the last maxFormer changes have
-// removed are redacted, too.
+// Set sets the present secrets, as Add does. Those that the last maxFormer changes have removed are
+// redacted, too.
 func (s *Source) Set(secrets ...string) {
 	s.redactor.mu.Lock()
 	defer s.redactor.mu.Unlock()
