@@ -130,6 +130,7 @@ type Taken struct {
 	person      call.Person
 	tool        string
 	callName    string // random, by which the store remembers the call
+	began       time.Time
 	untilMinute int64  // minute since 1970 at whose end reserved units count as used
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
@@ -145,6 +146,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		person:      c.Person,
 		tool:        c.Tool,
 		callName:    rand.Text(),
+		began:       time.Now(),
 		untilMinute: b.local.minute() + b.reservedMinutes(),
 		reserved:    b.reservation(c.Tool),
 		buckets:     b.buckets(c.Person),
@@ -173,7 +175,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 
 	if r.outcome == made {
 		b.noteNear(c.Person, changes, r.shares)
-		c.NearLimit = b.nearLimit(taken.buckets)
+		c.NearLimit = b.nearLimit(taken.buckets, taken.began)
 		return taken, nil
 	}
 	refusing := changes[r.refusingBucket-1]

@@ -16,7 +16,8 @@ const nearThousandths = 800
 type nearBucket struct {
 	quota      string      // name of its quota
 	person     call.Person // who has used it last
-	words      string      // such as "85 % of 100000 tokens a day"; "" if it is not nearly used up
+	words      string      // such as "85 % of 100000 tokens a day"
+	notedAt    time.Time   // when it was nearly used up; zero if it is not any more
 	nearUntil  time.Time   // when it has refilled below nearThousandths, unless more is used
 	quietUntil time.Time   // until when it is not logged again
 }
@@ -26,16 +27,17 @@ func (nb nearBucket) isExpired() bool {
 	return !time.Now().Before(nb.nearUntil) && !time.Now().Before(nb.quietUntil)
 }
 
-// nearLimit returns words for the limits of buckets that are nearly used up, as far as noteNear has
-// noted, or "".
-func (b *Budget) nearLimit(buckets []bucket) string {
+// nearLimit returns words for the limits of buckets that are nearly used up, or "". It knows what
+// noteNear has noted since a time, that of the start of a call: a call without a cost notes nothing
+// of its limit in USD.
+func (b *Budget) nearLimit(buckets []bucket, since time.Time) string {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
 	var list []string
 	for _, bk := range buckets {
-		words := b.nearBuckets.Get(bk.key).words
-		if words != "" {
-			list = append(list, words)
+		nb := b.nearBuckets.Get(bk.key)
+		if !nb.notedAt.Before(since) {
+			list = append(list, nb.words)
 		}
 	}
 	return strings.Join(list, ", ")
@@ -54,7 +56,7 @@ func (b *Budget) noteNear(p call.Person, changes []bucketChange, shares []int64)
 		case share >= nearThousandths && !bc.limitEnded:
 			b.noteNearLocked(p, bc.bucket, share)
 		case nb.quota != "": // it has refilled, was reset, or its limit has ended
-			nb.words = ""
+			nb.notedAt = time.Time{}
 			nb.nearUntil = time.Time{}
 			b.nearBuckets.Set(bc.key, nb)
 		}
@@ -75,6 +77,7 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) {
 	nb.quota = bk.Name
 	nb.person = p
 	nb.words = fmt.Sprintf("%d %% of %s %s", used/10, bk.unit.format(bk.limitUnits), bk.unitWords())
+	nb.notedAt = now
 	nb.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
 	b.nearBuckets.Set(bk.key, nb)
 	if isNew && b.Log != nil {

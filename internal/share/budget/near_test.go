@@ -19,7 +19,7 @@ func TestNear(t *testing.T) {
 		var log lines
 		b := New(Options{
 			Limits: Limits{CallsPerHour: 3, TokensPerDay: 100_000, TokensPerDayOfAll: 240_000, USDPerDay: 1.1},
-			Prices: map[string]*call.Price{"": {Output: 10}},
+			Prices: map[string]*call.Price{"": {Output: 10}, "free": {}},
 			Log:    slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		for _, tt := range compare.Rows[struct {
@@ -40,6 +40,10 @@ func TestNear(t *testing.T) {
 			compare.Equal(t, "near: "+tt.Want, fmt.Sprint(b.NearLimitCounts()), tt.Near)
 			compare.Equal(t, "lines", log.count("a limit is nearly used up"), tt.Lines)
 		}
+		time.Sleep(12 * time.Hour)
+		c := &call.Call{Person: alice, Tool: "free"}
+		takeCall(b, c)
+		compare.Equal(t, "near a limit, with a model without a cost", c.NearLimit, "")
 		clear(b.local.buckets) // quota reset
 		taken, _ := takeCall(b, &call.Call{Person: alice})
 		settle(taken, 10)

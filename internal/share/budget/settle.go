@@ -73,7 +73,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		changes, r = toStore.buckets, storeReply
 	}
 	b.noteNear(t.person, changes, r.shares)
-	c.NearLimit = b.nearLimit(b.buckets(t.person))
+	c.NearLimit = b.nearLimit(b.buckets(t.person), t.began)
 
 	t.settleOtherResponses(others)
 	// Without a response that has ended there is no endMark: no other process settles the call.
