@@ -130,11 +130,11 @@ type Taken struct {
 	person      call.Person
 	tool        string
 	callName    string // random, by which the store remembers the call
-	began       time.Time
 	untilMinute int64  // minute since 1970 at whose end reserved units count as used
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
 	buckets     []bucket // those of the limits that were in force
+	nearWords   nearWords
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
@@ -146,10 +146,10 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 		person:      c.Person,
 		tool:        c.Tool,
 		callName:    rand.Text(),
-		began:       time.Now(),
 		untilMinute: b.local.minute() + b.reservedMinutes(),
 		reserved:    b.reservation(c.Tool),
 		buckets:     b.buckets(c.Person),
+		nearWords:   nearWords{},
 	}
 	start := callChange{
 		use:     amount{unitCalls: 1},
@@ -174,14 +174,14 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 
 	if r.outcome == made {
-		b.noteNear(c.Person, changes, r.shares)
-		c.NearLimit = b.nearLimit(taken.buckets, taken.began)
+		b.noteNear(taken.nearWords, c.Person, changes, r.shares)
+		c.NearLimit = taken.nearWords.of(taken.buckets)
 		return taken, nil
 	}
 	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
 	share := r.used * 1000 / refusing.limitUnits // this process may have started after the last call
-	b.noteNear(c.Person, []bucketChange{refusing}, []int64{share})
+	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, []int64{share})
 	return nil, b.refusal(refusing.bucket, r)
 }
 

@@ -16,8 +16,6 @@ const nearThousandths = 800
 type nearBucket struct {
 	quota      string      // name of its quota
 	person     call.Person // who has used it last
-	words      string      // such as "85 % of 100000 tokens a day"
-	notedAt    time.Time   // when it was nearly used up; zero if it is not any more
 	nearUntil  time.Time   // when it has refilled below nearThousandths, unless more is used
 	quietUntil time.Time   // until when it is not logged again
 }
@@ -27,45 +25,46 @@ func (nb nearBucket) isExpired() bool {
 	return !time.Now().Before(nb.nearUntil) && !time.Now().Before(nb.quietUntil)
 }
 
-// nearLimit returns words for the limits of buckets that are nearly used up, or "". It knows what
-// noteNear has noted since a time, that of the start of a call: a call without a cost notes nothing
-// of its limit in USD.
-func (b *Budget) nearLimit(buckets []bucket, since time.Time) string {
-	b.nearMu.Lock()
-	defer b.nearMu.Unlock()
+// nearWords has words for limits that are nearly used up, such as "85 % of 100000 tokens a day", by
+// the keys of their buckets.
+type nearWords map[string]string
+
+// of returns the words for the limits of buckets, in their order, or "".
+func (w nearWords) of(buckets []bucket) string {
 	var list []string
 	for _, bk := range buckets {
-		nb := b.nearBuckets.Get(bk.key)
-		if !nb.notedAt.Before(since) {
-			list = append(list, nb.words)
+		if w[bk.key] != "" {
+			list = append(list, w[bk.key])
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// noteNear notes which limits are nearly used up, for nearLimit and NearLimitCounts. shares are how
-// much of their limits the buckets of changes have used, or nil if that is not known. noteNear logs
-// each bucket once in a period.
-func (b *Budget) noteNear(p call.Person, changes []bucketChange, shares []int64) {
+// noteNear updates words, and what NearLimitCounts counts: which limits are nearly used up. shares
+// are how much of their limits the buckets of changes have used, or nil if that is not known.
+// noteNear logs each bucket once in a period.
+func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, shares []int64) {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()
 	for i, share := range shares {
 		bc := changes[i]
+		if share >= nearThousandths && !bc.limitEnded {
+			words[bc.key] = b.noteNearLocked(p, bc.bucket, share)
+			continue
+		}
+		delete(words, bc.key)
 		nb := b.nearBuckets.Get(bc.key)
-		switch {
-		case share >= nearThousandths && !bc.limitEnded:
-			b.noteNearLocked(p, bc.bucket, share)
-		case nb.quota != "": // it has refilled, was reset, or its limit has ended
-			nb.notedAt = time.Time{}
+		if nb.quota != "" { // it has refilled, was reset, or its limit has ended
 			nb.nearUntil = time.Time{}
 			b.nearBuckets.Set(bc.key, nb)
 		}
 	}
 }
 
-// noteNearLocked notes one bucket that is nearly used up. used is how much of its limit is used, in
-// thousandths.
-func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) {
+// noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how
+// much of its limit is used, in thousandths.
+func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) (words string) {
+	words = fmt.Sprintf("%d %% of %s %s", used/10, bk.unit.format(bk.limitUnits), bk.unitWords())
 	period := time.Duration(bk.period.micros) * time.Microsecond
 	now := time.Now()
 
@@ -76,17 +75,16 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) {
 	}
 	nb.quota = bk.Name
 	nb.person = p
-	nb.words = fmt.Sprintf("%d %% of %s %s", used/10, bk.unit.format(bk.limitUnits), bk.unitWords())
-	nb.notedAt = now
 	nb.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
 	b.nearBuckets.Set(bk.key, nb)
 	if isNew && b.Log != nil {
-		log := b.Log.With("limit", bk.Name, "used", nb.words)
+		log := b.Log.With("limit", bk.Name, "used", words)
 		if !bk.ofAll {
 			log = log.With("client", p.Name)
 		}
 		log.Info("a limit is nearly used up")
 	}
+	return words
 }
 
 // NearLimitCounts returns how many people have used four fifths of a limit, by the name of the

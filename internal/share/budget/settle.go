@@ -72,8 +72,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
-	b.noteNear(t.person, changes, r.shares)
-	c.NearLimit = b.nearLimit(b.buckets(t.person), t.began)
+	b.noteNear(t.nearWords, t.person, changes, r.shares)
+	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(others)
 	// Without a response that has ended there is no endMark: no other process settles the call.
@@ -201,7 +201,7 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
-	b.noteNear(c.Person, end.buckets, r.shares)
+	b.noteNear(nearWords{}, c.Person, end.buckets, r.shares)
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.
