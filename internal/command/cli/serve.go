@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -191,6 +192,7 @@ func (f *serveFlags) serve(
 	if err != nil {
 		return err
 	}
+
 	b := serverOptions.Budget
 	if b.RefuseWithoutStore && b.Store == nil {
 		return usageError("", "--without-store refuse needs MCP_STORE_URL or MCP_STORE_URL_FILE")
@@ -362,18 +364,23 @@ func (f *serveFlags) check() error {
 	return nil
 }
 
-// logStart logs how the server serves on ln, with warnings about tokens and about calls that fail.
-func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
+// warnOfTokens warns if the tokens open only /metrics, or all but it.
+func warnOfTokens(log *slog.Logger, o httpd.Options) {
 	const reader = httpd.MetricsName
 	tokens := o.Access.Tokens
 	switch {
 	case tokens.Has(reader) && len(tokens.Names()) == 1 && !o.Access.PeopleSignIn():
-		s.Log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
+		log.Warn("all calls get 403: a token named metrics opens /metrics only, and there is no other")
 	case o.MetricsListener == nil && o.Access.NeedsToken() && !tokens.Has(reader):
 		names := slices.Compact([]string{reader, o.Access.MetricsReader()})
-		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(names, " or ") +
+		log.Warn("/metrics needs a token of MCP_HTTP_TOKENS named " + strings.Join(names, " or ") +
 			"; --metrics ADDRESS serves it without one on an address of its own")
 	}
+}
+
+// logStart logs how the server serves on ln, with warnings about tokens and about calls that fail.
+func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
+	warnOfTokens(s.Log, o)
 	log := s.Log.With(
 		"version", version.String(),
 		"metrics", cmp.Or(f.metricsAddress, f.httpAddress),
@@ -384,6 +391,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 	if perPerson > 0 { // 0 is no limit
 		log = log.With("max_calls_per_user", perPerson)
 	}
+
 	for _, q := range o.ServerOptions.Budget.Limits.Quotas() {
 		switch whole := int64(q.Limit); {
 		case q.Limit == 0:
@@ -393,6 +401,7 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 			log = log.With(q.Setting, q.Limit)
 		}
 	}
+
 	if o.ServerOptions.Budget.RefuseWithoutStore {
 		log = log.With("without_store", refuseWithoutStore)
 	}

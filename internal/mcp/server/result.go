@@ -91,10 +91,14 @@ type usage struct {
 // maxStepChars bounds each search query and each URL in _meta, in characters.
 const maxStepChars = 200
 
-// success returns the result of an answer (spec §3.2): one JSON object in content[0].text. Its
-// _meta has the figures of the call, what it searched and opened, and the URLs of the citations
-// whose date is the date of access.
+// success returns the result of an answer (spec §3.2): one JSON object in content[0].text.
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
+	return s.jsonResult(req, a, s.metaOf(a))
+}
+
+// metaOf returns the _meta of an answer: the figures of the call, what it searched and opened, and the
+// URLs of the citations whose date is the date of access.
+func (s *Server) metaOf(a *answer.Answer) map[string]any {
 	clean := s.options.Redactor.Line
 	m := a.Meta
 	meta := map[string]any{
@@ -116,6 +120,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	if accessed != nil {
 		meta["accessed"] = accessed
 	}
+
 	if m.Cost != nil {
 		meta["cost_usd"] = call.RoundUSD(*m.Cost)
 	}
@@ -125,6 +130,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	if m.FollowUp != "" {
 		meta["follow_up"] = m.FollowUp
 	}
+
 	for name, steps := range map[string][]string{
 		"queries": m.Queries,
 		"opened":  m.Opened,
@@ -137,7 +143,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 			meta[name] = list
 		}
 	}
-	return s.jsonResult(req, a, meta)
+	return meta
 }
 
 // failure returns why a call has no answer, with the code of spec appendix B: as a JSON-RPC error

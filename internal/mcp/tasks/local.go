@@ -145,6 +145,7 @@ func (ts *Tasks) noteResponse(
 	default: // such as one of many deltas
 		return
 	}
+
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	responseID := ""
@@ -161,6 +162,7 @@ func (ts *Tasks) noteResponse(
 			l.ref.Store(nil)
 		}
 	}
+
 	l.starts = append(l.starts, responseStart{responseID, reported})
 	close(l.started)
 	l.started = make(chan struct{})
@@ -251,6 +253,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	if api != nil && ref != nil { // nil: the API has perhaps lost the response just now
 		secrets = api.Secrets()
 	}
+
 	// A call may have ended just now. With OverHTTP it gets no id: Result has the answer. Without, it
 	// gets one all the same: the client of a polled task expects it, and answer_result returns at once.
 	canSeal := len(secrets) > 0 && !local.callEnded
