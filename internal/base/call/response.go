@@ -18,7 +18,7 @@ type Response struct {
 	Status            string  // "completed" or "incomplete"; from Get any status of the API
 	Background        bool    // the API says that the response runs or ran in the background
 	ServiceTier       string  `json:"service_tier"` // the tier that served it; "": not known
-	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
+	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds; 0: the API does not say
 	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"

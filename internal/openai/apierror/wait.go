@@ -18,7 +18,7 @@ func retryAfterHeaders(h http.Header) time.Duration {
 	after := h.Get("Retry-After")
 	date, _ := http.ParseTime(after) // else the zero time
 	return max(
-		time.Until(date),
+		min(time.Until(date), maxWait),
 		headerWait(after, time.Second),
 		headerWait(h.Get("Retry-After-Ms"), time.Millisecond),
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))

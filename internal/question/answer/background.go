@@ -58,8 +58,8 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*A
 	f := &findings{blockedDomains: p.Search.AllBlockedDomains(strings.Fields(ref.Excluded))}
 	f.addResponse(response)
 	ans, err := a.compose(c, f, p, ref.CallBegan)
-	if err == nil && response.CompletedAt > 0 { // the API sets it for complete responses only
-		seconds := response.CompletedAt - response.CreatedAt
+	seconds := response.CompletedAt - response.CreatedAt // negative unless the response is complete
+	if err == nil && response.CreatedAt > 0 && seconds >= 0 {
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
 	}
 	return ans, err

@@ -52,7 +52,7 @@ func (a *Answerer) converse(
 		}
 		request.Input = append(request.Input, response.InputItems()...)
 		request.Input = append(request.Input, call.UserMessage(prompt))
-		c.Emit(call.Requesting{})
+		c.Emit(call.Requesting{}) // first: ctx may end until the sink returns (Tasks.noteResponse)
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 			return nil // the process ends before the requery, and the response in the id has ended
 		}

@@ -83,7 +83,7 @@ func Parse(args gjson.Result, d Defaults) (q Question, err error) {
 	if err != nil {
 		return q, call.KindArguments.Errorf("query %v", err)
 	}
-	q.Query = query.Str
+	q.Query = query.Str // as it is, with blanks around it
 	q.Style = args.Get("style").Str
 
 	for _, a := range Arguments[1:] {

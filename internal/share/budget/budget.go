@@ -180,7 +180,8 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
-	share := r.used * 1000 / refusing.limitUnits // this process may have started after the last call
+	// If this process has started after the last call, it has not noted the bucket yet.
+	share := r.used * 1000 / refusing.limitUnits
 	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, []int64{share})
 	return nil, b.refusal(refusing.bucket, r)
 }

@@ -61,10 +61,10 @@ func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange
 	}
 }
 
-// noteNearLocked notes one bucket that is nearly used up, and returns words for it. used is how
-// much of its limit is used, in thousandths.
-func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) (words string) {
-	words = fmt.Sprintf("%d %% of %s %s", used/10, bk.unit.format(bk.limitUnits), bk.unitWords())
+// noteNearLocked notes one bucket that is nearly used up, and returns words for it. share is
+// how much of its limit is used, in thousandths.
+func (b *Budget) noteNearLocked(p call.Person, bk bucket, share int64) (words string) {
+	words = fmt.Sprintf("%d %% of %s %s", share/10, bk.unit.format(bk.limitUnits), bk.unitWords())
 	period := time.Duration(bk.period.micros) * time.Microsecond
 	now := time.Now()
 
@@ -75,7 +75,7 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, used int64) (words str
 	}
 	nb.quota = bk.Name
 	nb.person = p
-	nb.nearUntil = now.Add(time.Duration(used-nearThousandths+1) * period / 1000)
+	nb.nearUntil = now.Add(time.Duration(share-nearThousandths+1) * period / 1000)
 	b.nearBuckets.Set(bk.key, nb)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", bk.Name, "used", words)
