@@ -152,7 +152,7 @@ var kindTable = []kindRow{
 		words: []string{
 			`missing scope`,                                  // with 401: https://github.com/anomalyco/opencode/issues/21928
 			`user location is not supported`,                 // Gemini: https://github.com/OpenRouterTeam/ai-sdk-provider/issues/187
-			`not enabled in this region`,                     // Azure, with 404: https://github.com/responsibleai/ASSERT/issues/129
+			`responses api is not enabled in this region`,    // Azure, with 404: https://github.com/responsibleai/ASSERT/issues/129
 			`^token tenant .*does not match resource tenant`, // Azure, with 400: https://github.com/Azure-Samples/ai-rag-chat-evaluator/issues/94
 			`; sign in at https://ollama`,                    // Ollama's search: https://github.com/ollama/ollama/pull/17686
 		},
@@ -303,13 +303,13 @@ var kindTable = []kindRow{
 		kind:     call.KindModel,
 		statuses: []int{0, 4},
 		words: []string{
-			`^model ['"].+['"] not found`,            // Ollama, in a stream: https://github.com/ollama/ollama/pull/17686
-			`is not a valid model`,                   // OpenRouter: https://github.com/continuedev/continue/issues/10758
-			`invalid model name passed`,              // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
-			`does not work with the specified model`, // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
-			`not supported by the responses api`,     // Azure: https://github.com/anomalyco/opencode/issues/12949
-			`invalid model ['"]`,                     // Perplexity through LiteLLM: https://github.com/BerriAI/litellm/issues/37761
-			`^model not exist`,                       // DeepSeek: https://github.com/ConardLi/easy-dataset/issues/9
+			`^model ['"].+['"] not found`,                        // Ollama, in a stream: https://github.com/ollama/ollama/pull/17686
+			`is not a valid model`,                               // OpenRouter: https://github.com/continuedev/continue/issues/10758
+			`invalid model name passed`,                          // LiteLLM: https://github.com/BerriAI/litellm/issues/9663
+			`does not work with the specified model`,             // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
+			`model( \S+)? is not supported by the responses api`, // Azure: https://github.com/anomalyco/opencode/issues/12949
+			`invalid model ['"]`,                                 // Perplexity through LiteLLM: https://github.com/BerriAI/litellm/issues/37761
+			`^model not exist`,                                   // DeepSeek: https://github.com/ConardLi/easy-dataset/issues/9
 		},
 	},
 	{
