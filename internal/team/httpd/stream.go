@@ -34,7 +34,7 @@ func (res *response) earlyHeader() http.Header {
 
 // sendComment sends a comment or a blank line. A response that has not begun by now is that of a
 // call, or of a method of tasks that waits for the API: everything else is answered at once. So
-// sendComment begins it, with earlyHeader: the handler may be changing r.header.
+// sendComment begins it, with earlyHeader: the handler may be changing res.header.
 func (res *response) sendComment() {
 	if !res.mu.TryLock() {
 		return // the client is slow to take a write, which sets the timer when it is done
