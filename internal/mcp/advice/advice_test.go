@@ -72,6 +72,20 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What a first start needs is not cut off: the variable of the model, and what the API said.
+func TestFirstStart(t *testing.T) {
+	v := Advisor{
+		BaseURL: Setting{Name: "openai.base_url", Origin: "OPENAI_BASE_URL"},
+		Models:  map[string]Setting{"answer": {"model_profiles.answer.model", "gpt-5.2", "the default"}},
+	}
+	for want, e := range map[string]*call.APIError{
+		" or --model":             {Kind: call.KindModel, Status: 404, Code: "DeploymentNotFound"},
+		"(POST /v1/v1/responses)": refused(call.KindNotFound, 404, "Invalid URL (POST /v1/v1/responses)"),
+	} {
+		compare.Contains(t, "line", v.Explain("answer", e), want)
+	}
+}
+
 // No part of a key is left where a line is cut. The server redacts whole ones.
 func TestKeyAcrossTheEndOfALine(t *testing.T) {
 	const key = "0f3c9a77b1de42Q8w2Xr5Tn1BzHn4Vs8Ec2Ra7Lm6Pk9Yd3Wq5"
