@@ -18,7 +18,7 @@ type APIError struct {
 	Code         string        // error.code of the API, for example model_not_found
 	Param        string        // error.param of the API, for example reasoning.effort
 	Message      string        // one sentence, of the API or ours
-	RequestID    string        // X-Request-Id header
+	RequestID    string        // X-Request-Id header, or that of Azure
 	Attempts     int           // attempts made, the failing one included; 0 when nothing was sent
 	RetryAfter   time.Duration // how long the API asks to wait; 0: it does not say
 	ResponseLost bool          // the API lost a background response, or has no GET /responses/{id}
