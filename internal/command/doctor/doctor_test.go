@@ -64,10 +64,15 @@ func TestClock(t *testing.T) {
 
 // The day is that of the time zone, which may have no IANA name.
 func TestDates(t *testing.T) {
-	zone := time.FixedZone("/etc/zone", 9*60*60)
+	tokyo, _ := time.LoadLocation("Asia/Tokyo")
 	evening := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
-	want := "today is 2026-11-22 in UTC+09:00, set by policy.timezone"
-	compare.Equal(t, "check", datesCheck(zone, evening).Text, want)
+	for name, zone := range map[string]*time.Location{
+		"Asia/Tokyo": tokyo,
+		"UTC+09:00":  time.FixedZone("/etc/zone", 9*60*60),
+	} {
+		want := "today is 2026-11-22 in " + name + ", set by policy.timezone"
+		compare.Equal(t, "check", datesCheck(zone, evening).Text, want)
+	}
 }
 
 // The text and the hint of a check are lines. Servers and files may have written parts of them.

@@ -319,8 +319,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
 	// call without a name needs one, or its answer would be lost.
-	// nil now: the API has lost the response. After a retry it may be another response, which the
-	// API keeps as well.
+	// If it is nil now, the API has lost the response. After a retry it may be another response: an API
+	// that keeps one is taken to keep the next.
 	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
 	return ts.awaitNamedAndKept(t, wasAsked)
 }

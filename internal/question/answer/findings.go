@@ -236,9 +236,13 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	}
 	add(slices.DeleteFunc(slices.Clone(f.foundSources), cite.Citation.IsPage))
 
-	// A page may have its title or its date only where it is mentioned again.
+	// A page may have its title or its date only where it is mentioned again. Most servers report no
+	// dates, and a key of each source would be made for nothing.
+	untitled := func(c cite.Citation) bool { return c.Title == "" }
+	lacksTitle := slices.ContainsFunc(list, untitled)
 	for _, c := range slices.Concat(f.content.citations, f.allCitations, f.foundSources) {
-		if c.Title == "" && c.PublishedAt == "" {
+		mayComplete := c.PublishedAt != "" || lacksTitle && c.Title != ""
+		if !mayComplete {
 			continue
 		}
 		i, known := index[cite.PageKey(c.URL)]
