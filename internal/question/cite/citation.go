@@ -46,6 +46,9 @@ func Page(raw, title string) Citation {
 
 // WithDate returns c with the date of publication that a server reports, if it is one date.
 func (c Citation) WithDate(reported string) Citation {
+	if reported == "" { // as of most servers
+		return c
+	}
 	dates := datesIn(startWindow(reported))
 	if len(dates) == 1 {
 		c.PublishedAt = dates[0].day
