@@ -101,7 +101,11 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 // wordsName returns the name by which wordsFor finds the words for an error: its causeName, else
 // its kind and detail. e is the *call.APIError in err, or an empty one.
 func (a Advisor) wordsName(err error, e *call.APIError) string {
-	return cmp.Or(causeName(err), e.Kind.Label()+" "+a.detail(e))
+	name := e.Kind.Label()
+	detail := a.detail(e)
+	word, _, _ := strings.Cut(detail, " ")
+	said := nameBySays(strings.TrimSpace(name+" "+word), e.Message)
+	return cmp.Or(causeName(err), said, name+" "+detail)
 }
 
 // causeName returns the name in words.yaml for an error whose words say how the question ended, or

@@ -25,7 +25,8 @@ import (
 //
 // The name of an entry is the label of a kind, or what causeName returns. "code CODE" may follow,
 // for errors with that code or type in lower case, or another detail that the method detail
-// returns. A detail without words of its own has those of the kind.
+// returns. A detail without words of its own has those of the kind. An entry with Says has any
+// words at the end of its name.
 type words struct {
 	Problem string // what went wrong
 	Hint    string // what to do about it, for people who can change the server
@@ -36,6 +37,8 @@ type words struct {
 	// TellCallers adds the message of the API to CallerHint, too, if it is about the question. If
 	// the API has refused a parameter that is a setting, callers do not get CallerHint either.
 	TellCallers bool `yaml:"tell_callers"`
+	// Says limits the entry to errors with this text in their message.
+	Says string
 }
 
 //go:embed words.yaml
@@ -56,6 +59,18 @@ func wordsFor(name string) words {
 	return cmp.Or(wordsByName()[name], wordsByName()[kind], wordsByName()["other"])
 }
 
+// nameBySays returns the name of the entry whose Says is in the message of an error, or "". name is
+// what the name of the entry begins with.
+func nameBySays(name, message string) string {
+	for longer, w := range wordsByName() {
+		said := w.Says != "" && strings.Contains(message, w.Says)
+		if said && strings.HasPrefix(longer, name+" ") {
+			return longer
+		}
+	}
+	return ""
+}
+
 // detail returns what is known about an error besides its kind: the second part of its name in
 // words.yaml, or "".
 func (a Advisor) detail(e *call.APIError) string {
@@ -68,8 +83,6 @@ func (a Advisor) detail(e *call.APIError) string {
 		return a.connectionDetail(e)
 	case e.Kind == call.KindBadRequest:
 		return parameterDetail(e)
-	case e.Kind == call.KindPermission && strings.Contains(e.Message, "temporarily blocked"):
-		return "for a time"
 	case e.Kind == call.KindAPIQuota && (e.MaybeThisCall || e.Status == http.StatusPaymentRequired):
 		return "of another server"
 	case e.Kind == call.KindAuth && mayRepeatKey(e.Message):
@@ -89,8 +102,8 @@ func (a Advisor) detail(e *call.APIError) string {
 }
 
 // parameterDetail returns the parameter that an error names. The search tool is the only tool of a
-// request: for one of its parameters parameterDetail returns "tools", "tools effort",
-// "tools disabled", "tools filters" or "tools member".
+// request: for one of its parameters parameterDetail returns "tools", "tools filters" or "tools
+// member".
 func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	// LM Studio and Vercel have tools.0.type: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2254
@@ -99,10 +112,6 @@ func parameterDetail(e *call.APIError) string {
 	switch {
 	case !onlyInMessage && !strings.HasPrefix(tool, "tools"):
 		return e.Param
-	case strings.Contains(e.Message, "reasoning.effort"):
-		return "tools effort"
-	case strings.Contains(e.Message, "disabled for this organization"):
-		return "tools disabled"
 	case strings.HasPrefix(member, "filters"):
 		return "tools filters"
 	case member != "" && member != "type":
