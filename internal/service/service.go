@@ -190,7 +190,7 @@ func (s *Service) warnings(policyWarning string) []string {
 
 // ServerOptions returns the options of a Server that all transports share.
 func (s *Service) ServerOptions() server.Options {
-	cfg := s.Config.Server
+	settings := s.Config.Server
 	return server.Options{
 		Ask:      s.Answerer.Ask,
 		Explain:  s.Advisor.Explain,
@@ -199,11 +199,11 @@ func (s *Service) ServerOptions() server.Options {
 		Settings: server.Settings{
 			Profiles:          s.Profiles,
 			Timeout:           s.Config.Timeout(),
-			StructuredContent: cfg.StructuredContent,
-			NoMeta:            !cfg.Meta,
-			ToolErrors:        cfg.ToolErrors,
-			ProtocolVersion:   cfg.ProtocolVersion,
-			Debug:             cfg.Debug,
+			StructuredContent: settings.StructuredContent,
+			NoMeta:            !settings.Meta,
+			ToolErrors:        settings.ToolErrors,
+			ProtocolVersion:   settings.ProtocolVersion,
+			Debug:             settings.Debug,
 		},
 	}
 }

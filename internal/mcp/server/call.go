@@ -210,15 +210,15 @@ func (s *Server) settleCall(
 	untried := c.Requests == 0
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 	// From now on the task gets no sealed id.
-	sealedID, ofSealed := s.tasks.NoteCallEnded(t, c.Reported)
+	sealedID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 	// A response reports at its end, which may come just after Tasks.Close has left it at the API.
-	sealedHasEnded := ofSealed != (call.Reported{})
+	sealedHasReported := reportedOfSealed != (call.Reported{})
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,
 		ResponseID:         sealedID,
-		GoesOn:             leaves && !sealedHasEnded,
-		ReportedOfResponse: ofSealed,
+		GoesOn:             leaves && !sealedHasReported,
+		ReportedOfResponse: reportedOfSealed,
 	}
 
 	observes := taken.Settle(c, end)

@@ -214,7 +214,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			c.Undelivered(m.Result) // the process waits for the SDK, which waits for Write
+			c.Undelivered(m.Result) // may take a second: the process ends only after Write
 		}
 		return err
 	case *jsonrpc.Request:

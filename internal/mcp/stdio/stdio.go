@@ -8,7 +8,7 @@
 //	frames.go  bytes to messages: lines and Content-Length
 //	conn.go    messages to requests for the SDK, and its responses back to
 //	           messages: ids, cancellation, errors, the end of the session
-//	poll_*.go  whether a pipe still has a reader
+//	poll_*.go  poll(2): whether a pipe has a reader, input, or room
 package stdio
 
 import (

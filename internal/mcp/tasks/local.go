@@ -51,9 +51,11 @@ type localCall struct {
 	began       time.Time // Task.Created on the monotonic clock
 	original    call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
-	// ref refers to the response that the API has named last. It is nil if the API has named none or
-	// has lost the response, or if an id has no room for the excluded domains. noteResponse sets it
-	// under the mutex of Tasks; DetachWhenDue also reads it without, while it waits.
+	// ref refers to the response that the API has named last. It is nil
+	//   - if the API has named none, or has lost the response;
+	//   - if an id has no room for the excluded domains.
+	// noteResponse sets it under the mutex of Tasks; DetachWhenDue also reads it without, while it
+	// waits.
 	ref atomic.Pointer[answer.ResponseRef]
 
 	// Run sets these fields if the call can be detached.
@@ -92,8 +94,8 @@ func (l *localCall) runsSealedResponse() bool {
 // Prepare returns the task of a call, for Run, and sets fields of the call:
 //
 //   - WaitDeadline, with OverHTTP: a call that still waits for a slot or for the rate limit
-//     after DetachAfter ends then, with any other options: it cannot go on elsewhere, and its
-//     client would soon give up. A call that no longer waits goes on.
+//     after DetachAfter ends then, whatever the other options are: it cannot go on elsewhere, and
+//     its client would soon give up. A call that no longer waits goes on.
 //   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
 //     that no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
@@ -319,8 +321,9 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
 	// call without a name needs one, or its answer would be lost.
-	// If it is nil now, the API has lost the response. After a retry it may be another response: an API
-	// that keeps one is taken to keep the next.
+
+	// If ref is nil now, the API has lost the response. After a retry ref may be another response: an
+	// API that keeps one is taken to keep the next.
 	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
 	return ts.awaitNamedAndKept(t, wasAsked)
 }
@@ -368,8 +371,8 @@ func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 
 // askWhetherLost asks the API for the response that ref names, and reports whether the API has lost
 // it: some servers say that a response runs in the background, but do not keep it. After a GET that
-// fails in another way, the task is detached all the same: a client that ends long calls would
-// otherwise certainly lose the answer.
+// fails in another way, or takes longer than timeout or requestTimeout, the task is detached all the
+// same: a client that ends long calls would otherwise certainly lose the answer.
 func (ts *Tasks) askWhetherLost(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(t.local.ctx, timeout)
 	defer cancel()

@@ -332,7 +332,7 @@ func (cl *Client) getOnce(
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
-			option.WithQuery("starting_after", fmt.Sprint(acc.background.nextSequence-1)))
+			option.WithQuery("starting_after", fmt.Sprintf("%.0f", acc.background.nextSequence-1)))
 	}
 	for _, element := range acc.background.include {
 		if element != encryptedReasoning { // the API refuses it in a GET

@@ -199,9 +199,9 @@ func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
 	isPlain := x.params["stream"] != true
 	maybeInBackground := acc.background.requested && acc.created.ID == ""
-	isUnknown := acc.endedResponse == nil && acc.background.id == ""
-	tellsNothing := isUnknown && (isPlain || maybeInBackground)
-	if acc.hasBegunWork() || acc.background.goesOn || ctx.Err() != nil && tellsNothing {
+	noResponseYet := acc.endedResponse == nil && acc.background.id == ""
+	toldNothing := noResponseYet && (isPlain || maybeInBackground)
+	if acc.hasBegunWork() || acc.background.goesOn || ctx.Err() != nil && toldNothing {
 		x.call.UnreportedBegun++
 	}
 }

@@ -10,9 +10,14 @@ type storeChange struct {
 	buckets []bucketChange
 }
 
-// again returns what is sent if the reply to a change was lost, so that the change is made once.
-// Only a change that begins with a releaseMark needs another mark for that. A key that is settled
-// refuses all others, such as the endMark before a releaseMark. A startMark is never sent again.
+// again returns what is sent if the reply to a change was lost, so that the change is made once. Its
+// marks are one of
+//
+//	closeMark, endMark or othersMark   sent as they are: the key is settled, and refuses
+//	endMark, releaseMark               the same: the endMark refuses both
+//	releaseMark                        replaced by a closeMark, which refuses
+//
+// A startMark is never sent again.
 func (change storeChange) again() storeChange {
 	first := change.marks[0]
 	if first.then == noState {

@@ -62,11 +62,11 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	changes := t.correctionsByBucket(ofCall)
 	r := b.local.apply(t.untilMinute, changes)
 
-	// The store gets apart what a retry or a requery has used beside the response that has ended.
-	ofResponse, others := ofCall, amount{}
+	// The store gets what a retry or a requery has used beside the response in a second change.
+	ofResponse, usedByOthers := ofCall, amount{}
 	if end.ResponseID != "" {
-		others = t.usedByOtherResponses(c, end)
-		ofResponse.use = ofCall.use.plus(others.times(-1))
+		usedByOthers = t.usedByOtherResponses(c, end)
+		ofResponse.use = ofCall.use.plus(usedByOthers.times(-1))
 	}
 	toStore, storeReply := t.settleInStore(ofResponse, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
@@ -75,7 +75,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
-	t.settleOtherResponses(others)
+	t.settleOtherResponses(usedByOthers)
 	// Without a response that has ended there is no endMark: no other process settles the call.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn

@@ -2,6 +2,8 @@ package httpd
 
 import (
 	"cmp"
+	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"math"
@@ -110,4 +112,51 @@ func isValidID(id string) bool {
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	return err == nil && -maxID <= n && n <= maxID && id != "-0"
+}
+
+// isLegacy reports whether a request is of a version before server.StatelessVersion: its client
+// cancels with notifications, and gets errors with status 200.
+func isLegacy(r *http.Request) bool {
+	return r.Header.Get(versionHeader) < server.StatelessVersion
+}
+
+// isNotification reports whether m is a notification, not a request that lacks its id. All
+// notifications are accepted, as over stdio: the SDK would refuse one that it does not know, or
+// without the headers that requests have. Clients send both
+// (https://github.com/modelcontextprotocol/python-sdk/issues/3324), and some give up the connection
+// when one is refused (https://github.com/modelcontextprotocol/go-sdk/issues/1212).
+func isNotification(m *rpc.Message) bool {
+	return !m.ID.Exists() && methods[m.Method] == nil
+}
+
+// serveMessage answers a request whose message is m. It answers notifications, lets clients cancel
+// calls with one, and passes all other requests on to serveMCP. The response to initialize gets a
+// session id (Mcp-Session-Id), which tells the client's calls from those of other clients. While a
+// call of such a client runs, it is in s.cancellable.
+func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
+	dropVersionHeader(r, m)
+	res.isCall = m.Method == "tools/call"
+	switch {
+	case isNotification(m):
+		if m.Method == cancelMethod && isLegacy(r) {
+			s.cancelCalls(res, m)
+		}
+		res.WriteHeader(http.StatusAccepted)
+		return
+
+	case !isLegacy(r): // later clients cancel a call by closing its response
+	case m.Method == "initialize":
+		res.Header().Set(sessionHeader, rand.Text()) // 130 bits, which cannot be guessed
+	case res.isCall:
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		r = r.WithContext(ctx)
+		res.request = r
+		res.cancelCall = cancel
+		key := keyOf(res, m.ID)
+		s.cancellable.add(key, res)
+		defer s.cancellable.remove(key, res)
+	}
+
+	s.serveMCP(res, r)
 }
