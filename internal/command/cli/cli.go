@@ -231,7 +231,7 @@ func (a *app) newService(cfg *config.Config, warnings []string) (*service.Servic
 }
 
 // newServerOptions returns the options of an MCP server that both transports share. detach and quotas
-// have the fields that a transport sets (Service.CompleteDetachOptions, Service.NewBudget).
+// have the fields that differ by transport: OverHTTP and EOF, DefaultID and RefuseWithoutStore.
 func (a *app) newServerOptions(
 	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
 ) (o server.Options, err error) {

@@ -75,7 +75,7 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 }
 
 // callTool answers tools/call. A call that is not detached ends with ctx, the context of its request
-// (see handler). sessionCtx is for followDetached.
+// (see handler). sessionCtx is for followDetached, over HTTP.
 func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
@@ -115,7 +115,7 @@ func (s *Server) callTool(
 		return s.result(req, tool, state)
 	}
 
-	if s.options.Detach.OverHTTP { // over HTTP, where the session ends with the request
+	if s.options.Detach.OverHTTP { // the session ends with the request
 		n := len(req.Params.Arguments)
 		context.AfterFunc(sessionCtx, func() { s.followDetached(sessionCtx, task, person.ID, n) })
 	}
@@ -211,7 +211,8 @@ func (s *Server) settleCall(
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 	// From now on the task gets no sealed id.
 	sealedID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
-	// A response reports at its end, which may come just after Tasks.Close has left it at the API.
+	// A response reports at its end, which may come just after Tasks.Close has left it at the API. One
+	// that ends without a report counts as if it went on.
 	sealedHasReported := reportedOfSealed != (call.Reported{})
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	end := budget.End{
@@ -289,16 +290,16 @@ func (s *Server) sendProgress(
 }
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.RemoteEnded). reader is the call of the request that read the
+// process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
 // end, and is in the log with its ID and App; a and err are the end. settleRemoteCall notes what the
 // response has used, and observes the end of its call, unless that was done before.
 //
 // It does nothing for an end without an answer and without a usage: the process that ran the call
 // may know the usage, and else what it has reserved counts.
 func (s *Server) settleRemoteCall(
-	reader *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
+	asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
 ) {
-	ended := *reader
+	ended := *asker
 	ended.Requests = 1 // for the log
 	ended.NotInStore = ref.NotInStore
 

@@ -181,7 +181,7 @@ func (s *Server) Close() {
 // value is a caller without a token. When sessionCtx is done, the calls that are not detached end
 // with its cause:
 //   - over HTTP sessionCtx ends with the request, or after the drain;
-//   - over stdio it ends when the SDK has already ended the calls with their connection.
+//   - over stdio it ends after the context of the connection, which has already ended the calls.
 //
 // All servers that SDKServer returns share the bound of calls and the tasks.
 func (s *Server) SDKServer(sessionCtx context.Context, person call.Person) *mcp.Server {

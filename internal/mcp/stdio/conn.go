@@ -23,7 +23,7 @@ import (
 // conn is one session of a Transport. It implements [mcp.Connection].
 //
 // numPending counts what the session waits for: the end of the input, and each request from
-// register on until Write gets its response, also if it is cancelled. countDown counts each of them
+// register on until Write gets its response, even if it is cancelled. countDown counts each of them
 // down, and the last one ends the session.
 type conn struct {
 	*Transport

@@ -41,7 +41,7 @@ type CallOptions struct {
 }
 
 // canDetach reports whether the call may go on without its request. With OverHTTP a call whose
-// response gets no name in the background ends with its request all the same.
+// response gets no name in the background ends with its request all the same: awaitNamed waits for it.
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
 // localCall is a call that runs in this process.
@@ -110,7 +110,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 		Excluded:   strings.Join(o.Excluded, " "),
 		NotInStore: c.NotInStore,
 	}
-	o.Excluded = nil
+	o.Excluded = nil // kept once, in template
 	t.local = &localCall{
 		CallOptions: o,
 		began:       time.Now(),
@@ -252,7 +252,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	ref := local.ref.Load()
 	var secrets []string // none: the id is not sealed
 	api := ts.options.BackgroundAPI
-	if api != nil && ref != nil { // nil: the API has perhaps lost the response just now
+	if api != nil && ref != nil { // ref is nil if the API has lost the response just now
 		secrets = api.Secrets()
 	}
 
@@ -296,7 +296,8 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 // task can once the API has named the response, and a GET has asked whether the API has it. Any
 // other task can after DetachAfter, such as 25 s:
 //
-//	12.5 s  If the API has named the response, a GET asks for it, in 10 s at most (requestTimeout).
+//	12.5 s  If the API has named the response, a GET asks for it, which takes 10 s at most
+//	        (requestTimeout).
 //	25 s    The task goes on; during a retry once the next response has a name, or 2 s later
 //	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
 //

@@ -36,7 +36,7 @@ type remoteCall struct {
 // refreshRemote returns "" at once. A request to the API that has begun goes on. Beyond the time
 // limit a cancellation and another GET follow it: each of the three takes requestTimeout at most.
 func (ts *Tasks) refreshRemote(
-	ctx context.Context, t *Task, reader *call.Call, wasCancelled bool,
+	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {
 	select {
 	case t.remote.fetching <- struct{}{}:
@@ -44,7 +44,7 @@ func (ts *Tasks) refreshRemote(
 		return ""
 	}
 
-	readerCopy := *reader // the goroutine may outlive its request; and each GET counts from nothing
+	askerCopy := *asker // the goroutine may outlive its request; and each GET counts from nothing
 	replies := make(chan string, 1)
 	go func() {
 		message := ""
@@ -53,8 +53,8 @@ func (ts *Tasks) refreshRemote(
 			replies <- message
 		}()
 		var err error // for Recover; after a panic of RemoteEnded the task has ended
-		defer ts.options.Recover(readerCopy.Tool, &err)
-		message = ts.refreshRemoteLocked(context.WithoutCancel(ctx), t, &readerCopy, wasCancelled)
+		defer ts.options.Recover(askerCopy.Tool, &err)
+		message = ts.refreshRemoteLocked(context.WithoutCancel(ctx), t, &askerCopy, wasCancelled)
 	}()
 	select {
 	case message := <-replies:
@@ -71,7 +71,7 @@ func (ts *Tasks) refreshRemote(
 // that it runs: otherwise a complete answer would be lost because the API is busy. The process that
 // runs the call ends it before.
 func (ts *Tasks) refreshRemoteLocked(
-	ctx context.Context, t *Task, reader *call.Call, wasCancelled bool,
+	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {
 	r := t.remote
 	isFresh := time.Since(r.fetchedAt) < maxReplyAge && !wasCancelled
@@ -80,7 +80,7 @@ func (ts *Tasks) refreshRemoteLocked(
 	}
 
 	ref := r.ref
-	a, err := ts.fetchAnswer(ctx, reader, ref)
+	a, err := ts.fetchAnswer(ctx, asker, ref)
 	r.fetchedAt = time.Now()
 	r.message = ""
 
@@ -97,8 +97,8 @@ func (ts *Tasks) refreshRemoteLocked(
 	case time.Since(r.openedAt) < ts.options.Timeout:
 		return ""
 	default:
-		ts.cancelResponse(ctx, reader, ref)
-		a, err = ts.fetchAnswer(ctx, reader, ref) // sets in reader what the response has used
+		ts.cancelResponse(ctx, asker, ref)
+		a, err = ts.fetchAnswer(ctx, asker, ref) // sets in asker what the response has used
 		responseEnded = !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = call.TimeoutError(ts.options.Timeout)
@@ -107,7 +107,7 @@ func (ts *Tasks) refreshRemoteLocked(
 
 	defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
 	if responseEnded {
-		ts.options.RemoteEnded(reader, ref, a, err)
+		ts.options.RemoteEnded(asker, ref, a, err)
 	}
 	return ""
 }

@@ -56,9 +56,9 @@ type Options struct {
 	BackgroundAPI *BackgroundAPI
 
 	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
-	// response whose call another process runs, or ran. reader is the call of the request that read the
+	// response whose call another process runs, or ran. asker is the call of the request that read the
 	// end, with what the response has used. a and err are the results of Fetch.
-	RemoteEnded func(reader *call.Call, ref answer.ResponseRef, a *answer.Answer, err error)
+	RemoteEnded func(asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch, Cancel and RemoteEnded, and turns a panic into an error.
 	Recover func(tool string, err *error)
@@ -222,13 +222,13 @@ func (t *Task) isExpired() bool {
 }
 
 // Refresh returns the state of a task. If another process runs the call, Refresh asks the API for
-// it: reader is the call of the request that looks. For a task that runs in this process reader may
+// it: asker is the call of the request that looks. For a task that runs in this process asker may
 // be nil.
-func (ts *Tasks) Refresh(ctx context.Context, t *Task, reader *call.Call) State {
+func (ts *Tasks) Refresh(ctx context.Context, t *Task, asker *call.Call) State {
 	message := t.Progress.Current()
 	if !t.isLocal() {
 		// If the response has ended, this also ends the task.
-		message = ts.refreshRemote(ctx, t, reader, false)
+		message = ts.refreshRemote(ctx, t, asker, false)
 	}
 	if t.hasEnded() {
 		return t.final
@@ -242,9 +242,9 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, reader *call.Call) State 
 // Wait waits until a task has ended, ctx is done or timeout is over, and returns the state of the
 // task. If Options.EOF is closed when timeout is over, the client cannot ask again, and Wait goes
 // on to the end of the task, but for the time limit of the call plus requestTimeout at most: an API
-// that does not tell the end must not keep the process alive. reader is as for Refresh.
+// that does not tell the end must not keep the process alive. asker is as for Refresh.
 func (ts *Tasks) Wait(
-	ctx context.Context, t *Task, reader *call.Call, timeout time.Duration,
+	ctx context.Context, t *Task, asker *call.Call, timeout time.Duration,
 ) State {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -258,7 +258,7 @@ func (ts *Tasks) Wait(
 	})
 	defer timer.Stop()
 	for {
-		state := ts.Refresh(ctx, t, reader)
+		state := ts.Refresh(ctx, t, asker)
 		if !state.IsWorking() {
 			return state
 		}
@@ -278,15 +278,15 @@ func (ts *Tasks) Wait(
 
 // Cancel cancels a task, unless it has ended. If the call runs here, Cancel waits for its end,
 // because the process may end after this request: the call first cancels its response at the API,
-// in 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
-// the client leaves, and asks the API once for its state. reader is as for Refresh.
-func (ts *Tasks) Cancel(ctx context.Context, t *Task, reader *call.Call) {
+// which takes 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
+// the client leaves, and asks the API once for its state. asker is as for Refresh.
+func (ts *Tasks) Cancel(ctx context.Context, t *Task, asker *call.Call) {
 	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)
 		if !t.hasEnded() { // at once, even while another request asks
-			ts.cancelResponse(ctx, reader, t.remote.ref)
+			ts.cancelResponse(ctx, asker, t.remote.ref)
 		}
-		ts.refreshRemote(ctx, t, reader, true)
+		ts.refreshRemote(ctx, t, asker, true)
 		return
 	}
 	ts.end(t, nil, context.Canceled)

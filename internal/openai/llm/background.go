@@ -358,7 +358,7 @@ func (cl *Client) getOnce(
 	switch {
 	case err == nil:
 		return r, nil
-	case ended: // the API says why, also if parent ends now
+	case ended: // the API says why, even if parent ends now
 		return acc.endedResponse, cl.attemptError(context.WithoutCancel(parent), err, 1)
 	}
 	// The reason is parent, if that has ended: ctx also ends with closeConn.

@@ -208,12 +208,13 @@ func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 
 // post sends the request. Afterwards the API
 //
-//	status      may have taken it   may have used tokens (mayCost)
+//	status      may have taken it      may have used tokens
+//	            (clears WaitDeadline)  (mayCost)
 //	none, 2xx   yes, if the request got a connection
-//	4xx         no                  no
-//	408, 409    yes                 no
-//	500 to 503  yes                 no: these are of the API itself
-//	504 and on  yes                 yes: a gateway gave up, and does not know what the API does
+//	4xx         no                     no
+//	408, 409    yes                    no
+//	500 to 503  yes                    no: these are of the API itself
+//	504 and on  yes                    yes: a gateway gave up, and does not know what the API does
 //
 // ErrWaiting promises that the API has not taken the question: once it may have, the call waits
 // without WaitDeadline.

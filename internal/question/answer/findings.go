@@ -207,8 +207,9 @@ func (f *findings) hasSources() bool {
 func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	blockedSet := cite.NewDomainSet(f.blockedDomains)
 	var list []cite.Citation
-	index := map[string]int{}                               // in list, by PageKey
-	add := func(candidates []cite.Citation) (listed bool) { // whether list contains one of them
+	index := map[string]int{} // in list, by PageKey
+	// add adds what the list lacks of candidates, and reports whether it has one of them then.
+	add := func(candidates []cite.Citation) (listed bool) {
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
 			_, known := index[key]
@@ -225,15 +226,16 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	}
 
 	if f.searched && doc.EndsWithDatedList {
-		add(doc.ListPages())
+		add(doc.ListPages()) // 1
 	}
-	cited := add(f.content.citations) || add(f.allCitations)
+	cited := add(f.content.citations) || add(f.allCitations) // 2, 3
 	if f.searched && !cited {
-		add(cite.LinkedPages(whole, f.incompleteNote != ""))
+		add(cite.LinkedPages(whole, f.incompleteNote != "")) // 4
 	}
-	if len(list) == 0 && !add(cite.NumberedSources(whole, f.foundSources)) {
+	if len(list) == 0 && !add(cite.NumberedSources(whole, f.foundSources)) { // 5
 		add(f.foundSources)
 	}
+	// 6
 	add(slices.DeleteFunc(slices.Clone(f.foundSources), cite.Citation.IsPage))
 
 	// A page may have its title or its date only where it is mentioned again. Most servers report no

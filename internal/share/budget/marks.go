@@ -13,9 +13,9 @@ type storeChange struct {
 // again returns what is sent if the reply to a change was lost, so that the change is made once. Its
 // marks are one of
 //
-//	closeMark, endMark or othersMark   sent as they are: the key is settled, and refuses
-//	endMark, releaseMark               the same: the endMark refuses both
-//	releaseMark                        replaced by a closeMark, which refuses
+//	closeMark, endMark or otherResponsesMark   sent as they are: the key is settled, and refuses
+//	endMark, releaseMark                       the same: the endMark refuses both
+//	releaseMark                                replaced by a closeMark, which refuses
 //
 // A startMark is never sent again.
 func (change storeChange) again() storeChange {
@@ -31,13 +31,14 @@ func (change storeChange) again() storeChange {
 // the buckets change once, even if the lost one runs later: it may still be on its way, in a
 // connection that was closed.
 //
-//	mark         key            then      its change is
-//	startMark    call:NAME      taken     the start of a call: the store takes it
-//	releaseMark  call:NAME      none      the end of a call that the store has taken
-//	closeMark    call:NAME      settled   giving a call back, or its end, after a reply was lost. If the
-//	                                      key is not taken it refuses, too, and settles the key
-//	endMark      end:RESPONSE   settled   the end of the response in any process
-//	othersMark   others:NAME    settled   see settleOtherResponses
+//	mark                key            then      its change is
+//	startMark           call:NAME      taken     the start of a call: the store takes it
+//	releaseMark         call:NAME      none      the end of a call that the store has taken
+//	closeMark           call:NAME      settled   giving a call back, or its end, after a reply was
+//	                                             lost. If the key is not taken it refuses, too, and
+//	                                             settles the key
+//	endMark             end:RESPONSE   settled   the end of the response in any process
+//	otherResponsesMark  others:NAME    settled   see settleOtherResponses
 //
 // The key of a call that is taken also has the minute at whose end its reserved units count as
 // used. A change with that key frees units of this minute.
@@ -46,7 +47,7 @@ type mark struct {
 	then string        // the next state; noState deletes the key
 	keep time.Duration // how long the store keeps the next state
 
-	// needsTaken tells that the mark refuses also if the key is not taken. The key gets the next
+	// needsTaken tells that the mark refuses even if the key is not taken. The key gets the next
 	// state even then.
 	needsTaken bool
 }
@@ -97,9 +98,9 @@ func endMark(responseID string) mark {
 	}
 }
 
-// othersMark returns the mark of what the other responses of a call have used, beside the one that
+// otherResponsesMark returns the mark of what the other responses of a call have used, beside the one that
 // has ended.
-func othersMark(callName string) mark {
+func otherResponsesMark(callName string) mark {
 	return mark{
 		key:  "others:" + pseudonym(callName),
 		then: stateSettled,

@@ -98,7 +98,7 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 	}
 	switch {
 	case t.inStore:
-		store = t.budget.Store // also if the person has no limit any more
+		store = t.budget.Store // even if the person has no limit any more
 		change.marks = append(change.marks, releaseMark(t.callName))
 		change.buckets = t.correctionsByBucket(correction)
 	case end.GoesOn: // SettleResponse takes the call
@@ -129,7 +129,7 @@ func (t *Taken) settleOtherResponses(use amount) {
 	changes := callChange{use: use}.inBuckets(t.budget.buckets(t.person))
 	if len(changes) > 0 {
 		t.budget.Store.applyOrPostpone(storeChange{
-			marks:   []mark{othersMark(t.callName)},
+			marks:   []mark{otherResponsesMark(t.callName)},
 			buckets: changes,
 		})
 	}

@@ -57,7 +57,7 @@ for i, key in ipairs(KEYS) do
 	end
 end
 
-local untilMinute = minute + tonumber(ARGV[2])
+local untilMinute = minute + tonumber(ARGV[2]) -- for a start; else what the key of the call has
 local function changeState(i)
 	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
 	if state == '' then

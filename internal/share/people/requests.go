@@ -20,7 +20,7 @@ const (
 // Reasons are the reasons of a BusyError while no drain has begun.
 var Reasons = []string{reasonPerson, reasonServer, reasonBytes}
 
-// BusyError is the error of a request that is refused now and may be sent again later.
+// BusyError is the error of a request that is rejected now and may be sent again later.
 type BusyError struct {
 	Reason string // one of the constants above
 	text   string

@@ -101,7 +101,7 @@ func (m *metricSet) declareFamilies() {
 	m.calls = m.counter("calls_total", "Calls that have ended.")
 	m.errors = m.counter("errors_total", "Calls without an answer.")
 	m.limited = m.counter("limited_calls_total", "Calls that a quota refused.")
-	m.rejected = m.counter("rejected_requests_total", "Requests that were refused.")
+	m.rejected = m.counter("rejected_requests_total", "Requests that were rejected.")
 	m.tokens = m.counter("tokens_total", "Tokens that the API counted, or of the kind guessed.")
 	m.searches = m.counter("searches_total", "Web searches of the API.")
 	m.cost = m.counter("cost_usd_total", "Cost of calls whose model has a price.")
@@ -169,7 +169,7 @@ func (f *family) addTime(n float64, took time.Duration, labels string, values ..
 	}
 }
 
-// personLabel returns the name of a person, or "other" if registerCaller has not kept it.
+// personLabel returns the name of a person, or "other" if registerPerson has not kept it.
 func (m *metricSet) personLabel(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,8 +183,8 @@ func (m *metricSet) personLabel(name string) string {
 // increase. The call has no figures yet.
 func (m *metricSet) observeStart(c *call.Call) {
 	limits := m.budget.RefusedByValues(c.Person)
-	callerLabels := m.registerCaller(c)
-	key := callerLabels + strings.Join(limits, " ")
+	personLabels := m.registerPerson(c)
+	key := personLabels + strings.Join(limits, " ")
 	_, begun := m.begunSeries.Load(key)
 	if begun {
 		return
@@ -203,7 +203,7 @@ func (m *metricSet) observeStart(c *call.Call) {
 	}
 
 	for _, limit := range limits {
-		m.limited.add(seriesOnly, "%s,limit=%q", callerLabels, limit)
+		m.limited.add(seriesOnly, "%s,limit=%q", personLabels, limit)
 	}
 	m.beginRejections(c.Person.Name)
 	// Only now: no call of the person goes on before the series have begun.
@@ -221,9 +221,9 @@ func (m *metricSet) observe(end server.CallEnd) {
 	}
 }
 
-// registerCaller keeps the name of the person of a call, unless maxPeople are kept, and returns the
+// registerPerson keeps the name of the person of a call, unless maxPeople are kept, and returns the
 // labels of the tool and the person.
-func (m *metricSet) registerCaller(c *call.Call) string {
+func (m *metricSet) registerPerson(c *call.Call) string {
 	m.mu.Lock()
 	if len(m.personNames) < maxPeople {
 		m.personNames[c.Person.Name] = true
@@ -235,15 +235,15 @@ func (m *metricSet) registerCaller(c *call.Call) string {
 // countCall counts a call for its person, or begins the series if n is seriesOnly: then the call
 // has no figures yet.
 func (m *metricSet) countCall(n float64, end server.CallEnd) {
-	callerLabels := m.registerCaller(end.Call)
-	m.calls.add(n, "%s,outcome=%q", callerLabels, end.Outcome)
-	m.retries.add(float64(end.Retries), "%s", callerLabels)
+	personLabels := m.registerPerson(end.Call)
+	m.calls.add(n, "%s,outcome=%q", personLabels, end.Outcome)
+	m.retries.add(float64(end.Retries), "%s", personLabels)
 	if end.RefusedBy != "" {
-		m.limited.add(n, "%s,limit=%q", callerLabels, end.RefusedBy)
+		m.limited.add(n, "%s,limit=%q", personLabels, end.RefusedBy)
 	}
 
 	withModel := fmt.Sprintf("%s,model=%q",
-		callerLabels, m.profiles[end.Tool].Model)
+		personLabels, m.profiles[end.Tool].Model)
 	addTokens := func(kind string, n int64) {
 		m.tokens.add(float64(n), "%s,kind=%q", withModel, kind)
 	}

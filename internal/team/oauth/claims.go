@@ -19,7 +19,7 @@ import (
 
 const clockSkew = 30 * time.Second // tolerated between the clocks of the issuer and this machine
 
-// Error is why a request is refused. Its text is fixed, and contains no part of the token.
+// Error is why a request is rejected. Its text is fixed, and contains no part of the token.
 type Error struct {
 	Status      int // the HTTP status: 401, 403 (a scope is missing) or 503
 	Description string

@@ -94,7 +94,6 @@ func New(o Options) (*Resource, error) {
 	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
-	jose.MaxRSAModulusBits = maxRSABits // the only way to make go-jose accept larger keys
 
 	r := &Resource{
 		options:         o,
@@ -107,7 +106,7 @@ func New(o Options) (*Resource, error) {
 			url:     u,
 			client:  o.Client,
 			log:     o.Log.With("issuer", u),
-			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop holds another request
+			waiting: make(chan chan struct{}, maxWaiting-1), // awaitNextRead takes another one out
 		}
 		i.published.Store(&keySet{unmatchedErr: errUnavailable})
 		r.issuers[u] = i
