@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum flo
 }
 
 // losing is a connection that loses what is written while loses is set, and does not end then. late
-// gets what sends it after all, except for probes.
+// gets what sends it after all, and waits for the reply, except for probes.
 type losing struct {
 	net.Conn
 	loses *atomic.Bool
@@ -72,8 +73,9 @@ func (l losing) Write(p []byte) (int, error) {
 	sent := bytes.Clone(p)
 	if !bytes.Contains(sent, []byte("probe")) {
 		l.late <- func() {
-			_ = l.Conn.SetDeadline(time.Time{})
+			_ = l.Conn.SetDeadline(time.Now().Add(10 * time.Second))
 			_, _ = l.Conn.Write(sent)
+			_, _ = l.Conn.Read(make([]byte, 1))
 		}
 	}
 	return len(p), nil
@@ -86,129 +88,169 @@ func (l losing) Close() error {
 	return l.Conn.Close()
 }
 
+// shared is a store that three replicas share, and a call of the first one.
+type shared struct {
+	*testing.T
+	server    *redistest.Server
+	replicas  []*replica
+	loses     atomic.Bool // what the replicas send is lost
+	late      chan func()
+	response  string
+	call      *call.Call
+	taken     *Taken
+	observers atomic.Int32 // processes that observe the call
+}
+
+func newShared(t *testing.T, server *redistest.Server) *shared {
+	s := &shared{
+		T:        t,
+		server:   server,
+		late:     make(chan func(), 100),
+		response: "resp_" + rand.Text(),
+		call:     &call.Call{Tool: "answer_detailed", Person: alice},
+	}
+	for range 3 {
+		r := idleReplica(t, "redis://"+server.Address, ofResponses)
+		r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			return losing{conn, &s.loses, s.late}, err
+		}
+		s.replicas = append(s.replicas, r)
+	}
+	return s
+}
+
+// step takes a step of responses.table.
+func (s *shared) step(step string) {
+	word, number, _ := strings.Cut(step, "=")
+	n, _ := strconv.ParseInt(number, 10, 64)
+	if !s.start(word) && !s.end(word, n) && !s.disturb(word) {
+		s.Errorf("no step %q", step)
+	}
+}
+
+// start is step for the start of calls.
+func (s *shared) start(word string) (known bool) {
+	refused := ""
+	switch word {
+	case "takes":
+		s.taken, refused = takeCall(s.replicas[0].Budget, s.call)
+	case "takes-refused":
+		s.replicas[0].RefuseWithoutStore = true
+		_, refused = takeCall(s.replicas[0].Budget, s.call)
+	case "again": // another replica takes another call
+		_, refused = takeCall(s.replicas[1].Budget, &call.Call{Tool: s.call.Tool, Person: alice})
+	case "alone": // a process without a store has taken it
+		_, refused = takeCall(New(ofResponses), s.call)
+	default:
+		return false
+	}
+	compare.Equal(s.T, "refused", refused != "", word == "takes-refused")
+	return true
+}
+
+// end is step for what reads the end of the response, or of the call.
+func (s *shared) end(word string, n int64) (known bool) {
+	end := reading(n)
+	ofCall := End{ResponseID: s.response, ReportedOfResponse: end.Reported}
+	observes := false
+	switch word {
+	case "ends":
+		observes = s.taken.Settle(end, ofCall)
+	case "ends-thrice": // after two responses that others do not know
+		end.Usage.Input *= 3
+		observes = s.taken.Settle(end, ofCall)
+	case "ends-guessed":
+		end.UnreportedRequests = 1
+		end.UnreportedBegun = 1
+		observes = s.taken.Settle(end, ofCall)
+	case "settles": // other processes do not know its response
+		observes = s.taken.Settle(end, End{})
+	case "drains":
+		end.RequestInput = []json.RawMessage{make([]byte, 4<<20)} // a long question
+		end.UnreportedRequests = 1
+		end.UnreportedBegun = 1
+		s.taken.Settle(end, End{ResponseID: s.response, GoesOn: true})
+	case "second", "third":
+		end.NotInStore = s.call.NotInStore
+		i := slices.Index([]string{"", "second", "third"}, word)
+		observes = s.replicas[i].SettleResponse(end, s.response)
+	default:
+		return false
+	}
+	if observes {
+		s.observers.Add(1)
+	}
+	return true
+}
+
+// disturb is step for faults of the store and their end.
+func (s *shared) disturb(word string) (known bool) {
+	switch word {
+	case "forges": // another program settles the key of the call
+		s.server.Do("SET", s.replicas[0].Store.fullKey(callKey(s.taken.callName)), "settled 1")
+	case "full":
+		s.server.Do("CONFIG", "SET", "maxmemory", "1")
+	case "fails": // and the first replica knows
+		s.server.Do("CONFIG", "SET", "maxmemory", "1")
+		s.replicas[0].Store.runScript(probe)
+	case "denies":
+		s.server.Do("ACL", "SETUSER", "default", "-set")
+	case "flushes":
+		s.server.Do("FLUSHALL")
+	case "loses":
+		s.loses.Store(true)
+	case "arrives":
+		for range len(s.late) {
+			(<-s.late)()
+		}
+	case "works":
+		s.loses.Store(false)
+		s.server.Do("CONFIG", "SET", "maxmemory", "0")
+		s.server.Do("ACL", "SETUSER", "default", "+set")
+		for _, r := range s.replicas {
+			eventually(s.T, "the store works", func() bool {
+				r.Store.probeOnce(s.Context())
+				return !r.Store.IsFailing()
+			})
+		}
+	default:
+		return false
+	}
+	return true
+}
+
 // The end of a response is settled once in all replicas, however its call has ended: the store has
 // what the API tells, and of the calls of the process that was killed nothing twice.
 func TestSettleResponse(t *testing.T) {
 	server := redistest.New(t)
-	for i, tt := range compare.Rows[struct {
+	for _, tt := range compare.Rows[struct {
 		Name, Steps string
 		Thousands   float64 // tokens
 		Calls       float64
-		Observers   int // processes that observe the call
+		Observers   int
 	}](t, "responses") {
 		t.Run(tt.Name, func(t *testing.T) {
 			server.Do("FLUSHALL")
-			response := fmt.Sprint("resp_", i)
-			var replicas []*replica
-			var loses atomic.Bool
-			late := make(chan func(), 100)
-			for range 3 {
-				r := idleReplica(t, "redis://"+server.Address, ofResponses)
-				r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-					conn, err := new(net.Dialer).DialContext(ctx, network, address)
-					return losing{conn, &loses, late}, err
-				}
-				go r.Store.Probe(t.Context())
-				replicas = append(replicas, r)
-			}
-			c := &call.Call{Tool: "answer_detailed", Person: alice}
-			var taken *Taken
-
-			var observers atomic.Int32
-			count := func(observes bool) {
-				if observes {
-					observers.Add(1)
-				}
-			}
-			do := func(step string) {
-				word, number, _ := strings.Cut(step, "=")
-				n, _ := strconv.ParseInt(number, 10, 64)
-				switch word {
-				case "takes", "takes-refused": // with RefuseWithoutStore
-					refuses := word == "takes-refused"
-					replicas[0].RefuseWithoutStore = refuses
-					var err string
-					taken, err = takeCall(replicas[0].Budget, c)
-					compare.Equal(t, "refused", err != "", refuses)
-				case "again": // another replica takes another call
-					_, err := takeCall(replicas[1].Budget, &call.Call{Tool: c.Tool, Person: alice})
-					compare.Equal(t, "error", err, "")
-				case "alone": // a process without a store has taken it
-					_, err := takeCall(New(ofResponses), c)
-					compare.Equal(t, "error", err, "")
-				case "ends", "ends-thrice", "ends-guessed": // after more responses, which others do not know
-					end := reading(n)
-					of := end.Reported
-					switch word {
-					case "ends-thrice":
-						end.Usage.Input *= 3
-					case "ends-guessed":
-						end.UnreportedRequests = 1
-						end.UnreportedBegun = 1
-					}
-					count(taken.Settle(end, End{ResponseID: response, ReportedOfResponse: of}))
-				case "settles": // other processes do not know its response
-					count(taken.Settle(reading(n), End{}))
-				case "forges": // another program settles the key of the call
-					server.Do("SET", replicas[0].Store.fullKey(callKey(taken.callName)), "settled 1")
-				case "drains":
-					leaving := &call.Call{}
-					leaving.RequestInput = []json.RawMessage{make([]byte, 4<<20)} // a long question
-					leaving.UnreportedRequests = 1
-					leaving.UnreportedBegun = 1
-					taken.Settle(leaving, End{ResponseID: response, GoesOn: true})
-				case "second", "third":
-					r := replicas[1]
-					if word == "third" {
-						r = replicas[2]
-					}
-					end := reading(n)
-					end.NotInStore = c.NotInStore
-					count(r.SettleResponse(end, response))
-				case "full", "fails":
-					server.Do("CONFIG", "SET", "maxmemory", "1")
-					if word == "fails" { // and the first replica knows
-						replicas[0].Store.runScript(probe)
-					}
-				case "denies":
-					server.Do("ACL", "SETUSER", "default", "-set")
-				case "flushes":
-					server.Do("FLUSHALL")
-				case "loses":
-					loses.Store(true)
-				case "arrives":
-					for range len(late) {
-						(<-late)()
-					}
-					time.Sleep(50 * time.Millisecond) // the store runs it
-				case "works":
-					loses.Store(false)
-					server.Do("CONFIG", "SET", "maxmemory", "0")
-					server.Do("ACL", "SETUSER", "default", "+set")
-					for _, r := range replicas {
-						r.until(t, false)
-					}
-					time.Sleep(200 * time.Millisecond) // applyPending
-				}
-			}
+			s := newShared(t, server)
 			for steps := range strings.FieldsSeq(tt.Steps) {
 				var all sync.WaitGroup
 				for step := range strings.SplitSeq(steps, "+") { // at once
-					all.Go(func() { do(step) })
+					all.Go(func() { s.step(step) })
 				}
 				all.Wait()
 			}
 
 			inStore := func(of unit, scale float64) float64 {
-				return math.Round(stored(t, server, replicas[0].Budget, of) / scale)
+				return math.Round(stored(t, server, s.replicas[0].Budget, of) / scale)
 			}
 			compare.Equal(t, "tokens", inStore(unitTokens, 1000), tt.Thousands)
 			compare.Equal(t, "USD", inStore(unitUSD, 1000), 2*tt.Thousands)
 			compare.Equal(t, "calls", inStore(unitCalls, 1), tt.Calls)
-			compare.Equal(t, "observers", int(observers.Load()), tt.Observers)
-			compare.Equal(t, "the store fails", replicas[0].Store.IsFailing(), false)
-			bob := replicas[1].bucketOf(call.Person{ID: "token:bob"}, unitTokens).key
-			n, _ := redis.Int(server.Do("EXISTS", replicas[1].Store.fullKey(bob)))
+			compare.Equal(t, "observers", int(s.observers.Load()), tt.Observers)
+			compare.Equal(t, "the store fails", s.replicas[0].Store.IsFailing(), false)
+			bob := s.replicas[1].bucketOf(call.Person{ID: "token:bob"}, unitTokens).key
+			n, _ := redis.Int(server.Do("EXISTS", s.replicas[1].Store.fullKey(bob)))
 			compare.Equal(t, "keys of another person", n, 0)
 		})
 	}

@@ -92,19 +92,23 @@ var probe = storeChange{marks: []mark{
 // read-only still answers reads. While the store works, Probe sends it what it has missed.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
-		if s.needsProbe.Load() || s.IsFailing() {
-			r := s.runScript(probe)
-			if r.outcome == made {
-				s.noteWorking(ctx)
-			}
-		}
-		s.applyPending(ctx)
+		s.probeOnce(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(probeInterval):
 		}
 	}
+}
+
+func (s *Store) probeOnce(ctx context.Context) {
+	if s.needsProbe.Load() || s.IsFailing() {
+		r := s.runScript(probe)
+		if r.outcome == made {
+			s.noteWorking(ctx)
+		}
+	}
+	s.applyPending(ctx)
 }
 
 // noteWorking notes that a probe has succeeded. After the first one for a URL it checks the policy
