@@ -209,12 +209,15 @@ func (s *Server) settleCall(
 ) {
 	untried := c.Requests == 0
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
+
 	// From now on the task gets no sealed id.
 	sealedID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
-	// A response reports at its end, which may come just after Tasks.Close has left it at the API. One
-	// that ends without a report counts as if it went on.
-	sealedHasReported := reportedOfSealed != (call.Reported{})
+
+	// The response in the id may end just after Tasks.Close has left it at the API. It then has reported
+	// what it used; one that ends without a report counts as if it went on.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
+	sealedHasReported := reportedOfSealed != (call.Reported{})
+
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,
 		ResponseID:         sealedID,
@@ -291,7 +294,7 @@ func (s *Server) sendProgress(
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
-// end, and is in the log with its ID and App; a and err are the end. settleRemoteCall notes what the
+// end: its tool is that of ref, and the log has its ID and App; a and err are the end. settleRemoteCall notes what the
 // response has used, and observes the end of its call, unless that was done before.
 //
 // It does nothing for an end without an answer and without a usage: the process that ran the call

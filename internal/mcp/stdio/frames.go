@@ -170,7 +170,9 @@ func (r *Reader) readValue(limit, length int, endsWithLine bool) ([]byte, error)
 	}
 
 	r.skipsLine = length == unknownLength
-	r.skipBytes = max(0, length-in.discarded)
+	if !r.skipsLine {
+		r.skipBytes = max(0, length-in.discarded)
+	}
 	if limit == maxMessage && limited.N == 0 {
 		return nil, parseError("message larger than 64 MiB")
 	}

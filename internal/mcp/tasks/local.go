@@ -41,7 +41,8 @@ type CallOptions struct {
 }
 
 // canDetach reports whether the call may go on without its request. With OverHTTP a call whose
-// response gets no name in the background ends with its request all the same: awaitNamed waits for it.
+// response gets no name in the background ends with its request all the same: awaitNamed
+// then waits for the end of the call.
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
 // localCall is a call that runs in this process.
@@ -82,8 +83,8 @@ type responseStart struct {
 	reportedBefore call.Reported // what the API had reported of the call before
 }
 
-// runsSealedResponse reports whether a sealed id has the response that the call waits for.
-func (l *localCall) runsSealedResponse() bool {
+// runsSealedResponseLocked reports whether a sealed id has the response that the call waits for.
+func (l *localCall) runsSealedResponseLocked() bool {
 	if l.sealedResponseID == "" {
 		return false
 	}

@@ -98,7 +98,8 @@ func (ts *Tasks) refreshRemoteLocked(
 		return ""
 	default:
 		ts.cancelResponse(ctx, asker, ref)
-		a, err = ts.fetchAnswer(ctx, asker, ref) // sets in asker what the response has used
+		// Sets in asker what the response has used: the GET before has found it running, and set nothing.
+		a, err = ts.fetchAnswer(ctx, asker, ref)
 		responseEnded = !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = call.TimeoutError(ts.options.Timeout)
@@ -112,6 +113,7 @@ func (ts *Tasks) refreshRemoteLocked(
 	return ""
 }
 
+// cancelResponse asks the API to cancel a response.
 func (ts *Tasks) cancelResponse(ctx context.Context, c *call.Call, ref answer.ResponseRef) {
 	var err error // for Recover: the next GET tells whether it worked
 	defer ts.options.Recover(c.Tool, &err)

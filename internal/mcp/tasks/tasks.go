@@ -126,7 +126,7 @@ func (ts *Tasks) stopAll() []*localCall {
 	for _, t := range ts.known {
 		switch {
 		case !t.isLocal():
-		case t.local.runsSealedResponse():
+		case t.local.runsSealedResponseLocked():
 			t.local.stop(call.ErrLeaveAtAPI)
 			leaving = append(leaving, t.local)
 		default:

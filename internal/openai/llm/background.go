@@ -131,7 +131,7 @@ func (cl *Client) postCancel(
 // cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
 // ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *call.Response) {
-	acc.background.goesOn = true
+	acc.background.goesOn = true // until a cancellation succeeds
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 		return nil
 	}

@@ -121,6 +121,7 @@ func (x *exchange) try(
 	failure = x.client.attemptError(ctx, err, x.attempt) // why ctx has ended, if it has
 	if failure.Kind == call.KindRateLimit {
 		retryAfter := failure.RetryAfter
+		// ResetAfter is a guess: one beyond the time limit says nothing.
 		if retryAfter == 0 && isInTime(ctx, failure.ResetAfter) {
 			retryAfter = failure.ResetAfter
 		}
@@ -210,7 +211,7 @@ func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 //
 //	status      may have taken it      may have used tokens
 //	            (clears WaitDeadline)  (mayCost)
-//	none, 2xx   yes, if the request got a connection
+//	none, 2xx   with a connection      with a connection
 //	4xx         no                     no
 //	408, 409    yes                    no
 //	500 to 503  yes                    no: these are of the API itself
@@ -260,8 +261,8 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			// GETs find other responses, so this loss says nothing about background. toRemember has
-			// only background, as the method post empties it after each 2xx.
+			// GETs find other responses, so this loss says nothing about background. A response is
+			// lost only after a 2xx, where post has emptied toRemember: it has only background.
 			x.toRemember = nil
 		}
 		return false

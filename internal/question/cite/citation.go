@@ -97,8 +97,8 @@ func (c Citation) Date() string {
 // Citations returns at most limit of the sources, each with a date, which is the first of these:
 //
 //   - the date of the page in the list of sources
-//   - the date in prose, that of the source, or else that in the path of the URL, unless the list
-//     has a date of access
+//   - the date in prose, that which the server reports (WithDate), or else that in the path of the
+//     URL, unless the list has a date of access
 //   - the date of access: today, unless the text names yesterday
 //
 // today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never nil.

@@ -1,9 +1,12 @@
 package budget
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// storeChange is what one use of the store changes: all of it, or nothing if a mark or a bucket
-// refuses.
+// storeChange is what one use of the store changes: all of it or, if a mark or a bucket refuses,
+// nothing but the state of a mark with needsTaken.
 type storeChange struct {
 	marks   []mark
 	minutes int64 // how long units are reserved, from now on; of a change with a startMark
@@ -19,9 +22,9 @@ type storeChange struct {
 //
 // A startMark is never sent again.
 func (change storeChange) again() storeChange {
-	first := change.marks[0]
-	if first.then == noState {
-		change.marks = []mark{closeMark(first.key)}
+	settles := func(m mark) bool { return m.then == stateSettled }
+	if !slices.ContainsFunc(change.marks, settles) {
+		change.marks = []mark{closeMark(change.marks[0].key)}
 	}
 	return change
 }
@@ -47,8 +50,8 @@ type mark struct {
 	then string        // the next state; noState deletes the key
 	keep time.Duration // how long the store keeps the next state
 
-	// needsTaken tells that the mark refuses even if the key is not taken. The key gets the next
-	// state even then.
+	// needsTaken tells that the mark refuses unless the key is taken. The key gets the next state in
+	// any case.
 	needsTaken bool
 }
 

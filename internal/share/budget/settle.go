@@ -49,7 +49,7 @@ type End struct {
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.GoesOn {
 		end.ResponseID = ""  // from here on it is that of a response that has ended
-		c.RequestInput = nil // a guess is then what is reserved, which SettleResponse gives back
+		c.RequestInput = nil // countUsed then guesses what is reserved, which SettleResponse gives back
 	}
 	b := t.budget
 	ofCall := callChange{
@@ -72,11 +72,13 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
+
 	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(usedByOthers)
-	// Without a response that has ended there is no endMark: no other process settles the call.
+	// Only an endMark tells of another process. A releaseMark alone refuses if another program has
+	// settled its key.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -93,7 +95,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 // the local buckets are enough.
 func (t *Taken) settleInStore(correction callChange, end End) (change storeChange, r reply) {
 	store := t.budget.storeOf(t.person)
-	if end.ResponseID != "" { // the first mark, which storeChange.again keeps
+	if end.ResponseID != "" {
 		change.marks = append(change.marks, endMark(end.ResponseID))
 	}
 	switch {
@@ -147,24 +149,24 @@ func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 		return slices.ContainsFunc(list, func(other bucket) bool { return other.key == bk.key })
 	}
 	inForce := t.budget.buckets(t.person)
-	var taken, notTaken []bucket
+	var corrected, onlyAdded []bucket
 	for _, bk := range inForce {
 		if isIn(t.buckets, bk) {
-			taken = append(taken, bk)
+			corrected = append(corrected, bk)
 		} else {
-			notTaken = append(notTaken, bk)
+			onlyAdded = append(onlyAdded, bk)
 		}
 	}
 	for _, bk := range t.buckets {
 		if !isIn(inForce, bk) {
 			bk.limitEnded = true
-			taken = append(taken, bk)
+			corrected = append(corrected, bk)
 		}
 	}
 
 	added := callChange{use: cc.use}
 	added.use[unitCalls] = 0
-	return append(cc.inBuckets(taken), added.inBuckets(notTaken)...)
+	return append(cc.inBuckets(corrected), added.inBuckets(onlyAdded)...)
 }
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the

@@ -101,6 +101,7 @@ func (s *Store) Probe(ctx context.Context) {
 	}
 }
 
+// probeOnce probes the store if that is due, and sends it what it has missed.
 func (s *Store) probeOnce(ctx context.Context) {
 	if s.needsProbe.Load() || s.IsFailing() {
 		r := s.runScript(probe)
