@@ -86,16 +86,17 @@ type Reported struct {
 }
 
 // Add adds what another response has used.
-func (r *Reported) Add(other Reported) {
-	r.Usage.AddTokens(other.Usage)
-	r.Searches += other.Searches
-}
+func (r *Reported) Add(other Reported) { r.addTimes(1, other) }
 
 // Minus returns what r has and other does not.
 func (r Reported) Minus(other Reported) Reported {
-	r.Usage.subtractTokens(other.Usage)
-	r.Searches -= other.Searches
+	r.addTimes(-1, other)
 	return r
+}
+
+func (r *Reported) addTimes(n int, other Reported) {
+	r.Usage.AddTokens(int64(n), other.Usage)
+	r.Searches += n * other.Searches
 }
 
 // Anonymous is the Name of callers without a token, also over stdio.

@@ -179,24 +179,15 @@ type Usage struct {
 	ReportedSearches int64 `json:"-"` // billable searches of one response; 0: not reported here
 }
 
-// AddTokens adds the tokens of v to u, but not its searches: Reported has those of all responses.
-func (u *Usage) AddTokens(v Usage) {
-	u.Input += v.Input
-	u.Cached += v.Cached
-	u.CacheWrite += v.CacheWrite
-	u.Output += v.Output
-	u.Reasoning += v.Reasoning
-	u.Total += v.Total
-}
-
-// subtractTokens undoes AddTokens.
-func (u *Usage) subtractTokens(v Usage) {
-	u.Input -= v.Input
-	u.Cached -= v.Cached
-	u.CacheWrite -= v.CacheWrite
-	u.Output -= v.Output
-	u.Reasoning -= v.Reasoning
-	u.Total -= v.Total
+// AddTokens adds n times the tokens of v to u, but not its searches: Reported has those of all
+// responses.
+func (u *Usage) AddTokens(n int64, v Usage) {
+	u.Input += n * v.Input
+	u.Cached += n * v.Cached
+	u.CacheWrite += n * v.CacheWrite
+	u.Output += n * v.Output
+	u.Reasoning += n * v.Reasoning
+	u.Total += n * v.Total
 }
 
 // UnmarshalJSON reads the usage of a response. It accepts what some servers write: numbers such as

@@ -30,9 +30,8 @@ const (
 
 // figures are the Meta of the answers of research.
 var figures = answer.Meta{
-	Usage:      call.Usage{Input: 3, Total: 5},
+	Reported:   call.Reported{Usage: call.Usage{Input: 3, Total: 5}, Searches: 2},
 	ResponseID: "resp_" + secret,
-	Searches:   2,
 	Queries:    []string{strings.Repeat("q", maxStepChars+1)},
 	FollowUp:   "answer",
 }

@@ -44,7 +44,7 @@ func (cl *Client) Run(
 		if err != nil {
 			return nil, err
 		}
-		tokens.AddTokens(response.Usage)
+		tokens.AddTokens(1, response.Usage)
 		response.Usage = tokens
 
 		calls = toolCalls(response, tools)

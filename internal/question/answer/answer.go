@@ -90,12 +90,12 @@ type Answer struct {
 
 // Meta describes how an answer came about, and what it took.
 type Meta struct {
-	Usage         call.Usage    // of all requests
+	call.Reported // of all requests
+
 	ResolvedModel string        // the model that the API names, often a dated snapshot
 	ServiceTier   string        // of the last response; "": the API does not report it
 	ResponseID    string        // of the last response
 	RequestID     string        // X-Request-Id of the last response
-	Searches      int           // billable ones, if the API reports them, else those in the output
 	Queries       []string      // of the searches, at most maxSteps
 	Opened        []string      // URLs of pages that the model opened, at most maxSteps
 	FollowUp      string        // what the model got for FollowUpTo: "answer", "question" or ""

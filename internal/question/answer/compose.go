@@ -47,12 +47,11 @@ func (a *Answerer) compose(
 		Model:      p.Model,
 		Sources:    sources,
 		Meta: Meta{
-			Usage:         c.Usage,
+			Reported:      c.Reported,
 			ResolvedModel: f.lastResponse.Model,
 			ServiceTier:   f.lastResponse.ServiceTier,
 			ResponseID:    f.lastResponse.ID,
 			RequestID:     f.lastResponse.RequestID,
-			Searches:      c.Searches,
 			Queries:       f.queries,
 			Opened:        f.opened,
 			Cost:          p.Cost(c.Used),
