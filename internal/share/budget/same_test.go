@@ -73,7 +73,8 @@ func TestSame(t *testing.T) {
 		}
 	}
 	server := redistest.New(t)
-	conn, err := redis.Dial("tcp", server.Address)
+	store := idleReplica(t, "redis://"+server.Address, Options{}).Store
+	conn, err := store.connect(t.Context(), store.url.Load(), scriptReplies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,6 @@ func TestSame(t *testing.T) {
 	now := time.Now().UnixMicro()
 	local := newLocalBuckets(func() time.Time { return time.UnixMicro(now) })
 	passed, givenBack := 0, 0
-	store := NewStore(nil, nil)
 	for step := range steps {
 		now += r.Int64N([]int64{1000, 2e8, 1e10}[r.IntN(3)])
 		if step == steps/2 { // so far back that keys which only Redis still has do not count

@@ -42,7 +42,6 @@
 -- are in the way; the used units of this bucket. If none refuses: 0; for each bucket the used part
 -- of its limit, in thousandths.
 local maxUsed = 8 -- maxUsedPeriods in quotas.go
-local kept = 10 * 86400 -- seconds that an index is kept: longer than a bucket may take to refill
 local day = 86400000000 -- microseconds
 
 local now = redis.call('TIME')
@@ -163,7 +162,8 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	if id then -- pcall: for an account without these commands only the index is missing
 		redis.pcall('ZADD', index, now + unusedIn, id)
 		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
-		redis.pcall('EXPIRE', index, kept)
+		local longest = maxUsed * b.period + 2 * day -- until a bucket has refilled, at most
+		redis.pcall('EXPIRE', index, math.ceil(longest / 1000000))
 	end
 end
 
