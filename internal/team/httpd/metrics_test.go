@@ -143,7 +143,8 @@ func TestNamesOfCallers(t *testing.T) {
 			conns = append(conns, s.send(post(tool, "")))
 		}
 		synctest.Wait()
-		for _, row := range compare.Table(t, "zeros", 1) {
+		zeros := compare.Table(t, "zeros", 1)
+		for _, row := range zeros {
 			s.metrics(row[0])
 		}
 
@@ -153,6 +154,9 @@ func TestNamesOfCallers(t *testing.T) {
 		s.metrics("calls_total"+client+`,outcome="ok"} 256`, "searches_total"+model+"} 256")
 		_, page = s.request(by(reader, scrape), 200)
 		compare.Equal(t, "bob is named", strings.Contains(page, "bob"), false)
+		series := strings.Count(page, `client="alice"`) // with cache_write, which does not begin at 0
+		compare.Equal(t, "series, and rows of zeros.table", series-1, len(zeros))
+		compare.Equal(t, "counters without a series", strings.Count(page, " counter\n#"), 0)
 	})
 }
 
