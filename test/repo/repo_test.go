@@ -6,7 +6,7 @@
 //	repo_test.go      imports, versions and members of manifests
 //	plugin_test.go    the skill, the entry of a catalog, and files that manifests link to
 //	docs_test.go      links, runbooks of alerts, examples, flags and keys
-//	spec_test.go      numbers and names of the specification
+//	spec_test.go      numbers and names in the specification and other pages
 //	commands_test.go  the commands of the documentation
 //	tour_test.go      the functions that the guided tour names
 package repo_test

@@ -24,8 +24,7 @@ const (
 	reportOnly handling = 0 // nothing else
 )
 
-// The kinds of errors. KindMissingKey, KindTimeout, KindShutdown, KindArguments, KindLimited,
-// KindNoText and KindInternal come from this program.
+// The kinds of errors.
 var (
 	// KindMissingKey: there is no API key, so nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key", forOperator}
