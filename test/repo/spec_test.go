@@ -48,15 +48,17 @@ func TestNamedTools(t *testing.T) {
 func TestNames(t *testing.T) {
 	for _, row := range compare.Table(t, "names", 4) {
 		file, pattern, page, heading := row[0], row[1], row[2], row[3]
-		_, section, _ := strings.Cut(read(t, page), heading)
-		section, _, _ = strings.Cut(section, "\n#")
-		names := find(pattern, read(t, file))
-		compare.Equal(t, pattern+" finds names", len(names) > 1, true)
-		for _, name := range names {
-			if find("[`.]("+name+`)\b`, section) == nil {
-				t.Errorf("%s does not have %s of %s below %q", page, name, file, heading)
+		t.Run(page+" "+heading, func(t *testing.T) {
+			_, section, _ := strings.Cut(read(t, page), heading)
+			section, _, _ = strings.Cut(section, "\n#")
+			names := find(pattern, read(t, file))
+			compare.Equal(t, pattern+" finds names", len(names) > 1, true)
+			for _, name := range names {
+				if find("[`.]("+name+`)\b`, section) == nil {
+					t.Errorf("it does not have %s of %s", name, file)
+				}
 			}
-		}
+		})
 	}
 }
 
