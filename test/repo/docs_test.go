@@ -141,7 +141,7 @@ func TestProfiles(t *testing.T) {
 			text := read(t, name)
 			want := text
 			for i, tool := range call.Tools[1:] {
-				row := regexp.MustCompile("(?m)^  " + call.Tools[i].Name + ": {.*}\n(?:  " + tool.Name + ": )?")
+				row := regexp.MustCompile("(?m)^  " + call.Tools[i].Name + ":.*\n(?:    .*\n)*(?:  " + tool.Name + ":)?")
 				want = row.ReplaceAllStringFunc(want, func(found string) string {
 					if strings.HasSuffix(found, "\n") {
 						found += fmt.Sprintf("  %s: { reasoning_effort: %s, verbosity: %s }\n",

@@ -259,12 +259,13 @@ func keyRow(f field) string {
 // there are in comments.
 func TestExample(t *testing.T) {
 	example := read(t, exampleFile)
-	for i, tool := range call.Tools[2:] { // its profile is like that of the tool before it
-		last := call.Tools[i+1]
+	for i, tool := range call.Tools[1:] { // its profile is like that of the tool before it
+		last := call.Tools[i]
 		profile := regexp.MustCompile(`  ` + last.Name + ":\n(?:    .*\n)+").FindString(example)
 		next := strings.NewReplacer(last.Name, tool.Name, last.Variable, tool.Variable,
 			"effort: "+last.Effort, "effort: "+tool.Effort,
-			"verbosity: "+last.Verbosity, "verbosity: "+tool.Verbosity).Replace(profile)
+			"verbosity: "+last.Verbosity, "verbosity: "+tool.Verbosity,
+			", --model", "", "      # ANSWER_EFFORT", "", "             # ANSWER_VERBOSITY", "").Replace(profile)
 		if !strings.Contains(example, "\n  "+tool.Name+":\n") {
 			example = strings.Replace(example, profile, profile+next, 1)
 		}
