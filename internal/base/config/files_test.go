@@ -289,8 +289,8 @@ func TestExample(t *testing.T) {
 
 	for _, key := range c.SettingKeys {
 		t.Run(key, func(t *testing.T) {
-			if !gjson.GetBytes(raw, key).Exists() {
-				t.Errorf("%s lacks it", exampleFile)
+			if !gjson.GetBytes(raw, key).Exists() || !strings.Contains(example, c.byKey[key].variable) {
+				t.Errorf("%s lacks it, or its variable", exampleFile)
 			}
 		})
 	}
