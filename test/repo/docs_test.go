@@ -212,18 +212,21 @@ const (
 	keyed   = "`((?:openai|request|responses|model_profiles|policy|search|server)\\.[a-z_.]+)`"
 )
 
-// Flags and keys in the text exist.
+// Flags and keys in the text exist. Commands, and flags of serve, have a place in the pages.
 func TestFlagsAndKeys(t *testing.T) {
 	flags := []string{"--omit", "--prefix", "--fetch-retry-mintimeout", "--skip"} // of npm and goreleaser
 	root := cli.Command()
-	for _, c := range append(root.Commands(), root) {
-		c.InitDefaultHelpFlag()
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
-	}
 	reference := ""
 	for _, name := range files(t, "docs/reference/*.md") {
 		text, _, _ := strings.Cut(read(t, name), "<!-- generated: keys -->") // which is no explanation
 		reference += text
+	}
+	for _, c := range append(root.Commands(), root) {
+		c.InitDefaultHelpFlag()
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+		if !strings.Contains(reference, c.CommandPath()) && c.Name() != "help" {
+			t.Errorf("docs/reference does not show %s", c.CommandPath())
+		}
 	}
 	serve, _, _ := root.Find([]string{"serve"})
 	serve.LocalFlags().VisitAll(func(f *pflag.Flag) {
