@@ -28,12 +28,11 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 // most tokens, which is the slowest.
 func uses() []string {
 	use := func(t call.Tool) string { return t.Name + " for " + t.Purpose }
-	all := call.MapTools(use)
-	slowest := slices.MaxFunc(call.Tools, func(a, b call.Tool) int {
+	slowest := use(slices.MaxFunc(call.Tools, func(a, b call.Tool) int {
 		return cmp.Compare(a.UsualTokens, b.UsualTokens)
-	})
-	all = slices.DeleteFunc(all, func(s string) bool { return s == use(slowest) })
-	return append(all, use(slowest))
+	}))
+	all := slices.DeleteFunc(call.MapTools(use), func(s string) bool { return s == slowest })
+	return append(all, slowest)
 }
 
 // instructionsFor returns the instructions of a server. detachAfter is as in DetachOptions.

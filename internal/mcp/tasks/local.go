@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,9 +34,9 @@ type CallOptions struct {
 	// API runs in the background can go on.
 	OverHTTP bool
 
-	// Excluded are the domains that the answer does not cite. A sealed id has them for another
-	// process, which may make the answer.
-	Excluded []string
+	// Template has what the question asked (answer.Question.Ref). A sealed id has it for another
+	// process, which may make the answer. Prepare adds the call, and noteResponse the response.
+	Template answer.ResponseRef
 }
 
 // canDetach reports whether the call may go on without its request. With OverHTTP a call whose
@@ -48,9 +47,9 @@ func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 // localCall is a call that runs in this process.
 type localCall struct {
 	// Prepare sets these fields.
-	CallOptions           // without Excluded, which the ResponseRef has
-	began       time.Time // Task.Created on the monotonic clock
-	original    call.Call // a copy of the call at its start, for the GET of askWhetherLost
+	CallOptions
+	began    time.Time // Task.Created on the monotonic clock
+	original call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
 	// ref refers to the response that the API has named last. It is nil
 	//   - if the API has named none, or has lost the response;
@@ -105,13 +104,9 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	if o.OverHTTP && o.DetachAfter > 0 {
 		c.WaitDeadline = time.Now().Add(o.DetachAfter)
 	}
-	template := answer.ResponseRef{ // of all responses of the call
-		CallBegan:  t.Created,
-		Tool:       t.Tool,
-		Excluded:   strings.Join(o.Excluded, " "),
-		NotInStore: c.NotInStore,
-	}
-	o.Excluded = nil // kept once, in template
+	o.Template.CallBegan = t.Created
+	o.Template.Tool = t.Tool
+	o.Template.NotInStore = c.NotInStore
 	t.local = &localCall{
 		CallOptions: o,
 		began:       time.Now(),
@@ -123,7 +118,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	}
 
 	c.Sink = func(ev call.Event) {
-		ts.noteResponse(t.local, ev, c.Reported, template)
+		ts.noteResponse(t.local, ev, c.Reported)
 		t.Progress.AddEvent(ev)
 	}
 	return t
@@ -140,9 +135,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 //
 // A call begins its next response after noteResponse has returned. If Close has ended the call
 // before, the context of the call is done by then.
-func (ts *Tasks) noteResponse(
-	l *localCall, ev call.Event, reported call.Reported, template answer.ResponseRef,
-) {
+func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reported) {
 	switch ev.(type) {
 	case call.Retrying, call.Requesting, call.ResponseNamed:
 	default: // such as one of many deltas
@@ -155,7 +148,7 @@ func (ts *Tasks) noteResponse(
 	switch ev := ev.(type) {
 	case call.ResponseNamed:
 		responseID = ev.ID
-		ref := template
+		ref := l.Template
 		ref.ResponseID = responseID
 		if responseID != "" && len(ref.Excluded) <= maxExcluded {
 			l.ref.Store(&ref)

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ var (
 		Tool:       "answer_detailed",
 		ResponseID: "resp_1",
 		Excluded:   "a.example b.example",
+		NotInStore: true,
 	}
 	alice = ownerOf("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}
@@ -27,6 +29,11 @@ var (
 
 // An id has all of its task, and another one each time.
 func TestOpen(t *testing.T) {
+	for field, value := range reflect.ValueOf(task).Fields() {
+		if value.IsZero() {
+			t.Errorf("the task of this test has no %s", field.Name)
+		}
+	}
 	id := seal(task, newSecret, alice)
 	if id == seal(task, newSecret, alice) {
 		t.Errorf("id %q is not random", id)
@@ -40,7 +47,8 @@ func TestOpen(t *testing.T) {
 	// While a new version is rolled out, its processes open the ids of the old one.
 	const old = "owJo0XhNDS4EsVxh4By-RNIcA6LODJeO75_RxdQEPvqWHRmgLqhJQlPvePPAvkLehgzUHx" +
 		"YeBxwjlA"
-	want := answer.ResponseRef{CallBegan: began, Tool: task.Tool, ResponseID: task.ResponseID, NotInStore: true}
+	want := task
+	want.Excluded = ""
 	got, ok = unseal(old, both, alice)
 	if got != want || !ok {
 		t.Errorf("opened %t, %+v, want %+v", ok, got, want)

@@ -35,6 +35,11 @@ type ResponseRef struct {
 	NotInStore bool // call.Used.NotInStore of its call
 }
 
+// Ref returns a ResponseRef with what the question asked, without the response and its call.
+func (q Question) Ref() ResponseRef {
+	return ResponseRef{Excluded: strings.Join(q.ExcludeDomains, " ")}
+}
+
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
 // and takes the elapsed time from the API. It adds to c what the response has used. The error is
 // ErrResponseLost, ErrRunning or ErrStateUnknown, or says why the response is no answer.

@@ -32,7 +32,7 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
-// requestOf returns the request for these arguments. A ResponseRef has those that shape the answer.
+// requestOf returns the request for these arguments. Question.Ref has those that shape the answer.
 func requestOf(t *testing.T, args string) string {
 	t.Helper()
 	q, err := Parse(gjson.Parse(args), Defaults{})
@@ -49,17 +49,16 @@ func requestOf(t *testing.T, args string) string {
 		return create(ctx, c, request)
 	}
 	want, _ := a.Ask(t.Context(), &call.Call{Tool: "answer"}, q)
-	got, err := a.Fetch(t.Context(), &call.Call{}, ResponseRef{
-		CallBegan:  time.Now(),
-		Tool:       "answer",
-		ResponseID: "resp_1",
-		Excluded:   strings.Join(q.ExcludeDomains, " "),
-	})
+	ref := q.Ref()
+	ref.CallBegan = time.Now()
+	ref.Tool = "answer"
+	ref.ResponseID = "resp_1"
+	got, err := a.Fetch(t.Context(), &call.Call{}, ref)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want.Meta = got.Meta
-	compare.Equal(t, "answer of Fetch (add the argument to ResponseRef)", got, want)
+	compare.Equal(t, "answer of Fetch (add the argument to Question.Ref)", got, want)
 	return string(body)
 }
 
