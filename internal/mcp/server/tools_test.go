@@ -38,8 +38,8 @@ func TestReadme(t *testing.T) {
 				schema := string(tool.InputSchema.(json.RawMessage))
 				listed := gjson.Get(schema, "properties|@keys").String()
 				names := strings.NewReplacer(`"`, "`", ",", ", ").Replace(strings.Trim(listed, "[]"))
-				row := regexp.MustCompile(`(?m)^(\| .` + tool.Name + `. \| .* \| ).*( \|)$`)
-				want := "${1}" + names + "${2}"
+				row := regexp.MustCompile(`(?m)^(\| .` + tool.Name + `. \| .* \|).*\|$`)
+				want := "${1} " + names + " |"
 				if !row.MatchString(text) {
 					t.Fatal("there is no row")
 				}
