@@ -57,10 +57,7 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	}
 
 	setString(&e.Type, fields, "type")
-	setString(&e.Param, fields, "param")
-	// OpenRouter: https://github.com/BerriAI/litellm/issues/30851
-	issues := gjson.Parse(doc.Get("metadata.raw").String())
-	setString(&e.Param, issues, "0.path.0")
+	setParam(e, doc, fields)
 	if isKnownCode(bare) {
 		e.Code = bare
 	}
@@ -90,6 +87,38 @@ func setString(dst *string, doc gjson.Result, path string) {
 	if value != "" && value != "None" {
 		*dst = value
 	}
+}
+
+// setParam sets the parameter of an error. Servers that check requests with Zod send a list of issues
+// in place of its name, or as the error: OpenRouter (https://github.com/BerriAI/litellm/issues/30851),
+// Vercel (https://github.com/vercel/ai/issues/8815) and Hugging Face
+// (https://github.com/huggingface/responses.js). An object names no parameter
+// (https://github.com/vercel/ai/issues/9290).
+func setParam(e *call.APIError, doc, fields gjson.Result) {
+	param := fields.Get("param")
+	if !param.IsObject() && !param.IsArray() {
+		setString(&e.Param, fields, "param")
+	}
+	raw := gjson.Parse(doc.Get("metadata.raw").String())
+	for _, issue := range []gjson.Result{raw.Get("0"), param.Get("0"), fields} {
+		e.Param = cmp.Or(pathName(issue.Get("path")), e.Param)
+	}
+}
+
+// pathName returns the name of the parameter at a path: ["tools",0,"type"] is tools[0].type.
+func pathName(path gjson.Result) string {
+	if !path.IsArray() { // some servers have the path of the URL here
+		return ""
+	}
+	var b strings.Builder
+	for _, step := range path.Array() {
+		if step.Type == gjson.Number {
+			b.WriteString("[" + step.Raw + "]")
+		} else {
+			b.WriteString("." + step.Str)
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
 }
 
 // readInner sets in e what the error inside an error says. The inner error is in raw, the
