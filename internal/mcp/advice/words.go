@@ -110,6 +110,8 @@ func parameterDetail(e *call.APIError) string {
 	member = strings.TrimLeft(member, ".0123456789")
 	onlyInMessage := e.Param == "" && strings.Contains(strings.ToLower(e.Message), "tool")
 	switch {
+	case e.Param == "filters": // servers in Go name the member alone, such as Ark
+		return "tools filters"
 	case !onlyInMessage && !strings.HasPrefix(tool, "tools"):
 		return e.Param
 	case strings.HasPrefix(member, "filters"):

@@ -45,7 +45,7 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.RequestID = RequestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
 	named := strings.TrimSuffix(find(paramWords(), e, question), "' does")
-	e.Param = cmp.Or(e.Param, named[strings.LastIndexAny(named, " '")+1:])
+	e.Param = cmp.Or(e.Param, named[strings.LastIndexAny(named, " '\"")+1:])
 	e.Kind = classify(e, question)
 	addWaits(e, resp.Header, question)
 
@@ -81,9 +81,11 @@ var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https
 // paramWords matches how vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790), xAI
 // (https://github.com/openclaw/openclaw/issues/12910), LiteLLM and Foundry name a parameter in a
 // message (https://github.com/BerriAI/litellm/issues/13398,
-// https://github.com/vectorize-io/hindsight/issues/3518). "Unsupported value: 'low' is not supported"
-// names a value (https://github.com/anomalyco/opencode/issues/1984).
+// https://github.com/vectorize-io/hindsight/issues/3518), and servers in Go such as Databricks
+// (https://github.com/databricks/databricks-sdk-py/issues/1263). "Unsupported value: 'low' is not
+// supported" names a value (https://github.com/anomalyco/opencode/issues/1984).
 var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$|` +
+	`json: unknown field "\w+|` +
 	`Unsupported value: '[\w.[\]]+' does|` +
 	`(?:Unsupported parameter|Unknown parameter|Unrecognized request argument supplied): '?[\w.[\]]*[\w\]]`)
 
