@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -72,8 +73,9 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	setString(&e.Message, fields, "message")
 	delay := ""
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
+	setString(&delay, fields, "resets_in_seconds")      // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666
 	headers := fields.Get("metadata.headers")
-	e.RetryAfter = max(e.RetryAfter, waitIn("wait "+delay), unixReset(
+	e.RetryAfter = max(e.RetryAfter, headerWait(delay, time.Second), unixReset(
 		headers.Get("X-RateLimit-Remaining").String(), headers.Get("X-RateLimit-Reset").String()))
 
 	readInner(e, fields.Get("metadata.raw"), levelsLeft-1)

@@ -52,7 +52,8 @@ var kindTable = []kindRow{
 		kind:     call.KindAPIQuota,
 		statuses: []int{0, 4},
 		words: []string{
-			`reached your \w+ usage limit`, // Ollama, in a stream with rate_limit_exceeded: https://github.com/continuedev/continue/issues/11444
+			`reached your \w+ usage limit`,   // Ollama, in a stream with rate_limit_exceeded: https://github.com/continuedev/continue/issues/11444
+			`usage limit exceeded.*\(2056\)`, // MiniMax, with rate_limit_error: https://github.com/MiniMax-AI/MiniMax-M2.7/issues/36
 		},
 	},
 	{
@@ -65,7 +66,6 @@ var kindTable = []kindRow{
 			`organization_spend_limit_exceeded`, // https://help.openai.com/en/articles/6614457
 			`organization_usage_limit_exceeded`, // https://help.openai.com/en/articles/6614457
 			`project_spend_limit_exceeded`,      // https://help.openai.com/en/articles/6614457
-			`usage_limit_reached`,               // https://github.com/router-for-me/CLIProxyAPI/issues/1666
 			`quota_exceeded`,                    // https://github.com/tashfeenahmed/freellmapi/issues/1158
 			`exceeded_current_quota_error`,      // https://github.com/MoonshotAI/kimi-code/pull/1857
 			`Arrearage`,                         // https://github.com/alibaba/spring-ai-alibaba/issues/1146
@@ -79,6 +79,12 @@ var kindTable = []kindRow{
 		codes: []string{
 			`budget_exceeded`, // https://docs.litellm.ai/docs/proxy/error_reference
 			`CreditsError`,    // https://github.com/anomalyco/opencode/issues/37161
+
+			`usage_limit_reached`, // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666
+			`usage_not_included`,  // Codex: https://github.com/justrach/codegraff2/issues/90
+
+			`SetLimitExceeded`,     // Ark, of a model: https://github.com/volcengine/MineContext/issues/328
+			`AccountQuotaExceeded`, // Ark, of a plan: https://developer.volcengine.com/articles/7618480646865682473
 
 			`.*FreeTierOnly`,                 // Qwen, of a model: https://github.com/APIParkLab/APIPark/issues/394
 			`pre_consume_token_quota_failed`, // new-api: https://github.com/QuantumNous/new-api/blob/main/types/error.go
@@ -148,6 +154,7 @@ var kindTable = []kindRow{
 			`ip_not_authorized`,       // https://platform.openai.com/docs/guides/error-codes
 			`organization_restricted`, // Groq, with 400: https://github.com/songquanpeng/one-api/issues/1764
 			`PermissionDenied`,        // Azure, with 401: https://github.com/microsoft/semantic-kernel/issues/10020
+			`ToolNotOpen`,             // Ark, with 404: https://www.volcengine.com/docs/82379/1756990
 		},
 		words: []string{
 			`missing scope`,                                  // with 401: https://github.com/anomalyco/opencode/issues/21928
@@ -183,6 +190,8 @@ var kindTable = []kindRow{
 			`model_not_available`,     // Together: https://github.com/HeyPuter/puter/issues/3168
 			`invalid_model`,           // Perplexity: https://github.com/FerroxLabs/wayland/issues/603
 			`unknown_model`,           // Azure, with 400: https://github.com/microsoft-foundry/new-foundry-portal/issues/127
+
+			`unsupported_api_for_model`, // Copilot: https://github.com/egoist/chatwise-releases/issues/1273
 		},
 	},
 
@@ -198,6 +207,7 @@ var kindTable = []kindRow{
 			`moderation_blocked`,                           // https://platform.openai.com/docs/guides/image-generation
 			`data_inspection_failed`,                       // Qwen: https://github.com/camel-ai/owl/issues/432
 			`sensitive_words_detected|prompt_blocked`,      // new-api: https://github.com/QuantumNous/new-api/blob/main/types/error.go
+			`.*(SensitiveContent|TextRisk)Detect.*`,        // Ark: https://www.volcengine.com/docs/82379/1299023
 		},
 		words: []string{
 			`prompt was flagged`,    // https://github.com/alan-turing-institute/t0-1/issues/69
@@ -250,9 +260,19 @@ var kindTable = []kindRow{
 			`ExceededBudget|budget has been exceeded`,          // LiteLLM: https://github.com/OWASP/OpenCRE/pull/1102
 			`insufficient (account |ai )?(balance|credits?)\b`, // Moonshot: https://github.com/continuedev/continue/issues/11443
 			`balance is insufficient`,                          // SiliconFlow: https://err.dmxapi.cn/detail.php?id=1150
+			`used up your daily free allocation`,               // Cloudflare: https://github.com/diegosouzapw/OmniRoute/issues/6980
+			`^free credits .* restricted access`,               // Vercel: https://github.com/Aider-AI/aider/pull/4495
+			`ai quota check, no quota left`,                    // Higress: https://github.com/alibaba/higress/blob/main/plugins/wasm-go/extensions/ai-quota/main.go
 			`prepayment credits are depleted`,                  // Gemini: https://github.com/dyad-sh/dyad/issues/3626
 			`^out of (call volume|bandwidth) quota`,            // Azure API Management, with 403: https://github.com/MicrosoftDocs/azure-docs/issues/16282
 			`^token quota is exceeded`,                         // Azure API Management, with 403: https://learn.microsoft.com/azure/api-management/llm-token-limit-policy
+		},
+	},
+	{
+		kind:     call.KindAPIQuota,
+		statuses: []int{500},
+		words: []string{
+			`^insufficient balance \(1008\)`, // MiniMax: https://github.com/MiniMax-AI/MiniMax-M2/issues/62
 		},
 	},
 	{
@@ -261,10 +281,11 @@ var kindTable = []kindRow{
 		// If the error names another parameter, the key is one for another server.
 		param: `(api_?key)?`,
 		words: []string{
-			`(incorrect|invalid) api key`, // xAI: https://github.com/continuedev/continue/issues/10778
-			`api key not valid`,           // Gemini: https://github.com/continuedev/continue/issues/10290
-			`api key expired`,             // Gemini: https://github.com/continuedev/continue/issues/11336
-			`key was reported as leaked`,  // Gemini: https://github.com/google-gemini-php/laravel/issues/47
+			`(incorrect|invalid) api key`,    // xAI: https://github.com/continuedev/continue/issues/10778
+			`api key not valid`,              // Gemini: https://github.com/continuedev/continue/issues/10290
+			`api key expired`,                // Gemini: https://github.com/continuedev/continue/issues/11336
+			`key was reported as leaked`,     // Gemini: https://github.com/google-gemini-php/laravel/issues/47
+			`^invalid (access )?token(\.|$)`, // Databricks: https://github.com/databricks/unity-gateway/issues/98
 		},
 	},
 	{
@@ -296,6 +317,8 @@ var kindTable = []kindRow{
 		statuses: []int{404},
 		words: []string{
 			`.*model.*`,                             // vLLM: The model `x` does not exist.
+			`^endpoint with name .* does not exist`, // Databricks: https://github.com/databricks-demos/dbdemos/issues/220
+			`not found for account`,                 // NVIDIA: https://github.com/Alishahryar1/free-claude-code/issues/1434
 			`no endpoints found (for|that support)`, // OpenRouter: https://github.com/Kilo-Org/kilocode/issues/9006
 		},
 	},
@@ -310,6 +333,9 @@ var kindTable = []kindRow{
 			`model( \S+)? is not supported by the responses api`, // Azure: https://github.com/anomalyco/opencode/issues/12949
 			`invalid model ['"]`,                                 // Perplexity through LiteLLM: https://github.com/BerriAI/litellm/issues/37761
 			`^model not exist`,                                   // DeepSeek: https://github.com/ConardLi/easy-dataset/issues/9
+			`model is not supported when using codex`,            // https://github.com/router-for-me/CLIProxyAPI/issues/2010
+			`no such model .* or task`,                           // Cloudflare: https://developers.cloudflare.com/workers-ai/platform/errors/
+			`^the model .* has reached its end of life`,          // NVIDIA, with 410: https://github.com/tashfeenahmed/freellmapi/issues/634
 		},
 	},
 	{
@@ -318,12 +344,13 @@ var kindTable = []kindRow{
 		statuses:       []int{0, 4},
 		exceptStatuses: []int{401, 403}, // there the words may be about an account or a gateway
 		words: []string{
-			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
-			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
-			`invalid_prompt|moderation_blocked`,   // https://platform.openai.com/docs/guides/error-codes
-			`violated guardrail policy`,           // LiteLLM: https://github.com/BerriAI/litellm/pull/39521
-			`blocked by (input|output) guardrail`, // Databricks: https://github.com/databricks/ucode/issues/66
-			`blocked due to security config`,      // Cloudflare: https://developers.cloudflare.com/ai-gateway/features/guardrails/set-up-guardrail
+			`content.?(filter|policy|management)`,  // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+			`(bio|cyber|misalignment)_policy`,      // https://platform.openai.com/docs/guides/safety-checks
+			`invalid_prompt|moderation_blocked`,    // https://platform.openai.com/docs/guides/error-codes
+			`violated guardrail policy`,            // LiteLLM: https://github.com/BerriAI/litellm/pull/39521
+			`blocked by (input|output) guardrail`,  // Databricks: https://github.com/databricks/ucode/issues/66
+			`^request contains prohibited content`, // APISIX: https://github.com/apache/apisix/blob/master/apisix/plugins/ai-prompt-guard.lua
+			`blocked due to security config`,       // Cloudflare: https://developers.cloudflare.com/ai-gateway/features/guardrails/set-up-guardrail
 		},
 	},
 	{
