@@ -88,6 +88,8 @@ type Source struct {
 
 	PageAge string `json:"page_age"` // what Claude has as Date, such as "April 30, 2025"
 
+	PublishTime string `json:"publish_time"` // what annotations of Ark have: "2025年04月08日 10:30:00(CST) 星期二"
+
 	// URLCitation contains the URL and the title if a server writes annotations in the form of the
 	// Chat Completions API.
 	URLCitation struct{ URL, Title string } `json:"url_citation"`
@@ -193,9 +195,10 @@ func (u *Usage) AddTokens(n int64, v Usage) {
 // UnmarshalJSON reads the usage of a response. It accepts what some servers write: numbers such as
 // 3.0, the names of the Chat Completions API, and the searches of OpenRouter
 // (https://openrouter.ai/docs/guides/features/server-tools/web-search), of xAI
-// (https://docs.x.ai/developers/tools/tool-usage-details.md) and of Perplexity
-// (https://github.com/vercel/ai/tree/main/packages/perplexity/src/__fixtures__). Values that are no
-// number, or negative, count as 0. The error is always nil.
+// (https://docs.x.ai/developers/tools/tool-usage-details.md), of Perplexity
+// (https://github.com/vercel/ai/tree/main/packages/perplexity/src/__fixtures__) and of Ark
+// (https://github.com/volcengine/volcengine-python-sdk). Values that are no number, or negative, count
+// as 0. The error is always nil.
 func (u *Usage) UnmarshalJSON(data []byte) error {
 	const maxExact = 1 << 53 // a float64 holds every integer up to it
 	count := func(paths ...string) int64 {
@@ -220,7 +223,8 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	}
 	u.ReportedSearches = count("server_tool_use.web_search_requests",
 		"server_side_tool_usage_details.web_search_calls",
-		"tool_calls_details.search_web.invocation")
+		"tool_calls_details.search_web.invocation",
+		"tool_usage.web_search")
 	return nil
 }
 

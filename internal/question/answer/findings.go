@@ -49,7 +49,7 @@ func contentOf(message call.Item) (c content) {
 			if annotation.IsCitation() {
 				nested := annotation.URLCitation // where some servers have the page; else empty
 				c.citations = append(c.citations,
-					cite.Page(annotation.URL, annotation.Title),
+					cite.Page(annotation.URL, annotation.Title).WithDate(annotation.PublishTime),
 					cite.Page(nested.URL, nested.Title))
 			}
 		}
