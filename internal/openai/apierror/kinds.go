@@ -212,6 +212,9 @@ var kindTable = []kindRow{
 		words: []string{
 			`prompt was flagged`,    // https://github.com/alan-turing-institute/t0-1/issues/69
 			`input was flagged for`, // OpenRouter, with 403: https://openrouter.ai/docs/errors
+
+			`^content violates usage guidelines`, // xAI, with 403: https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267
+			`^content exists risk`,               // DeepSeek: https://github.com/666ghj/BettaFish/issues/108
 		},
 	},
 	{
@@ -240,6 +243,7 @@ var kindTable = []kindRow{
 		codes: []string{
 			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
 			`.*above_max_length.*`,              // https://github.com/openai/codex/issues/13270
+			`model_max_prompt_tokens_exceeded`,  // Copilot: https://github.com/microsoft/vscode/issues/289514
 		},
 	},
 
@@ -362,6 +366,7 @@ var kindTable = []kindRow{
 			`(context|prompt|input).?(length|window|size)`,
 			`above_max_length`,                      // https://github.com/openai/codex/issues/13270
 			`input token count .*exceeds`,           // Gemini: https://github.com/google-gemini/gemini-cli/issues/27197
+			`exceeded model token limit`,            // Moonshot: https://github.com/MoonshotAI/kimi-cli/issues/2011
 			`(prompt|input).(is.)?too.(long|large)`, // https://docs.anthropic.com/en/api/errors
 		},
 	},
