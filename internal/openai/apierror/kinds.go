@@ -285,11 +285,15 @@ var kindTable = []kindRow{
 		// If the error names another parameter, the key is one for another server.
 		param: `(api_?key)?`,
 		words: []string{
-			`(incorrect|invalid) api key`,    // xAI: https://github.com/continuedev/continue/issues/10778
-			`api key not valid`,              // Gemini: https://github.com/continuedev/continue/issues/10290
-			`api key expired`,                // Gemini: https://github.com/continuedev/continue/issues/11336
-			`key was reported as leaked`,     // Gemini: https://github.com/google-gemini-php/laravel/issues/47
-			`^invalid (access )?token(\.|$)`, // Databricks: https://github.com/databricks/unity-gateway/issues/98
+			`(incorrect|invalid) api key`,               // xAI: https://github.com/continuedev/continue/issues/10778
+			`api key not valid`,                         // Gemini: https://github.com/continuedev/continue/issues/10290
+			`api key expired`,                           // Gemini: https://github.com/continuedev/continue/issues/11336
+			`key was reported as leaked`,                // Gemini: https://github.com/google-gemini-php/laravel/issues/47
+			`^invalid (access )?token(\.|$)`,            // Databricks: https://github.com/databricks/unity-gateway/issues/98
+			`^jwt has expired`,                          // Databricks: https://github.com/databricks/databricks-sdk-go/issues/1061
+			`bearer token has expired`,                  // Bedrock: https://github.com/BerriAI/litellm
+			`make sure your api key is valid`,           // Bedrock: https://github.com/ai4s-research/open-science/issues/53
+			`security token included in the request is`, // AWS: https://github.com/anthropics/claude-code/issues/28032
 		},
 	},
 	{
