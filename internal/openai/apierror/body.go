@@ -19,7 +19,7 @@ const maxNested = 4
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a list, a bare message or detail). message is used if the body has none.
-// Status is set if the code of the error is an HTTP status.
+// Status is set if the code of the error is an HTTP status, or its message begins with one.
 func apiError(data []byte, message string) *call.APIError {
 	e := &call.APIError{Message: message, Body: string(data)}
 	readAPIError(e, data, maxNested)
@@ -63,14 +63,18 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Code = bare
 	}
 	setString(&e.Code, fields, "code")
-	status, _ := strconv.Atoi(e.Code)
-	if status >= 400 && status < 600 {
-		e.Status = status
-	}
 	setString(&e.Message, doc, "detail")
 	setString(&e.Message, doc, "Message") // AWS: https://github.com/BerriAI/litellm/pull/39166
 	e.Message = cmp.Or(bare, e.Message)
 	setString(&e.Message, fields, "message")
+	// Qwen: "<400> InternalError.Algo.InvalidParameter: ..."
+	inMessage, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "<"), "> ")
+	for _, number := range []string{inMessage, e.Code} {
+		status, _ := strconv.Atoi(number)
+		if status >= 400 && status < 600 {
+			e.Status = status
+		}
+	}
 	delay := ""
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
 	setString(&delay, fields, "resets_in_seconds")      // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666

@@ -205,7 +205,7 @@ var kindTable = []kindRow{
 			`content_policy_violation`,                     // https://github.com/BerriAI/litellm/issues/19328
 			`(bio|cyber|misalignment)_policy(_violation)?`, // https://platform.openai.com/docs/guides/safety-checks
 			`moderation_blocked`,                           // https://platform.openai.com/docs/guides/image-generation
-			`data_inspection_failed`,                       // Qwen: https://github.com/camel-ai/owl/issues/432
+			`data_?inspection_?failed`,                     // Qwen: https://github.com/camel-ai/owl/issues/432
 			`sensitive_words_detected|prompt_blocked`,      // new-api: https://github.com/QuantumNous/new-api/blob/main/types/error.go
 			`.*(SensitiveContent|TextRisk)Detect.*`,        // Ark: https://www.volcengine.com/docs/82379/1299023
 		},
@@ -215,6 +215,7 @@ var kindTable = []kindRow{
 
 			`^content violates usage guidelines`, // xAI, with 403: https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267
 			`^content exists risk`,               // DeepSeek: https://github.com/666ghj/BettaFish/issues/108
+			`^<400> \S+\.DataInspectionFailed:`,  // Qwen, in a stream: https://github.com/ginlix-ai/LangAlpha/pull/396
 		},
 	},
 	{
