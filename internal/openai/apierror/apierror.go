@@ -40,6 +40,10 @@ const BodyTooLarge = "the answer is larger than 16 MiB"
 // FromStatus returns the error of an HTTP response whose status is not a 2xx. data is its body, or
 // the part of it that was read.
 func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *call.APIError {
+	found := eventData().FindSubmatch(data)
+	if found != nil {
+		data = found[1]
+	}
 	e := apiError(data, statusMessage(resp.StatusCode, data))
 	e.Status = resp.StatusCode
 	e.RequestID = RequestID(resp)
@@ -74,6 +78,10 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	}
 	return e
 }
+
+// eventData matches an event, and its data: MiMo answers a request for a stream with an error that is
+// an event (https://github.com/decolua/9router/issues/1210).
+var eventData = text.LazyRegexp(`^\s*(?:(?:id|event)?:.*\n)*data:(.*)`)
 
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)

@@ -67,6 +67,10 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	setString(&e.Message, doc, "Message") // AWS: https://github.com/BerriAI/litellm/pull/39166
 	e.Message = cmp.Or(bare, e.Message)
 	setString(&e.Message, fields, "message")
+	if strings.Contains(e.Param, " ") { // MiMo: https://github.com/XiaomiMiMo/MiMo-V2-Flash/issues/18
+		e.Message += ": " + e.Param
+		e.Param = ""
+	}
 	// Qwen: "<400> InternalError.Algo.InvalidParameter: ..."
 	inMessage, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "<"), "> ")
 	for _, number := range []string{inMessage, e.Code} {

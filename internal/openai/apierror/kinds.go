@@ -161,6 +161,7 @@ var kindTable = []kindRow{
 			`user location is not supported`,                 // Gemini: https://github.com/OpenRouterTeam/ai-sdk-provider/issues/187
 			`responses api is not enabled in this region`,    // Azure, with 404: https://github.com/responsibleai/ASSERT/issues/129
 			`^token tenant .*does not match resource tenant`, // Azure, with 400: https://github.com/Azure-Samples/ai-rag-chat-evaluator/issues/94
+			`webSearchEnabled is false`,                      // MiMo, with 400: https://github.com/XiaomiMiMo/MiMo-V2-Flash/issues/20
 			`; sign in at https://ollama`,                    // Ollama's search: https://github.com/ollama/ollama/pull/17686
 		},
 	},
@@ -341,6 +342,7 @@ var kindTable = []kindRow{
 			`does not work with the specified model`,             // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
 			`model( \S+)? is not supported by the responses api`, // Azure: https://github.com/anomalyco/opencode/issues/12949
 			`invalid model ['"]`,                                 // Perplexity through LiteLLM: https://github.com/BerriAI/litellm/issues/37761
+			`\bnot supported model `,                             // MiMo: https://github.com/MayDay-wpf/snow-cli/issues/168
 			`^model not exist`,                                   // DeepSeek: https://github.com/ConardLi/easy-dataset/issues/9
 			`model is not supported when using codex`,            // https://github.com/router-for-me/CLIProxyAPI/issues/2010
 			`no such model .* or task`,                           // Cloudflare: https://developers.cloudflare.com/workers-ai/platform/errors/
