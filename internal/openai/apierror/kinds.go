@@ -388,6 +388,14 @@ var kindTable = []kindRow{
 		},
 	},
 
+	{
+		kind:     call.KindServer,
+		statuses: []int{400},
+		words: []string{
+			`^failed to get response from provider$`, // Cloudflare: https://github.com/cloudflare/ai/issues/436
+		},
+	},
+
 	// A budget that is used up, if the message names no other kind.
 	{
 		kind:     call.KindAPIQuota,
