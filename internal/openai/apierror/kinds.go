@@ -342,6 +342,7 @@ var kindTable = []kindRow{
 			`does not work with the specified model`,             // Azure: https://github.com/langchain-ai/langchainjs/issues/2633
 			`model( \S+)? is not supported by the responses api`, // Azure: https://github.com/anomalyco/opencode/issues/12949
 			`invalid model ['"]`,                                 // Perplexity through LiteLLM: https://github.com/BerriAI/litellm/issues/37761
+			"^model `.+` is not supported",                       // Qwen: https://github.com/QwenLM/qwen-code/issues/3037
 			`\bnot supported model `,                             // MiMo: https://github.com/MayDay-wpf/snow-cli/issues/168
 			`^model not exist`,                                   // DeepSeek: https://github.com/ConardLi/easy-dataset/issues/9
 			`model is not supported when using codex`,            // https://github.com/router-for-me/CLIProxyAPI/issues/2010
