@@ -71,6 +71,8 @@ var kindTable = []kindRow{
 			`Arrearage`,                         // https://github.com/alibaba/spring-ai-alibaba/issues/1146
 			`AccountOverdueError`,               // https://github.com/coze-dev/coze-studio/issues/2195
 			`insufficient_user_quota`,           // https://docs.aihubmix.com/en/FAQs/HTTP-Codes
+
+			`subscription_sharing_usage_limit_exceeded`, // a ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
 		},
 	},
 	{
@@ -104,6 +106,8 @@ var kindTable = []kindRow{
 			`slow_down`,                 // https://platform.openai.com/docs/guides/error-codes
 			`vector_store_timeout`,      // ResponseErrorCode of openai-go
 			`request_timeout`,           // https://github.com/BerriAI/litellm/issues/41777
+
+			`subscription_sharing_(usage|user)_unavailable`, // a ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
 		},
 		words: []string{
 			`^server busy, please try again`, // Ollama: https://github.com/ollama/ollama/pull/17686
@@ -155,6 +159,10 @@ var kindTable = []kindRow{
 			`organization_restricted`, // Groq, with 400: https://github.com/songquanpeng/one-api/issues/1764
 			`PermissionDenied`,        // Azure, with 401: https://github.com/microsoft/semantic-kernel/issues/10020
 			`ToolNotOpen`,             // Ark, with 404: https://www.volcengine.com/docs/82379/1756990
+
+			// A ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
+			`subscription_sharing_(user_not_eligible|route_not_supported)`,
+			`chatpass_v2_(scope_not_authorized|invalid_authorization_context)`,
 		},
 		words: []string{
 			`missing scope`,                                  // with 401: https://github.com/anomalyco/opencode/issues/21928
@@ -169,7 +177,8 @@ var kindTable = []kindRow{
 		kind:     call.KindAuth,
 		statuses: []int{0, 4},
 		codes: []string{
-			`invalid_api_key`, // https://platform.openai.com/docs/guides/error-codes
+			`invalid_api_key`,                   // https://platform.openai.com/docs/guides/error-codes
+			`subscription_sharing_invalid_user`, // a ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
 		},
 	},
 	{
