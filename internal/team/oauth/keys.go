@@ -33,10 +33,6 @@ const (
 	maxRSABits = 8192
 )
 
-func init() {
-	jose.MaxRSAModulusBits = maxRSABits // the only way to make go-jose accept larger keys
-}
-
 var (
 	// errUnknownKey is also the error for a wrong signature if the keys were read longer than
 	// MinReadInterval ago: the key may have been replaced under its id.

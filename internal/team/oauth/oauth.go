@@ -94,6 +94,7 @@ func New(o Options) (*Resource, error) {
 	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
+	jose.MaxRSAModulusBits = maxRSABits // the only way to make go-jose accept larger keys
 
 	r := &Resource{
 		options:         o,
