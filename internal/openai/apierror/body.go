@@ -71,14 +71,8 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Message += ": " + e.Param
 		e.Param = ""
 	}
-	// Qwen: "<400> InternalError.Algo.InvalidParameter: ..."
-	inMessage, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "<"), "> ")
-	for _, number := range []string{inMessage, e.Code} {
-		status, _ := strconv.Atoi(number)
-		if status >= 400 && status < 600 {
-			e.Status = status
-		}
-	}
+	setStatus(e)
+
 	delay := ""
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
 	setString(&delay, fields, "resets_in_seconds")      // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666
@@ -96,6 +90,18 @@ func setString(dst *string, doc gjson.Result, path string) {
 	value := doc.Get(path).String()
 	if value != "" && value != "None" {
 		*dst = value
+	}
+}
+
+// setStatus sets the HTTP status that is the code of an error, or begins its message: Qwen writes
+// "<400> InternalError.Algo.InvalidParameter: ...".
+func setStatus(e *call.APIError) {
+	inMessage, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "<"), "> ")
+	for _, number := range []string{inMessage, e.Code} {
+		status, _ := strconv.Atoi(number)
+		if status >= 400 && status < 600 {
+			e.Status = status
+		}
 	}
 }
 
