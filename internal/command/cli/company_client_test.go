@@ -304,13 +304,14 @@ func (q *question) next(r reply) time.Duration {
 	result := gjson.Get(r.text, "result")
 	late := gjson.Parse(result.Get("content.0.text").Str)
 	q.last().waiting = late.Get("status").Str == "waiting"
+	refused := r.status != 200 || strings.Contains(r.text, `"too many calls: `)
 	switch {
 	case q.read(r):
 		return -1
 	case r.err != nil && len(q.broken) < 20:
 		q.broken = append(q.broken, r.err.Error())
 		return time.Second
-	case r.err == nil && r.status != 200 && len(q.refused) < 100:
+	case r.err == nil && refused && len(q.refused) < 100:
 		q.refused = append(q.refused, fmt.Sprint(r.status, " ", r.text))
 		return time.Second
 	case q.last().waiting && len(q.attempts) < 100:

@@ -8,12 +8,18 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
 const (
 	maxBody = 1 << 20 // bytes of the body of a request
+
+	// maxBeyondBounds bounds the body of a message that is read beyond the bounds of requests, in
+	// bytes.
+	maxBeyondBounds = 4 << 10
 
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 
@@ -39,7 +45,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 
 	err := s.people.TakeRequest(b.personID)
 	if err != nil {
-		if !s.cancelBeyondBounds(res, r) {
+		if !s.answerBeyondBounds(res, r, err) {
 			res.rejectBody(err)
 		}
 		return
@@ -67,6 +73,42 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	if m != nil {
 		s.serveMessage(res, r, m)
 	}
+}
+
+// answerBeyondBounds answers a small message that TakeRequest has refused with an error, and reports
+// whether it does:
+//   - A notification is accepted: otherwise people with as many calls as they may run could not
+//     cancel one.
+//   - A request gets the error as an ordinary response, except in the drain. After any other status
+//     VS Code stops the server, and calls through mcp-remote 0.1 and of MCP's SDK for Python 1 wait for
+//     their time limit (https://github.com/modelcontextprotocol/python-sdk/issues/3091).
+func (s *instance) answerBeyondBounds(res *response, r *http.Request, refusal error) bool {
+	if r.Method != http.MethodPost || r.ContentLength > maxBeyondBounds {
+		return false // ContentLength is -1 if the body is chunked
+	}
+
+	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBeyondBounds))
+	m, notMessage := methods.Parse(data)
+	if err != nil || notMessage != nil {
+		return false
+	}
+	if isNotification(m) {
+		s.acceptNotification(res, r, m)
+		return true
+	}
+
+	busy, _ := errors.AsType[*people.BusyError](refusal)
+	isRequest := m.Method != "" && m.ID.Exists() && isValidID(m.ID.Raw)
+	if !isRequest || busy == people.ErrDraining {
+		return false
+	}
+	res.reason = busy.Reason
+	res.rejectedAs = http.StatusTooManyRequests
+	const code = -32001 // spec appendix B
+	e := &jsonrpc.Error{Code: code, Message: busy.Error()}
+	writeError(res, http.StatusOK, m.ID.Raw, e)
+	return true
 }
 
 // body is the body of a request. Its bytes count for the person as soon as they are read.

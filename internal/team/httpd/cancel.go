@@ -3,11 +3,8 @@ package httpd
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -19,10 +16,6 @@ import (
 const (
 	sessionHeader = "Mcp-Session-Id"
 	cancelMethod  = "notifications/cancelled"
-
-	// maxCancellation bounds the body of a cancellation that is read beyond the bounds of requests,
-	// in bytes.
-	maxCancellation = 4 << 10
 )
 
 // cancellableCalls holds the running calls of clients with a protocol version before
@@ -93,24 +86,6 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 		"reason", text.Label(reason),
 		"client", res.person.Name,
 		"calls", calls)
-}
-
-// cancelBeyondBounds accepts a request beyond the bounds if it is a cancellation, and reports
-// whether it is: otherwise people with as many calls as they may run could not cancel one.
-func (s *instance) cancelBeyondBounds(res *response, r *http.Request) bool {
-	if r.Method != http.MethodPost || !isLegacy(r) || r.ContentLength > maxCancellation {
-		return false // ContentLength is -1 if the body is chunked
-	}
-
-	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxCancellation))
-	m, notMessage := methods.Parse(data)
-	if err != nil || notMessage != nil || m.Method != cancelMethod || m.ID.Exists() {
-		return false
-	}
-	s.cancelCalls(res, m)
-	res.WriteHeader(http.StatusAccepted)
-	return true
 }
 
 // isCancelled reports whether another request has cancelled the call that res responds to. What is not

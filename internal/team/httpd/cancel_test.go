@@ -146,7 +146,8 @@ func chunked(request string) string {
 	return fmt.Sprintf("%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body)
 }
 
-// A person who has as many calls as possible can still cancel one, but nothing else.
+// A person who has as many calls as possible can still cancel one, and send other notifications. Their
+// small requests get an error, all else 429.
 func TestCancelledBeyondBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, ask{"42", time.Minute}, func(o *Options) {
@@ -159,7 +160,9 @@ func TestCancelledBeyondBounds(t *testing.T) {
 		synctest.Wait()
 
 		text := cancellation("7", session("s"))
-		s.request(message, 429)
+		s.request(post(initialize, ""), 200, `"id":1,"error":{"code":-32001,"message":"too many calls`)
+		s.request(post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""), 202)
+		s.request(post(`{"jsonrpc":"2.0","method":"ping"}`, ""), 429)
 		s.request(strings.Replace(text, "POST", "PUT", 1), 429)
 		began := time.Now()
 		half := strings.NewReplacer("Content-Length: 1", "Content-Length: 2")
@@ -168,12 +171,12 @@ func TestCancelledBeyondBounds(t *testing.T) {
 		s.receive(refused, 429)
 		_, _ = io.Copy(io.Discard, refused)
 		took(t, "a body that does not end", began, 2*lingerTime)
-		s.request(cancellation(strings.Repeat(" ", maxCancellation)+"7", session("s")), 429)
+		s.request(cancellation(strings.Repeat(" ", maxBeyondBounds)+"7", session("s")), 429)
 		s.request(half.Replace(text), 429)
 		s.metrics("requests_in_flight 16")
 		s.request(cancellation("7", session("s")), 202)
 
-		s.request(chunked(cancellation(strings.Repeat(" ", maxCancellation)+"7", session("s"))), 429)
+		s.request(chunked(cancellation(strings.Repeat(" ", maxBeyondBounds)+"7", session("s"))), 429)
 		s.request(chunked(cancellation("1", session("s"))), 202)
 		time.Sleep(time.Second)
 		s.metrics("requests_in_flight 0")

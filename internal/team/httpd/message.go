@@ -63,14 +63,16 @@ func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Mes
 	case rpcErr.Code == jsonrpc.CodeMethodNotFound:
 		status = http.StatusNotFound
 	}
+	writeError(w, status, cmp.Or(id, "null"), rpcErr)
+	return nil
+}
+
+// writeError answers a message with an error. id is that of the message, or null.
+func writeError(w http.ResponseWriter, status int, id string, e *jsonrpc.Error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	message, _ := jsonx.Marshal(rpcErr.Message) // a string is always valid
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
-		cmp.Or(id, "null"),
-		rpcErr.Code,
-		message)
-	return nil
+	message, _ := jsonx.Marshal(e.Message) // a string is always valid
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, e.Code, message)
 }
 
 // dropVersionHeader removes the protocol version from the header of a request whose params have none
@@ -138,10 +140,7 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 	res.isCall = m.Method == "tools/call"
 	switch {
 	case isNotification(m):
-		if m.Method == cancelMethod && isLegacy(r) {
-			s.cancelCalls(res, m)
-		}
-		res.WriteHeader(http.StatusAccepted)
+		s.acceptNotification(res, r, m)
 		return
 
 	case !isLegacy(r): // later clients cancel a call by closing its response
@@ -159,4 +158,12 @@ func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) 
 	}
 
 	s.serveMCP(res, r)
+}
+
+// acceptNotification answers a notification, and ends the calls that it cancels.
+func (s *instance) acceptNotification(res *response, r *http.Request, m *rpc.Message) {
+	if m.Method == cancelMethod && isLegacy(r) {
+		s.cancelCalls(res, m)
+	}
+	res.WriteHeader(http.StatusAccepted)
 }

@@ -75,6 +75,9 @@ type response struct {
 	header   http.Header // header that the handler sets; w gets it in beginLocked
 	control  *http.ResponseController
 
+	// rejectedAs is the status of a rejection in the metrics and the log; 0: that of the response.
+	rejectedAs int
+
 	// isCall is true for tools/call, whose unknown tool is no 404: the SDK sends one, since the code is
 	// that of an unknown method, and clients on the Go SDK 1.7, and on mcp-go, take it for the end of
 	// their session.
@@ -127,7 +130,7 @@ func (res *response) beginLocked(status int, header http.Header) {
 	maps.Copy(res.w.Header(), header)
 	rejected := status/100 == 4 || res.reason != ""
 	if rejected {
-		res.recordRejection(status)
+		res.recordRejection(cmp.Or(res.rejectedAs, status))
 	}
 	if rejected || res.instance.hasManyConns() || res.instance.serveCtx.Err() != nil {
 		res.w.Header().Set("Connection", "close")
