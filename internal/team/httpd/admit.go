@@ -31,12 +31,19 @@ const (
 
 // admit rejects requests beyond the bounds and, in the drain, all requests, because they might last
 // longer than the drain. It reads the body of any other request, and passes it on to serveMessage if
-// acceptMessage accepts it.
+// acceptMessage accepts it. Any method but POST always gets 405: after another status of their GET,
+// Qwen Code and Cursor give up the connection (https://github.com/QwenLM/qwen-code/issues/8784,
+// https://github.com/punkpeye/mcp-proxy/pull/62).
 func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	res := w.(*response)
 	if !s.Access.NeedsToken() { // otherwise requireToken has done this
 		s.listener.noteAuthenticated(r.RemoteAddr)
 	}
+	if r.Method != http.MethodPost {
+		s.serveMCP(res, r) // the SDK refuses it
+		return
+	}
+
 	b := &body{
 		Reader:   http.MaxBytesReader(w, r.Body, maxBody),
 		people:   s.people,
@@ -65,10 +72,6 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 
 	r.Body = io.NopCloser(bytes.NewReader(data))
-	if r.Method != http.MethodPost {
-		s.serveMCP(res, r) // the SDK refuses it
-		return
-	}
 	m := acceptMessage(res, r, data)
 	if m != nil {
 		s.serveMessage(res, r, m)
@@ -83,7 +86,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 //     VS Code stops the server, and calls through mcp-remote 0.1 and of MCP's SDK for Python 1 wait for
 //     their time limit (https://github.com/modelcontextprotocol/python-sdk/issues/3091).
 func (s *instance) answerBeyondBounds(res *response, r *http.Request, refusal error) bool {
-	if r.Method != http.MethodPost || r.ContentLength > maxBeyondBounds {
+	if r.ContentLength > maxBeyondBounds {
 		return false // ContentLength is -1 if the body is chunked
 	}
 

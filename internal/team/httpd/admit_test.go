@@ -74,7 +74,7 @@ func TestUnreadResponses(t *testing.T) {
 		garbage := s.send("not HTTP\r\n\r\n")
 		synctest.Wait()
 
-		res, _ := s.request(strings.Replace(message, "POST", "PUT", 1), 429)
+		res, _ := s.request(post(strings.Repeat(" ", maxBeyondBounds)+ping, ""), 429)
 		compare.Equal(t, "Retry-After", res.Header.Get("Retry-After"), "1")
 
 		time.Sleep(writeTimeout + time.Second)

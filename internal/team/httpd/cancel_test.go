@@ -147,7 +147,7 @@ func chunked(request string) string {
 }
 
 // A person who has as many calls as possible can still cancel one, and send other notifications. Their
-// small requests get an error, all else 429.
+// small requests get an error, other methods 405, all else 429.
 func TestCancelledBeyondBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, ask{"42", time.Minute}, func(o *Options) {
@@ -163,7 +163,7 @@ func TestCancelledBeyondBounds(t *testing.T) {
 		s.request(post(initialize, ""), 200, `"id":1,"error":{"code":-32001,"message":"too many calls`)
 		s.request(post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""), 202)
 		s.request(post(`{"jsonrpc":"2.0","method":"ping"}`, ""), 429)
-		s.request(strings.Replace(text, "POST", "PUT", 1), 429)
+		s.request(strings.Replace(text, "POST", "PUT", 1), 405)
 		began := time.Now()
 		half := strings.NewReplacer("Content-Length: 1", "Content-Length: 2")
 		stateless := cancellation("7", session("s")+"Mcp-Protocol-Version: 2026-07-28\r\n")
