@@ -53,7 +53,7 @@ func TestRights(t *testing.T) {
 				"+eval", "+evalsha", "+get", "+set", "+del", "+time", "-"+command)
 			r := idleReplica(t, "redis://mcp:secret@"+server.Address, Options{})
 			found := r.Store.Check(t.Context())
-			compare.Contains(t, "error", fmt.Sprint(found.Err), "run this command")
+			compare.Contains(t, "hint", found.Hint, "give the account its rights")
 		})
 	}
 }
