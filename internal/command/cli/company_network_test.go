@@ -158,10 +158,8 @@ func (v *valkey) talk(c net.Conn) {
 		}
 		reply := "+OK\r\n"
 		switch string(words[0]) {
-		case "EVALSHA", "EVAL":
-			if string(words[2]) != "0" { // else the clock and the policy are asked for
-				reply = v.take(words[2:])
-			}
+		case "EVALSHA": // with EVAL the clock and the policy are asked for
+			reply = v.take(words[2:])
 		}
 		v.mu.Lock()
 		late := v.late

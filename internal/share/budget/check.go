@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) (found CheckResult) {
 		_, err = s.runScriptOn(conn, probe)
 	}
 	if err == nil {
-		found, err = inspect(bounded, conn)
+		found, err = s.inspect(bounded, conn)
 	}
 	if err != nil {
 		found.Err = err
@@ -56,10 +56,13 @@ return { ok = words }`
 
 // inspect asks the store for its clock, which it compares with that of this machine, exact to a
 // second and half the time of the request, and for its policy. As all keys expire, policies that
-// only drop keys that expire drop them, too. Without a maxmemory no policy drops keys.
-func inspect(ctx context.Context, conn redis.Conn) (found CheckResult, err error) {
+// only drop keys that expire drop them, too. Without a maxmemory no policy drops keys. The script
+// uses no key, and gets one: some services and proxies refuse a script without keys
+// (django/channels_redis#379, twitter/twemproxy#60).
+func (s *Store) inspect(ctx context.Context, conn redis.Conn) (found CheckResult, err error) {
+	key := s.fullKey(probe.marks[0].key)
 	began := time.Now()
-	words, err := redis.String(redis.DoContext(conn, ctx, "EVAL", inspectScript, 0))
+	words, err := redis.String(redis.DoContext(conn, ctx, "EVAL", inspectScript, 1, key))
 	middle := began.Add(time.Since(began) / 2)
 	if err != nil {
 		return found, err
