@@ -28,10 +28,12 @@ func Passing(
 				}
 				time.Sleep(takes)
 
-				var words, keys int // take.lua has 4 words for a mark, 7 for a bucket, 5 others
-				_, _ = fmt.Sscanf(string(command[:n]), "*%d", &words)
-				_, _ = fmt.Sscan(strings.Split(string(command[:n]), "\r\n")[6], &keys)
-				buckets := (words - 5 - 4*keys) / 3
+				var keys, marks int // take.lua has a key for a mark, two for a bucket
+				lines := strings.Split(string(command[:n]), "\r\n")
+				_, _ = fmt.Sscan(lines[6], &keys)
+				marksAt := min(8+2*keys, len(lines)-1) // inspectScript has no marks
+				_, _ = fmt.Sscan(lines[marksAt], &marks)
+				buckets := (keys - marks) / 2
 				_, _ = fmt.Fprintf(server, "*%d\r\n%s", 1+buckets, strings.Repeat(":0\r\n", 1+buckets))
 			}
 		}()

@@ -192,7 +192,7 @@ func (v *valkey) take(words [][]byte) string {
 			return "*1\r\n:-1\r\n"
 		}
 	}
-	states, keys := keys[:marks], keys[marks:]
+	states, keys := keys[:marks], keys[marks:(marks+n)/2]
 	var values []float64 // period, limit, need, use, reserve and name
 	for _, word := range args[3*marks:] {
 		value, _ := strconv.ParseFloat(string(word), 64)

@@ -77,6 +77,10 @@ func (q Quota) unitWords() string {
 	return words
 }
 
+// indexKey returns the key of the index of people (see take.lua), with which the keys of the quota's
+// buckets begin.
+func (q Quota) indexKey() string { return q.Name + ":" }
+
 // refillPeriod is the time in which a limit refills.
 type refillPeriod struct {
 	words  string
@@ -256,7 +260,7 @@ func (b *Budget) buckets(person call.Person) (list []bucket) {
 
 		bk := bucket{
 			Quota:      q,
-			key:        q.Name + ":",
+			key:        q.indexKey(),
 			limitUnits: int64(min(q.Limit, MaxLimit)),
 		}
 		if q.unit == unitUSD {

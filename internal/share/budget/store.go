@@ -275,7 +275,7 @@ func (s *Store) fullKey(key string) string {
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and
 // of a bucket are in the order of its ARGV.
 func (s *Store) arguments(change storeChange) []any {
-	keys := []any{len(change.marks) + len(change.buckets)}
+	keys := []any{len(change.marks) + 2*len(change.buckets)}
 	values := []any{len(change.marks), change.minutes}
 	for _, m := range change.marks {
 		keys = append(keys, s.fullKey(m.key))
@@ -285,6 +285,9 @@ func (s *Store) arguments(change storeChange) []any {
 		keys = append(keys, s.fullKey(bc.key))
 		values = append(values,
 			bc.period.micros, bc.limitUnits, bc.need, bc.use, bc.reserve, bc.personName)
+	}
+	for _, bc := range change.buckets {
+		keys = append(keys, s.fullKey(bc.indexKey()))
 	}
 	return append(keys, values...)
 }

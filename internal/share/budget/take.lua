@@ -2,7 +2,8 @@
 -- bucket has fewer free units than the call needs. local.go has the same rules for buckets, in the
 -- same three steps: advance, refuse, change. TestSame compares both.
 --
--- KEYS are first those of marks, then buckets. The value of a bucket begins with the used
+-- KEYS are first those of marks, then buckets, then the index of each bucket: some servers refuse
+-- keys that are not in KEYS (dragonflydb/dragonfly#272). The value of a bucket begins with the used
 -- units, the time since which they refill, in microseconds since 1970 on the clock of this
 -- server, and the limit in force. Then come the reserved units, each with the minute since 1970
 -- at whose end they count as used, and the name of the person:
@@ -13,9 +14,9 @@
 -- used units may be below 0 if a call gives back units before they count as used. Nothing is
 -- used of a bucket without a key. Beside the buckets of single people a quota has an index
 -- under the key without an ID, such as day:, a sorted set of IDs by the time at which their
--- buckets have refilled. The key all: of a quota of all people is its bucket. The value of the
--- key of a mark is a state, and a minute since 1970. If the state is taken, it is that at whose end
--- what is reserved counts as used:
+-- buckets have refilled. The key all: of a quota of all people is its bucket, and it has no index.
+-- The value of the key of a mark is a state, and a minute since 1970. If the state is taken, it is
+-- that at whose end what is reserved counts as used:
 --
 --	taken 29930880
 --
@@ -48,9 +49,11 @@ local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
 local minute = math.ceil(now / 60000000)
 
+local marks = tonumber(ARGV[1])
+local nBuckets = (#KEYS - marks) / 2
 local values = {}
-for i, key in ipairs(KEYS) do
-	values[i] = redis.pcall('GET', key)
+for i = 1, marks + nBuckets do
+	values[i] = redis.pcall('GET', KEYS[i])
 	if type(values[i]) == 'table' and not string.find(values[i].err, 'WRONGTYPE', 1, true) then
 		return values[i]
 	end
@@ -67,7 +70,6 @@ local function changeState(i)
 end
 
 -- The marks: refuse, if a key is settled, or is not taken although it must be.
-local marks = tonumber(ARGV[1])
 local taken = false -- a key has the state taken
 for i = 1, marks do
 	local state, takenUntil = string.match(tostring(values[i]), '^(%l+) (%d+)$')
@@ -83,7 +85,7 @@ for i = 1, marks do
 end
 
 local buckets, refused, wait, used = {}, 0, -1, 0
-for i = 1, #KEYS - marks do
+for i = 1, nBuckets do
 	local b = { key = KEYS[marks + i], used = 0, reserved = {} }
 	local first = 2 + 3 * marks + 6 * (i - 1) -- before its values
 	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve' }) do
@@ -158,8 +160,9 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	else
 		redis.call('DEL', b.key)
 	end
-	local index, id = string.match(b.key, '^(.*:)(%x+)$') -- no match: the bucket of all people
-	if id then -- pcall: for an account without these commands only the index is missing
+	local index = KEYS[marks + nBuckets + i]
+	local id = string.sub(b.key, #index + 1)
+	if id ~= '' then -- pcall: for an account without these commands only the index is missing
 		redis.pcall('ZADD', index, now + unusedIn, id)
 		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
 		local longest = maxUsed * b.period + 2 * day -- until a bucket has refilled, at most
