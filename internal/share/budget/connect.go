@@ -133,6 +133,8 @@ func (s *Store) handshake(ctx context.Context, plain net.Conn, host string) (net
 	conn := tls.Client(plain, &tls.Config{
 		RootCAs:    roots,
 		ServerName: host,
+
+		ClientSessionCache: s.sessions,
 	})
 	err = conn.HandshakeContext(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	_ "embed"
 	"errors"
@@ -41,6 +42,7 @@ type Store struct {
 	ObserveUse func(took time.Duration, beginsToFail bool)
 
 	roots      func(context.Context) (*x509.CertPool, error)
+	sessions   tls.ClientSessionCache // of TLS: a crowd of connections resumes one
 	log        *slog.Logger
 	url        atomic.Pointer[url.URL]
 	pool       atomic.Pointer[redis.Pool]
@@ -66,6 +68,7 @@ func NewStore(
 	s := &Store{
 		Dial:     new(net.Dialer).DialContext,
 		roots:    roots,
+		sessions: tls.NewLRUClientSessionCache(1),
 		log:      log,
 		inFlight: make(chan struct{}, maxScripts),
 		logged:   map[string]bool{},

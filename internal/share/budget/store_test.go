@@ -378,11 +378,18 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Replies are checked over TLS, too.
+// Replies are checked over TLS, too, and the next connection resumes the session.
 func TestReplyTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil) // for its certificate
 	server.StartTLS()
 	defer server.Close()
+	var resumed atomic.Int32
+	server.TLS.VerifyConnection = func(state tls.ConnectionState) error {
+		if state.DidResume {
+			resumed.Add(1)
+		}
+		return nil
+	}
 	address := listen(t, func(conn net.Conn) {
 		go replyAll(tls.Server(conn, server.TLS), 1, []byte("*10\r\n"))
 	})
@@ -394,13 +401,16 @@ func TestReplyTLS(t *testing.T) {
 			pool.AddCert(server.Certificate())
 			return pool, nil
 		}
-		conn, err := r.Store.connectForScripts(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		for range 2 {
+			conn, err := r.Store.connectForScripts(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = conn.Do("PING")
+			compare.Contains(t, scheme+": error", fmt.Sprint(err), "not one of the script")
+			conn.Close()
 		}
-		_, err = conn.Do("PING")
-		compare.Contains(t, scheme+": error", fmt.Sprint(err), "not one of the script")
-		conn.Close()
+		compare.Equal(t, scheme+": resumed sessions", resumed.Swap(0), 1)
 	}
 }
 
