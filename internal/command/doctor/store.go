@@ -46,8 +46,10 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	switch {
 	case found.DropsKeys:
 		l.add("store policy", warn(found.EvictionPolicy+": "+budget.DropsWarning, budget.DropsHint))
-	case found.EvictionPolicy != "": // "" if the account may not ask
+	case found.EvictionPolicy != "":
 		l.add("store policy", pass(found.EvictionPolicy+": no key is dropped"))
+	default:
+		l.add("store policy", pass("not known: to ask for it, the account needs +info"))
 	}
 }
 
