@@ -69,13 +69,16 @@ func (r *replica) warned(t *testing.T, warning string, times int) {
 }
 
 // The clocks of a store differ by whole seconds. This one refuses a script without keys, as
-// ElastiCache Serverless does.
+// ElastiCache Serverless does, and writes ERR before NOSCRIPT, as Kvrocks does.
 func TestAhead(t *testing.T) {
 	for _, seconds := range []int64{61, -3600} {
 		inBubble(t, fmt.Sprint(seconds), func(t *testing.T) {
 			clock := fmt.Sprintf("+%d\r\n", time.Now().Unix()+seconds)
-			ran := []byte("*1\r\n:0\r\n")
-			r := replying(t, "redis://store", 1, ran, "TIME", clock, "words }\r\n$1\r\n0\r\n",
+			unknown := []byte("-ERR NOSCRIPT No matching script.\r\n")
+			r := replying(t, "redis://store", 1, unknown,
+				"TIME", clock,
+				"changeState", "*1\r\n:0\r\n", // take.lua
+				"words }\r\n$1\r\n0\r\n",
 				"-ERR Lua scripts without any input keys are not supported.\r\n")
 			found := r.Store.Check(t.Context())
 			ahead := time.Duration(seconds) * time.Second

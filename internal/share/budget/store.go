@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -218,7 +219,13 @@ func (s *Store) logFailure(ctx context.Context, err error) {
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.
 func (s *Store) runScriptOn(conn redis.Conn, change storeChange) (r reply, err error) {
-	value, err := takeScript.Do(conn, s.arguments(change)...)
+	args := s.arguments(change)
+	value, err := takeScript.Do(conn, args...)
+	// Do sends the source only if the error begins with NOSCRIPT. Kvrocks, Infinispan and some
+	// proxies write ERR before it.
+	if err != nil && strings.HasPrefix(err.Error(), "ERR NOSCRIPT") {
+		value, err = conn.Do("EVAL", append([]any{takeSource}, args...)...)
+	}
 	if err != nil {
 		return reply{}, err
 	}

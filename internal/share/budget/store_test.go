@@ -152,6 +152,11 @@ func replyAll(conn net.Conn, size int, said []byte, others ...string) {
 	command := make([]byte, 1<<16)
 	for {
 		n, err := conn.Read(command)
+		for err == nil && n%4096 == 0 { // redigo writes so many bytes at once
+			var more int
+			more, err = conn.Read(command[n:])
+			n += more
+		}
 		reply := said
 		for other := range slices.Chunk(others, 2) {
 			if bytes.Contains(command[:n], []byte(other[0])) {
