@@ -67,8 +67,8 @@ func (c *client) result(id string) (raw string, late bool) {
 	}
 }
 
-// Late calls that run side by side, and continue a question, get their own answers. At EOF a call is
-// answered with its answer, and those that are late end.
+// Late calls that run side by side, and continue a question, get their own answers. At EOF a call
+// is answered with its answer, and those that are late end.
 func TestLateCalls(t *testing.T) {
 	compare.SkipShort(t, "waits 4 s")
 	t.Parallel()

@@ -229,8 +229,8 @@ func TestNohup(t *testing.T) {
 	c.exit(0)
 }
 
-// SIGHUP does not end serve. The log has the limits at the start, and a last line, which comes after
-// that of a late call whose retry ends with the process.
+// SIGHUP does not end serve. The log has the limits at the start, and a last line, which comes
+// after that of a late call whose retry ends with the process.
 func TestServeSignals(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "ok", "failed+slow=400ms", "ok", "hang")

@@ -238,8 +238,8 @@ func TestTaskCancelledAtEnd(t *testing.T) {
 	}
 }
 
-// A call that is cancelled before its client has read its id ends, also if the input ends meanwhile:
-// its answer could not be asked for.
+// A call that is cancelled before its client has read its id ends, also if the input ends
+// meanwhile: its answer could not be asked for.
 func TestCancelUnreadID(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "search+slow=1m")

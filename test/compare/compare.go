@@ -1,5 +1,5 @@
-// Package compare compares values in tests, reads their tables, runs their subtests, and skips those
-// that take long.
+// Package compare compares values in tests, reads their tables, runs their subtests, and skips
+// those that take long.
 package compare
 
 import (

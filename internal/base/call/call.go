@@ -20,8 +20,8 @@ import (
 )
 
 // Call is one call of a tool: who asks, and what the call has used. The MCP server makes it from a
-// request, a command from its arguments; all functions that work for the call get it. While the call
-// runs, only its goroutine uses it.
+// request, a command from its arguments; all functions that work for the call get it. While the
+// call runs, only its goroutine uses it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
 	Person Person // without a token all callers are one person, for limits and turns

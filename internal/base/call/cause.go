@@ -19,13 +19,14 @@ var (
 	// cannot be fetched: its id is not sealed, or has the response before a retry or a requery.
 	ErrShutdown = KindShutdown.Errorf("the server restarts")
 
-	// ErrLeaveAtAPI: the process ends, the call was detached, and its id has the response that runs.
-	// The call ends without cancelling this response, which goes on at the API. In an error of
-	// package llm it is joined with context.Canceled.
+	// ErrLeaveAtAPI: the process ends, the call was detached, and its id has the response that
+	// runs. The call ends without cancelling this response, which goes on at the API. In an error
+	// of package llm it is joined with context.Canceled.
 	ErrLeaveAtAPI = errors.New("the response goes on at the API")
 )
 
-// EndOf returns the error of a context that has ended, joined with its cause, which may be of no kind.
+// EndOf returns the error of a context that has ended, joined with its cause, which may be of no
+// kind.
 func EndOf(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }
 
 // TimeoutError is the cause with which a call ends that has exceeded this time limit.

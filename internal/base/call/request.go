@@ -70,9 +70,9 @@ type Capability struct {
 	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
 }
 
-// The models that take a parameter. Bedrock and Databricks have openai.gpt-5.6 and databricks-gpt-5.
-// Versions of two digits begin with 1 or 2, because gpt-35 is Azure's name for gpt-3.5. The names of
-// the security and science models may have no version
+// The models that take a parameter. Bedrock and Databricks have openai.gpt-5.6 and
+// databricks-gpt-5. Versions of two digits begin with 1 or 2, because gpt-35 is Azure's name for
+// gpt-3.5. The names of the security and science models may have no version
 // (https://developers.openai.com/api/docs/models/gpt-daybreak-blue-latest).
 var (
 	takesVerbosity = regexp.MustCompile(`^([a-z.-]+[.-])?gpt-([5-9]|[12][0-9]|daybreak|rosalind)([^0-9]|$)`)

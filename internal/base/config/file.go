@@ -49,8 +49,8 @@ func (l *loader) applyFile(given *string) error {
 	return nil
 }
 
-// defaultFolders returns the folders in which the folder with a default file may be, on a system (GOOS).
-// "" is none.
+// defaultFolders returns the folders in which the folder with a default file may be, on a system
+// (GOOS). "" is none.
 func (l *loader) defaultFolders(goos string) []string {
 	inHome := ""
 	if l.Home != "" {
@@ -71,8 +71,8 @@ func (l *loader) defaultFolders(goos string) []string {
 	return []string{appData, inHome}
 }
 
-// IsMissing reports whether err says that a file does not exist, also because a folder of its path is
-// no folder, such as with HOME=/dev/null.
+// IsMissing reports whether err says that a file does not exist, also because a folder of its path
+// is no folder, such as with HOME=/dev/null.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -41,9 +41,9 @@ type Flags struct {
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //
-// After maxProblems lines it has the number of further problems. IsMissing reports true for it if the
-// file of --config does not exist. Warnings and errors contain no secrets. With an error the Config is
-// not complete.
+// After maxProblems lines it has the number of further problems. IsMissing reports true for it if
+// the file of --config does not exist. Warnings and errors contain no secrets. With an error the
+// Config is not complete.
 func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
 	l := newLoader(environ)
 	err = l.applyFile(flags.Config)

@@ -8,8 +8,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// What 2,000 tokens of input, 1,000 of them cached and 400 written to the cache, 1,000 of output and
-// 3 searches cost. The price is that of the longest beginning of the model's id.
+// What 2,000 tokens of input, 1,000 of them cached and 400 written to the cache, 1,000 of output
+// and 3 searches cost. The price is that of the longest beginning of the model's id.
 func TestPrices(t *testing.T) {
 	c := mustLoad(t, write(t, `prices:
   gpt-5: {input: 1, output: 10}

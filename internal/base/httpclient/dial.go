@@ -22,10 +22,10 @@ var dialer = net.Dialer{
 	},
 }
 
-// dial connects to a server. After a change of network, such as by a VPN, or the death of a machine,
-// nothing comes on a connection any more, not even its end. HTTP/2 finds out by pings; HTTP/1.1 has
-// none, and a call would wait for its time limit. So TCP ends such a connection: probes find it
-// while a call waits, and limitUnacknowledged while it sends (RFC 5482).
+// dial connects to a server. After a change of network, such as by a VPN, or the death of a
+// machine, nothing comes on a connection any more, not even its end. HTTP/2 finds out by pings;
+// HTTP/1.1 has none, and a call would wait for its time limit. So TCP ends such a connection:
+// probes find it while a call waits, and limitUnacknowledged while it sends (RFC 5482).
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := dialer.DialContext(ctx, network, address)
 	raw, ok := conn.(syscall.Conn)

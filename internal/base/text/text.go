@@ -164,8 +164,8 @@ func Minutes(wait time.Duration) string {
 	return fmt.Sprintf("%d min", minutes)
 }
 
-// Zone returns the name of the time zone of t, or its offset, as in "UTC+01:00", if the zone has no IANA
-// name: that of Windows, or of a file that TZ names.
+// Zone returns the name of the time zone of t, or its offset, as in "UTC+01:00", if the zone has no
+// IANA name: that of Windows, or of a file that TZ names.
 func Zone(t time.Time) string {
 	name := t.Location().String()
 	if name == "Local" || strings.HasPrefix(name, "/") {

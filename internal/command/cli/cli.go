@@ -57,8 +57,8 @@ type app struct {
 	// listen and options.Dial reach the network, in place of which tests have one in memory.
 	listen func(address string) (net.Listener, error)
 
-	// The flags and the command set the fields below, and newService completes the options. LogFormat
-	// is also the format of lines that are not of the log: "" is text.
+	// The flags and the command set the fields below, and newService completes the options.
+	// LogFormat is also the format of lines that are not of the log: "" is text.
 	config            config.Flags
 	options           service.Options
 	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke
@@ -230,8 +230,9 @@ func (a *app) newService(cfg *config.Config, warnings []string) (*service.Servic
 	return s, err
 }
 
-// newServerOptions returns the options of an MCP server that both transports share. detach and quotas
-// have the fields that differ by transport: OverHTTP and EOF, DefaultID and RefuseWithoutStore.
+// newServerOptions returns the options of an MCP server that both transports share. detach and
+// quotas have the fields that differ by transport: OverHTTP and EOF, DefaultID and
+// RefuseWithoutStore.
 func (a *app) newServerOptions(
 	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
 ) (o server.Options, err error) {

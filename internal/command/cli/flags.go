@@ -27,8 +27,8 @@ func (a *app) addConfig(c *cobra.Command) {
 	completeFile(c, "config")
 }
 
-// addCommon adds the flags --config, --model, --debug and --offline to a command. --model changes the
-// given profile.
+// addCommon adds the flags --config, --model, --debug and --offline to a command. --model changes
+// the given profile.
 func (a *app) addCommon(c *cobra.Command, profile string) {
 	a.addConfig(c)
 	c.Flags().Func("model", "`ID` of the model, in place of that of the profile "+profile,

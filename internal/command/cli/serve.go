@@ -300,8 +300,8 @@ func listen(address string) (net.Listener, error) {
 	return nil, &failure{exitFailed, err.Error(), listenHint(address, err)}
 }
 
-// Windows returns WSAEADDRINUSE and WSAEACCES in place of the errors of package syscall. The latter is
-// for ports that it has reserved, such as for Hyper-V
+// Windows returns WSAEADDRINUSE and WSAEACCES in place of the errors of package syscall. The latter
+// is for ports that it has reserved, such as for Hyper-V
 // (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
 const (
 	wsaInUse    = syscall.Errno(10048)

@@ -166,8 +166,8 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 func runSession(
 	ctx context.Context, srv *server.Server, t *stdio.Transport, loops ...func(context.Context),
 ) error {
-	// sessionCtx ends after the connection, because calls need the loops. It ends no call by itself:
-	// connectionCtx ends those of requests, and srv.Close those that are detached.
+	// sessionCtx ends after the connection, because calls need the loops. It ends no call by
+	// itself: connectionCtx ends those of requests, and srv.Close those that are detached.
 	sessionCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	for _, run := range loops {

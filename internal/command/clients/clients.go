@@ -70,9 +70,9 @@ var load = sync.OnceValue(func() (file struct {
 	return file
 })
 
-// FixedVariablesOf returns a copy of the FixedVariables of the client with this name in clientInfo, or
-// nil. It loads the table, which would delay the start of the server, only if the table contains the
-// name.
+// FixedVariablesOf returns a copy of the FixedVariables of the client with this name in clientInfo,
+// or nil. It loads the table, which would delay the start of the server, only if the table contains
+// the name.
 func FixedVariablesOf(name string) map[string]string {
 	if !bytes.Contains(table, []byte("\n  info: "+name+"\n")) {
 		return nil

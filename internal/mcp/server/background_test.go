@@ -280,7 +280,8 @@ func TestBackgroundSlot(t *testing.T) {
 }
 
 // A server that ends neither cancels a task of the API nor observes its end. A retry after the
-// response in the id ends with the server, which observes it, as it does a response that has failed.
+// response in the id ends with the server, which observes it, as it does a response that has
+// failed.
 func TestClose(t *testing.T) {
 	for query, want := range map[string]string{
 		"why":          "",

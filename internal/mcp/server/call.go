@@ -26,8 +26,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
-// newCall returns the call of a tool by a person, with what a request and its headers tell about the
-// caller.
+// newCall returns the call of a tool by a person, with what a request and its headers tell about
+// the caller.
 func newCall(req mcp.Request, person call.Person, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
@@ -74,8 +74,8 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 	return *info
 }
 
-// callTool answers tools/call. A call that is not detached ends with ctx, the context of its request
-// (see handler). sessionCtx is for followDetached, over HTTP.
+// callTool answers tools/call. A call that is not detached ends with ctx, the context of its
+// request (see handler). sessionCtx is for followDetached, over HTTP.
 func (s *Server) callTool(
 	ctx, sessionCtx context.Context, req *mcp.CallToolRequest, person call.Person,
 ) (res mcp.Result, err error) {
@@ -127,8 +127,8 @@ func (s *Server) callTool(
 	return s.workingResult(req, task.ID), nil
 }
 
-// acceptCall parses the arguments of a call, and takes its quota, which settleCall settles. The error
-// says why the call is refused.
+// acceptCall parses the arguments of a call, and takes its quota, which settleCall settles. The
+// error says why the call is refused.
 func (s *Server) acceptCall(
 	c *call.Call, args gjson.Result,
 ) (q answer.Question, taken *budget.Taken, err error) {
@@ -157,8 +157,8 @@ func (s *Server) hasTool(tool string) bool {
 // the bytes of the arguments for the person: those of the request were given back at its end, but
 // the call still holds them. If the session has ended because the client has cancelled the call
 // before it got the id of the task, followDetached cancels the task, as CancelUndelivered does over
-// stdio. Any other end of a session leaves the task alone: a client may also close its response after
-// it has read the id.
+// stdio. Any other end of a session leaves the task alone: a client may also close its response
+// after it has read the id.
 func (s *Server) followDetached(
 	sessionCtx context.Context, task *tasks.Task, personID string, bytes int,
 ) {
@@ -181,8 +181,8 @@ func (s *Server) logArguments(tool string, args gjson.Result, query string) {
 		tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(query)))
 }
 
-// runInSlot waits for a slot, asks the question of a call, and leaves the slot. Then it settles what
-// the call has used. A panic fails this call only.
+// runInSlot waits for a slot, asks the question of a call, and leaves the slot. Then it settles
+// what the call has used. A panic fails this call only.
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
@@ -213,8 +213,8 @@ func (s *Server) settleCall(
 	// From now on the task gets no sealed id.
 	sealedID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
-	// The response in the id may end just after Tasks.Close has left it at the API. It then has reported
-	// what it used; one that ends without a report counts as if it went on.
+	// The response in the id may end just after Tasks.Close has left it at the API. It then has
+	// reported what it used; one that ends without a report counts as if it went on.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	sealedHasReported := reportedOfSealed != (call.Reported{})
 
@@ -294,8 +294,9 @@ func (s *Server) sendProgress(
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
-// end: its tool is that of ref, and the log has its ID and App; a and err are the end. settleRemoteCall notes what the
-// response has used, and observes the end of its call, unless that was done before.
+// end: its tool is that of ref, and the log has its ID and App; a and err are the end.
+// settleRemoteCall notes what the response has used, and observes the end of its call, unless that
+// was done before.
 //
 // It does nothing for an end without an answer and without a usage: the process that ran the call
 // may know the usage, and else what it has reserved counts.

@@ -80,7 +80,8 @@ func (s *Server) runOrDetach(
 	}
 	defer s.sendProgress(ctx, req, t.Progress, delay)() // ends before the result is sent
 
-	// Run waits for the end of a call that cannot be detached, and DetachWhenDue is then false at once.
+	// Run waits for the end of a call that cannot be detached, and DetachWhenDue is then false at
+	// once.
 	s.tasks.Run(ctx, t, func(ctx context.Context) (*answer.Answer, error) {
 		return s.runInSlot(ctx, c, q, taken, t)
 	})

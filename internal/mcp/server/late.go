@@ -18,9 +18,9 @@ const (
 	answerResultTool  = "answer_result" // the tool that returns late answers
 	maxWorkingResults = 1_000_000       // working results of a task (splitResultID)
 
-	// answerResultTimeout is how long answer_result waits where DetachOptions.DetachAfter is 0. Such
-	// a server has no late answers of its own, but its clients may have ids of servers with other
-	// settings.
+	// answerResultTimeout is how long answer_result waits where DetachOptions.DetachAfter is 0.
+	// Such a server has no late answers of its own, but its clients may have ids of servers with
+	// other settings.
 	answerResultTimeout = 20 * time.Second
 )
 

@@ -159,7 +159,8 @@ func TestLateOverHTTP(t *testing.T) {
 }
 
 // Over HTTP the session of a late answer, or of a task, is one request. It goes on when that ends,
-// with the bytes of its question, but not if its client has cancelled the call before it got the id.
+// with the bytes of its question, but not if its client has cancelled the call before it got the
+// id.
 func TestLateCancelled(t *testing.T) {
 	for _, polled := range []bool{false, true} {
 		for want, cause := range map[string]error{OutcomeOK: nil, OutcomeCancelled: call.ErrCancelled} {

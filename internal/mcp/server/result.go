@@ -96,8 +96,8 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	return s.jsonResult(req, a, s.metaOf(a))
 }
 
-// metaOf returns the _meta of an answer: the figures of the call, what it searched and opened, and the
-// URLs of the citations whose date is the date of access.
+// metaOf returns the _meta of an answer: the figures of the call, what it searched and opened, and
+// the URLs of the citations whose date is the date of access.
 func (s *Server) metaOf(a *answer.Answer) map[string]any {
 	clean := s.options.Redactor.Line
 	m := a.Meta

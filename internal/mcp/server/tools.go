@@ -24,8 +24,8 @@ var instructions = "Answers questions from a web search, with sources. Prefer it
 	"says accessed, published_at is that date), used_search whether the web was searched. Name the " +
 	"sources."
 
-// uses returns for each tool what it is for: first the default tool, and last the tool that uses the
-// most tokens, which is the slowest.
+// uses returns for each tool what it is for: first the default tool, and last the tool that uses
+// the most tokens, which is the slowest.
 func uses() []string {
 	use := func(t call.Tool) string { return t.Name + " for " + t.Purpose }
 	slowest := use(slices.MaxFunc(call.Tools, func(a, b call.Tool) int {

@@ -259,8 +259,8 @@ func (r *Reader) resync() {
 	r.skipsLine = false
 }
 
-// WriteFrame writes a message with one call of w.Write: framed by a Content-Length header, or followed
-// by a line feed.
+// WriteFrame writes a message with one call of w.Write: framed by a Content-Length header, or
+// followed by a line feed.
 func WriteFrame(w io.Writer, body []byte, withHeader bool) error {
 	header := ""
 	end := "\n"

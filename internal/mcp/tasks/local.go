@@ -30,8 +30,8 @@ type CallOptions struct {
 	ExpectsName   bool          // the API soon names the response, as it runs in the background
 	DetachAfter   time.Duration // a task that is not polled can be detached after it; 0: never
 
-	// OverHTTP says that later requests may reach other processes. So only a call whose response the
-	// API runs in the background can go on.
+	// OverHTTP says that later requests may reach other processes. So only a call whose response
+	// the API runs in the background can go on.
 	OverHTTP bool
 
 	// Template has what the question asked (answer.Question.Ref). A sealed id has it for another
@@ -250,8 +250,9 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 		secrets = api.Secrets()
 	}
 
-	// A call may have ended just now. With OverHTTP it gets no id: Result has the answer. Without, it
-	// gets one all the same: the client of a polled task expects it, and answer_result returns at once.
+	// A call may have ended just now. With OverHTTP it gets no id: Result has the answer. Without,
+	// it gets one all the same: the client of a polled task expects it, and answer_result returns
+	// at once.
 	canSeal := len(secrets) > 0 && !local.callEnded
 	if local.OverHTTP && !canSeal {
 		return false
@@ -317,8 +318,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
 	// call without a name needs one, or its answer would be lost.
 
-	// If ref is nil now, the API has lost the response. After a retry ref may be another response: an
-	// API that keeps one is taken to keep the next.
+	// If ref is nil now, the API has lost the response. After a retry ref may be another response:
+	// an API that keeps one is taken to keep the next.
 	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
 	return ts.awaitNamedAndKept(t, wasAsked)
 }
@@ -342,8 +343,8 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 	return wasAsked || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
-// awaitNamed waits until ref refers to the response of the present attempt, until the task has ended
-// or is to end (then detach fails), or until timeout; nil: no timeout.
+// awaitNamed waits until ref refers to the response of the present attempt, until the task has
+// ended or is to end (then detach fails), or until timeout; nil: no timeout.
 func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 	for {
 		ts.mu.Lock()
@@ -366,8 +367,8 @@ func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 
 // askWhetherLost asks the API for the response that ref names, and reports whether the API has lost
 // it: some servers say that a response runs in the background, but do not keep it. After a GET that
-// fails in another way, or takes longer than timeout or requestTimeout, the task is detached all the
-// same: a client that ends long calls would otherwise certainly lose the answer.
+// fails in another way, or takes longer than timeout or requestTimeout, the task is detached all
+// the same: a client that ends long calls would otherwise certainly lose the answer.
 func (ts *Tasks) askWhetherLost(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(t.local.ctx, timeout)
 	defer cancel()

@@ -19,8 +19,8 @@ const (
 type remoteCall struct {
 	ref answer.ResponseRef // from the id of the task
 
-	// openedAt is when this process has opened the id. ref.CallBegan is earlier, but by the clock of
-	// another machine, which may be minutes off.
+	// openedAt is when this process has opened the id. ref.CallBegan is earlier, but by the clock
+	// of another machine, which may be minutes off.
 	openedAt time.Time
 
 	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
@@ -64,8 +64,8 @@ func (ts *Tasks) refreshRemote(
 	}
 }
 
-// refreshRemoteLocked does the work of refreshRemote. fetching is its lock: its caller has put a value
-// into it, so no other request asks about the task.
+// refreshRemoteLocked does the work of refreshRemote. fetching is its lock: its caller has put a
+// value into it, so no other request asks about the task.
 //
 // A response that runs for the time limit after openedAt is cancelled, but only if the API says
 // that it runs: otherwise a complete answer would be lost because the API is busy. The process that
@@ -98,7 +98,8 @@ func (ts *Tasks) refreshRemoteLocked(
 		return ""
 	default:
 		ts.cancelResponse(ctx, asker, ref)
-		// Sets in asker what the response has used: the GET before has found it running, and set nothing.
+		// Sets in asker what the response has used: the GET before has found it running, and set
+		// nothing.
 		a, err = ts.fetchAnswer(ctx, asker, ref)
 		responseEnded = !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation

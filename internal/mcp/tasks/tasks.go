@@ -43,8 +43,8 @@ const (
 	maxTasks       = 1000     // known tasks; beyond it the ended ones are forgotten
 	maxAnswerBytes = 64 << 20 // of the answers of all tasks; a single larger answer is kept
 
-	// closeTimeout is how long Close waits. Over stdio a process ends within a second after a signal,
-	// and the end of the connection may take half of it.
+	// closeTimeout is how long Close waits. Over stdio a process ends within a second after a
+	// signal, and the end of the connection may take half of it.
 	closeTimeout = 400 * time.Millisecond
 )
 
@@ -56,8 +56,8 @@ type Options struct {
 	BackgroundAPI *BackgroundAPI
 
 	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
-	// response whose call another process runs, or ran. asker is the call of the request that read the
-	// end, with what the response has used. a and err are the results of Fetch.
+	// response whose call another process runs, or ran. asker is the call of the request that read
+	// the end, with what the response has used. a and err are the results of Fetch.
 	RemoteEnded func(asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch, Cancel and RemoteEnded, and turns a panic into an error.
@@ -76,8 +76,8 @@ type BackgroundAPI struct {
 	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, responseID string) error
 
-	// Secrets returns the secrets of ids, which are sealed with the first, and opened with any. While
-	// there are none, no id is sealed.
+	// Secrets returns the secrets of ids, which are sealed with the first, and opened with any.
+	// While there are none, no id is sealed.
 	Secrets  func() []string
 	BaseURL  string        // of the API, without which a sealed id cannot be opened
 	KeepTime time.Duration // how long the API keeps an answer after the time limit of its call
@@ -99,9 +99,9 @@ func New(o Options) *Tasks {
 	}
 }
 
-// Close ends the detached tasks that run in this process. The response in a sealed id goes on at the
-// API. Any other response cannot be fetched, such as that of a retry after the one in the id: its
-// call cancels it.
+// Close ends the detached tasks that run in this process. The response in a sealed id goes on at
+// the API. Any other response cannot be fetched, such as that of a retry after the one in the id:
+// its call cancels it.
 //
 // Close waits, for closeTimeout at most, until the calls have settled what they have used. A call
 // whose response goes on may have used a response before that one.
@@ -278,8 +278,9 @@ func (ts *Tasks) Wait(
 
 // Cancel cancels a task, unless it has ended. If the call runs here, Cancel waits for its end,
 // because the process may end after this request: the call first cancels its response at the API,
-// which takes 3 s at most. For a call that another process runs, Cancel itself cancels the response, even if
-// the client leaves, and asks the API once for its state. asker is as for Refresh.
+// which takes 3 s at most. For a call that another process runs, Cancel itself cancels the
+// response, even if the client leaves, and asks the API once for its state. asker is as for
+// Refresh.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, asker *call.Call) {
 	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)

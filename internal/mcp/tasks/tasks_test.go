@@ -81,8 +81,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// Close leaves the response in a sealed id at the API, and any other is cancelled. It waits until the
-// calls have settled what they have used, for closeTimeout at most.
+// Close leaves the response in a sealed id at the API, and any other is cancelled. It waits until
+// the calls have settled what they have used, for closeTimeout at most.
 func TestClose(t *testing.T) {
 	named := func(id string) call.Event { return call.ResponseNamed{ID: id} }
 	const short = 300 * time.Millisecond
@@ -258,8 +258,8 @@ func TestAskEnds(t *testing.T) {
 	})
 }
 
-// elsewhere returns Tasks of an API that fetch asks, and a task that another process, whose clock is
-// ahead, has begun there.
+// elsewhere returns Tasks of an API that fetch asks, and a task that another process, whose clock
+// is ahead, has begun there.
 func elsewhere(o Options, fetch func() (*answer.Answer, error)) (*Tasks, *Task) {
 	o.BackgroundAPI = &BackgroundAPI{
 		Secrets:  func() []string { return []string{newSecret} },

@@ -79,8 +79,8 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	return e
 }
 
-// eventData matches an event, and its data: MiMo answers a request for a stream with an error that is
-// an event (https://github.com/decolua/9router/issues/1210).
+// eventData matches an event, and its data: MiMo answers a request for a stream with an error that
+// is an event (https://github.com/decolua/9router/issues/1210).
 var eventData = text.LazyRegexp(`^\s*(?:(?:id|event)?:.*\n)*data:(.*)`)
 
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
@@ -197,8 +197,8 @@ func isPermanent(err error) bool {
 	return untrusted || plain || alert || refused
 }
 
-// temporaryAlerts are the TLS alerts after which a new connection may succeed: a record was damaged on
-// its way (https://github.com/1jehuang/jcode/issues/346), or the server has a fault
+// temporaryAlerts are the TLS alerts after which a new connection may succeed: a record was damaged
+// on its way (https://github.com/1jehuang/jcode/issues/346), or the server has a fault
 // (https://github.com/FootprintAI/Containarium/issues/416).
 var temporaryAlerts = []string{"tls: bad record MAC", "tls: internal error"}
 
@@ -235,8 +235,8 @@ func MayBeInProgress(e *call.APIError) bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 }
 
-// RequestID returns the id of a request that the support of the API asks for, or "". Errors of Azure
-// have an id of their own (https://learn.microsoft.com/en-gb/answers/questions/2264921).
+// RequestID returns the id of a request that the support of the API asks for, or "". Errors of
+// Azure have an id of their own (https://learn.microsoft.com/en-gb/answers/questions/2264921).
 func RequestID(resp *http.Response) string {
 	return cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Apim-Request-Id"))
 }

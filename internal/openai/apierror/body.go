@@ -105,9 +105,10 @@ func setStatus(e *call.APIError) {
 	}
 }
 
-// setParam sets the parameter of an error. Servers that check requests with Zod send a list of issues
-// in place of its name, or as the error: OpenRouter (https://github.com/BerriAI/litellm/issues/30851),
-// Vercel (https://github.com/vercel/ai/issues/8815) and Hugging Face
+// setParam sets the parameter of an error. Servers that check requests with Zod send a list of
+// issues in place of its name, or as the error: OpenRouter
+// (https://github.com/BerriAI/litellm/issues/30851), Vercel
+// (https://github.com/vercel/ai/issues/8815) and Hugging Face
 // (https://github.com/huggingface/responses.js). An object names no parameter
 // (https://github.com/vercel/ai/issues/9290).
 func setParam(e *call.APIError, doc, fields gjson.Result) {

@@ -29,8 +29,8 @@ func messageWait(e *call.APIError, question []json.RawMessage) time.Duration {
 	return waitIn(find(waitWords(), e, question))
 }
 
-// addWaits raises RetryAfter to the wait that the message or the headers of a rate limit or of a 402
-// name. For a rate limit it also sets ResetAfter, if the headers tell when the limit is fully
+// addWaits raises RetryAfter to the wait that the message or the headers of a rate limit or of a
+// 402 name. For a rate limit it also sets ResetAfter, if the headers tell when the limit is fully
 // available again: package llm waits that long only if the API names no other wait, and if that is
 // in time.
 func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {

@@ -172,8 +172,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	return complete
 }
 
-// getCancelled gets a response after its cancellation, and adds what it has used to c. It returns the
-// response if that was complete before, else nil.
+// getCancelled gets a response after its cancellation, and adds what it has used to c. It returns
+// the response if that was complete before, else nil.
 func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) *call.Response {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()

@@ -242,8 +242,8 @@ func TestCutAnywhere(t *testing.T) {
 }
 
 // A call that ends early cancels its response, once the API has named it. What the API says that
-// the response has used counts; what it does not say is unknown. At the time limit a response that is
-// complete is the answer.
+// the response has used counts; what it does not say is unknown. At the time limit a response that
+// is complete is the answer.
 func TestEarlyEnd(t *testing.T) {
 	causes := map[string]error{
 		"cancelled":  context.Canceled,

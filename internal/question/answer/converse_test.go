@@ -70,8 +70,8 @@ func TestRequery(t *testing.T) {
 	}
 }
 
-// A client that leaves while the question is asked again gets no answer, which is not remembered.
-// A call whose requery goes on at the API has none in this process, but one that ended before it has.
+// A client that leaves while the question is asked again gets no answer, which is not remembered. A
+// call whose requery goes on at the API has none in this process, but one that ended before it has.
 func TestCancelledRequery(t *testing.T) {
 	for name, cause := range map[string]error{
 		"cancelled":            context.Canceled,

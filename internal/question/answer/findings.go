@@ -130,8 +130,8 @@ func (f *findings) addResponse(response *call.Response) {
 	f.lastResponse = &last
 }
 
-// addSearch adds what a search did, and the sources that it lists. A search that failed, or that the
-// end of the response has cut off, does not count if it lists none.
+// addSearch adds what a search did, and the sources that it lists. A search that failed, or that
+// the end of the response has cut off, does not count if it lists none.
 func (f *findings) addSearch(search call.Item) {
 	hasEnded := search.Status != "failed" && search.Status != "incomplete"
 	if hasEnded || len(search.Action.Sources) > 0 {
@@ -238,8 +238,8 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	// 6
 	add(slices.DeleteFunc(slices.Clone(f.foundSources), cite.Citation.IsPage))
 
-	// A page may have its title or its date only where it is mentioned again. Most servers report no
-	// dates, and a key of each source would be made for nothing.
+	// A page may have its title or its date only where it is mentioned again. Most servers report
+	// no dates, and a key of each source would be made for nothing.
 	untitled := func(c cite.Citation) bool { return c.Title == "" }
 	lacksTitle := slices.ContainsFunc(list, untitled)
 	for _, c := range slices.Concat(f.content.citations, f.allCitations, f.foundSources) {

@@ -63,8 +63,8 @@ func requestOf(t *testing.T, args string) string {
 }
 
 // Every argument changes the request, is checked, and has words for models and for its flag. The
-// policy explains each hint. Only questions may have a second line: the others cannot leave the line
-// of the hints.
+// policy explains each hint. Only questions may have a second line: the others cannot leave the
+// line of the hints.
 func TestEveryArgument(t *testing.T) {
 	values := map[string]any{ // by format, or by type without one
 		"question": "word",

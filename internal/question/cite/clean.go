@@ -27,9 +27,9 @@ func Clean(s string) string {
 	return removeTrackers(s, false)
 }
 
-// wordMarker matches a marker of ChatGPT around words of the text: around a name, the first submatch,
-// as in entity["city","Paris","capital of France"], or around a link, whose words and address are the
-// second and third. The address may be the name of a result (turn0search0).
+// wordMarker matches a marker of ChatGPT around words of the text: around a name, the first
+// submatch, as in entity["city","Paris","capital of France"], or around a link, whose words and
+// address are the second and third. The address may be the name of a result (turn0search0).
 var wordMarker = text.LazyRegexp(
 	`\x{E200}?\b(?:product_)?entity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
 		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
@@ -38,7 +38,8 @@ var wordMarker = text.LazyRegexp(
 // jsonText matches a text in JSON, for wordMarker.
 const jsonText = `"(?:[^"\\\n]|\\.)*"`
 
-// unwrapWords replaces the markers around words by the words, or by a link. It does not change code.
+// unwrapWords replaces the markers around words by the words, or by a link. It does not change
+// code.
 func unwrapWords(s string) string {
 	codeParts := codeIn(s)
 	var b strings.Builder

@@ -13,8 +13,9 @@ import (
 const sentinelHint = "this is a Sentinel: name the primary that it watches, or better a proxy or " +
 	"a Service that follows the primary"
 
-// hints has rows: words, what to do, and "Sentinel" if the store may be one. The first row with words
-// that an error has counts. They may be anywhere in the error: a proxy can write ERR before them.
+// hints has rows: words, what to do, and "Sentinel" if the store may be one. The first row with
+// words that an error has counts. They may be anywhere in the error: a proxy can write ERR before
+// them.
 //
 //go:embed hints.txt
 var hints string

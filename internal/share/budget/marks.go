@@ -13,8 +13,8 @@ type storeChange struct {
 	buckets []bucketChange
 }
 
-// again returns what is sent if the reply to a change was lost, so that the change is made once. Its
-// marks are one of
+// again returns what is sent if the reply to a change was lost, so that the change is made once.
+// Its marks are one of
 //
 //	closeMark, endMark or otherResponsesMark   sent as they are: the key is settled, and refuses
 //	endMark, releaseMark                       the same: the endMark refuses both
@@ -50,8 +50,8 @@ type mark struct {
 	then string        // the next state; noState deletes the key
 	keep time.Duration // how long the store keeps the next state
 
-	// needsTaken tells that the mark refuses unless the key is taken. The key gets the next state in
-	// any case.
+	// needsTaken tells that the mark refuses unless the key is taken. The key gets the next state
+	// in any case.
 	needsTaken bool
 }
 
@@ -101,8 +101,8 @@ func endMark(responseID string) mark {
 	}
 }
 
-// otherResponsesMark returns the mark of what the other responses of a call have used, beside the one that
-// has ended.
+// otherResponsesMark returns the mark of what the other responses of a call have used, beside the
+// one that has ended.
 func otherResponsesMark(callName string) mark {
 	return mark{
 		key:  "others:" + pseudonym(callName),

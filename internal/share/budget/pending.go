@@ -5,8 +5,8 @@ import "context"
 // maxPending bounds Store.pending; beyond it what a call has reserved counts as used.
 const maxPending = 1000
 
-// applyOrPostpone makes a change now or, if the script does not run now, when the store works again.
-// A change without a mark is not postponed: it could be made twice.
+// applyOrPostpone makes a change now or, if the script does not run now, when the store works
+// again. A change without a mark is not postponed: it could be made twice.
 func (s *Store) applyOrPostpone(change storeChange) reply {
 	r := s.apply(change)
 	if s == nil || r.isDecided() || len(change.marks) == 0 {
@@ -35,8 +35,8 @@ func (s *Store) postpone(change storeChange) {
 	}
 }
 
-// applyPending gives the store the changes that it has missed, one after another. A change that does
-// not run, or that is left when ctx ends, is postponed again.
+// applyPending gives the store the changes that it has missed, one after another. A change that
+// does not run, or that is left when ctx ends, is postponed again.
 func (s *Store) applyPending(ctx context.Context) {
 	s.mu.Lock()
 	missed := s.pending

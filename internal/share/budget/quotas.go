@@ -77,8 +77,8 @@ func (q Quota) unitWords() string {
 	return words
 }
 
-// indexKey returns the key of the index of people (see take.lua), with which the keys of the quota's
-// buckets begin.
+// indexKey returns the key of the index of people (see take.lua), with which the keys of the
+// quota's buckets begin.
 func (q Quota) indexKey() string { return q.Name + ":" }
 
 // refillPeriod is the time in which a limit refills.

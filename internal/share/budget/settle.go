@@ -32,8 +32,8 @@ type End struct {
 	// not be the last response of the call.
 	ResponseID string
 
-	// GoesOn: the call ends with its process, and that response goes on at the API. Settle then does
-	// without ResponseID.
+	// GoesOn: the call ends with its process, and that response goes on at the API. Settle then
+	// does without ResponseID.
 	GoesOn bool
 
 	// ReportedOfResponse is what the API has reported of that response. What it has reported of
@@ -124,9 +124,9 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	return t.budget.countUsed(t.tool, &others)
 }
 
-// settleOtherResponses adds to the store what usedByOtherResponses has returned, if it is not zero. It
-// is a change of its own, because the store refuses that of the call if another process has settled
-// it.
+// settleOtherResponses adds to the store what usedByOtherResponses has returned, if it is not zero.
+// It is a change of its own, because the store refuses that of the call if another process has
+// settled it.
 func (t *Taken) settleOtherResponses(use amount) {
 	changes := callChange{use: use}.inBuckets(t.budget.buckets(t.person))
 	if len(changes) > 0 {

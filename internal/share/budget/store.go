@@ -50,8 +50,8 @@ type Store struct {
 	failing    atomic.Bool
 	needsProbe atomic.Bool // no probe has succeeded since SetURL
 
-	// inFlight holds an element for each change that runs; probes are not bounded. MaxActive and Wait
-	// of a redis.Pool would panic if the pool is closed during a wait.
+	// inFlight holds an element for each change that runs; probes are not bounded. MaxActive and
+	// Wait of a redis.Pool would panic if the pool is closed during a wait.
 	inFlight chan struct{}
 
 	whileFailing string // words for the log: which limits hold while it fails

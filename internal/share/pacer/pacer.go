@@ -477,8 +477,8 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	p.nextSendAt = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// pausePersonLocked makes the pause of a person longer from a second refusal in a row on, and if the
-// person may have a limit of their own, at least as long as the API asks for.
+// pausePersonLocked makes the pause of a person longer from a second refusal in a row on, and if
+// the person may have a limit of their own, at least as long as the API asks for.
 func (t *Ticket) pausePersonLocked(person *personState, retryAfter time.Duration) {
 	// A request that was sent before the refusal before this one does not lengthen the pause.
 	if person.refusalsInARow > 1 && (person.pause == 0 || t.sentAt > person.lastRefusalAt) {

@@ -93,8 +93,8 @@ func (r *Registry) EndRequest(personID string, bytes int) {
 	r.closeDrainedLocked()
 }
 
-// HoldBytes counts the bytes of a call that goes on without its request, even beyond the bounds, until
-// release is called.
+// HoldBytes counts the bytes of a call that goes on without its request, even beyond the bounds,
+// until release is called.
 func (r *Registry) HoldBytes(personID string, bytes int) (release func()) {
 	add := func(n int) {
 		r.mu.Lock()

@@ -140,8 +140,8 @@ func (a Access) metricsRejection(p call.Person) (reason, hint string) {
 			"serve --metrics ADDRESS"
 }
 
-// callRejection returns why a person may not call the tools, and what to do about it. Both are "" if
-// the person may.
+// callRejection returns why a person may not call the tools, and what to do about it. Both are ""
+// if the person may.
 func (a Access) callRejection(p call.Person) (reason, hint string) {
 	if p.ID != call.TokenIDPrefix+MetricsName {
 		return "", ""
@@ -150,7 +150,8 @@ func (a Access) callRejection(p call.Person) (reason, hint string) {
 }
 
 // requireToken checks the bearer token, if requests need one. It rejects denied people, and those
-// for whom whyRejected returns a reason. Otherwise it passes the person on to next in response.person.
+// for whom whyRejected returns a reason. Otherwise it passes the person on to next in
+// response.person.
 func (a Access) requireToken(
 	whyRejected func(call.Person) (reason, hint string), next http.Handler,
 ) http.Handler {
@@ -244,8 +245,8 @@ func (a Access) reject(res *response, err error) {
 	http.Error(res, err.Error(), status)
 }
 
-// HostName returns the name or address in a Host header, in lower case, without port, brackets, and a
-// dot at its end: clients send the dot of a fully qualified name.
+// HostName returns the name or address in a Host header, in lower case, without port, brackets, and
+// a dot at its end: clients send the dot of a fully qualified name.
 func HostName(header string) string {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {

@@ -30,10 +30,10 @@ const (
 )
 
 // admit rejects requests beyond the bounds and, in the drain, all requests, because they might last
-// longer than the drain. It reads the body of any other request, and passes it on to serveMessage if
-// acceptMessage accepts it. Any method but POST always gets 405: after another status of their GET,
-// Qwen Code and Cursor give up the connection (https://github.com/QwenLM/qwen-code/issues/8784,
-// https://github.com/punkpeye/mcp-proxy/pull/62).
+// longer than the drain. It reads the body of any other request, and passes it on to serveMessage
+// if acceptMessage accepts it. Any method but POST always gets 405: after another status of their
+// GET, Qwen Code and Cursor give up the connection
+// (https://github.com/QwenLM/qwen-code/issues/8784, https://github.com/punkpeye/mcp-proxy/pull/62).
 func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	res := w.(*response)
 	if !s.Access.NeedsToken() { // otherwise requireToken has done this
@@ -78,8 +78,8 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerBeyondBounds answers a small message that TakeRequest has refused with an error, and reports
-// whether it does:
+// answerBeyondBounds answers a small message that TakeRequest has refused with an error, and
+// reports whether it does:
 //   - A notification is accepted: otherwise people with as many calls as they may run could not
 //     cancel one.
 //   - A request gets the error as an ordinary response, except in the drain. After any other status

@@ -341,8 +341,9 @@ func aliceOrSignIn(o *Options) {
 }
 
 // A person has a quarter of the slots and bytes, and as many calls again wait. Their further calls
-// get an error, or 429 if they are large, and other people's calls begin at once. Afterwards there is
-// room for as many as before: neither the calls that have ended nor those that were refused count.
+// get an error, or 429 if they are large, and other people's calls begin at once. Afterwards there
+// is room for as many as before: neither the calls that have ended nor those that were refused
+// count.
 func TestSlots(t *testing.T) {
 	messages := map[string]string{"plain": tool, "long": long, "dense": dense}
 	for _, tt := range compare.Rows[struct {

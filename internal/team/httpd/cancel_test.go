@@ -146,8 +146,8 @@ func chunked(request string) string {
 	return fmt.Sprintf("%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body)
 }
 
-// A person who has as many calls as possible can still cancel one, and send other notifications. Their
-// small requests get an error, other methods 405, all else 429.
+// A person who has as many calls as possible can still cancel one, and send other notifications.
+// Their small requests get an error, other methods 405, all else 429.
 func TestCancelledBeyondBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, ask{"42", time.Minute}, func(o *Options) {

@@ -47,9 +47,10 @@ const (
 
 // Options configures Serve.
 type Options struct {
-	// ServerOptions configure the MCP server, with People, Budget and Observe set. The bounds of calls
-	// bound requests, too: twice as many requests are accepted, since as many calls may wait as run.
-	// Any further request is refused. Serve counts the calls that Observe gets for /metrics, too.
+	// ServerOptions configure the MCP server, with People, Budget and Observe set. The bounds of
+	// calls bound requests, too: twice as many requests are accepted, since as many calls may wait
+	// as run. Any further request is refused. Serve counts the calls that Observe gets for
+	// /metrics, too.
 	ServerOptions server.Options
 
 	Path  string       // the MCP endpoint, such as /mcp
@@ -71,8 +72,8 @@ type Options struct {
 	MetricsListener net.Listener
 
 	// Loops are functions that run until all requests have ended, or their calls are cancelled.
-	// Detached calls end after that. Loops read files and the keys of issuers again and again, because
-	// these may change, and probe the store.
+	// Detached calls end after that. Loops read files and the keys of issuers again and again,
+	// because these may change, and probe the store.
 	Loops         []func(context.Context)
 	NumStaleFiles func() int // counts the files whose present content cannot be used
 	Log           *slog.Logger

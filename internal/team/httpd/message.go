@@ -25,9 +25,9 @@ import (
 // SDK included. A progress token must be smaller: its decoded 2^53 may have been 2^53+1.
 const maxID = 1 << 53
 
-// methods are the requests that the server answers over HTTP. The SDK answers subscriptions/listen: it
-// acknowledges no notification, because the tools never change, and the stream ends. Clients built on
-// the Go SDK 1.7 send it in any case, and would take a 404 for the end of their session
+// methods are the requests that the server answers over HTTP. The SDK answers subscriptions/listen:
+// it acknowledges no notification, because the tools never change, and the stream ends. Clients
+// built on the Go SDK 1.7 send it in any case, and would take a 404 for the end of their session
 // (https://github.com/modelcontextprotocol/go-sdk/pull/1193).
 var methods = func() rpc.Methods {
 	m := maps.Clone(server.Methods)
@@ -75,8 +75,8 @@ func writeError(w http.ResponseWriter, status int, id string, e *jsonrpc.Error) 
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, e.Code, message)
 }
 
-// dropVersionHeader removes the protocol version from the header of a request whose params have none
-// (_meta), if m is
+// dropVersionHeader removes the protocol version from the header of a request whose params have
+// none (_meta), if m is
 //   - initialize, whose params negotiate the version: the SDK would refuse a version in the header
 //     that it does not support;
 //   - a stateless ping, as clients on the Go SDK 1.7 and 1.8 send it. If it is refused, the connection

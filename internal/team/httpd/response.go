@@ -78,9 +78,9 @@ type response struct {
 	// rejectedAs is the status of a rejection in the metrics and the log; 0: that of the response.
 	rejectedAs int
 
-	// isCall is true for tools/call, whose unknown tool is no 404: the SDK sends one, since the code is
-	// that of an unknown method, and clients on the Go SDK 1.7, and on mcp-go, take it for the end of
-	// their session.
+	// isCall is true for tools/call, whose unknown tool is no 404: the SDK sends one, since the
+	// code is that of an unknown method, and clients on the Go SDK 1.7, and on mcp-go, take it for
+	// the end of their session.
 	isCall bool
 
 	// cancelCall ends a call that its client can cancel with a notification (serveMessage). It ends
@@ -207,8 +207,8 @@ func (res *response) writeLocked(b []byte) (written int, err error) {
 	return written, err
 }
 
-// flushLocked sends what is written, and sets the timer for the next comment. After an error at most
-// one comment is tried.
+// flushLocked sends what is written, and sets the timer for the next comment. After an error at
+// most one comment is tried.
 func (res *response) flushLocked() error {
 	err := res.control.Flush()
 	if err == nil {

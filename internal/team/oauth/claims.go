@@ -39,8 +39,8 @@ type claims struct {
 }
 
 // checkClaims checks the claims of a token with a valid signature, except the scopes. checkScopes
-// checks these afterwards: with a token that is not accepted, a client has to sign in again, also if
-// it has all scopes.
+// checks these afterwards: with a token that is not accepted, a client has to sign in again, also
+// if it has all scopes.
 func (r *Resource) checkClaims(c claims, header jose.Header) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)

@@ -231,8 +231,8 @@ func isForSignatures(key jose.JSONWebKey) bool {
 	return useMatches && algorithmAccepted
 }
 
-// changingParts matches the parts of an error that differ at each read: the ports of connections, and
-// the minutes and seconds in the error of a certificate that has expired.
+// changingParts matches the parts of an error that differ at each read: the ports of connections,
+// and the minutes and seconds in the error of a certificate that has expired.
 var changingParts = text.LazyRegexp(`:\d+`)
 
 // logRead logs the result of a read, unless message and error are those of the last line: while the

@@ -116,8 +116,8 @@ func New(o Options) (*Resource, error) {
 }
 
 // withBothForms returns audiences with both forms of the public URL, with a slash at the end and
-// without, if one of the two is an audience and the URL has no path: then both are the same URL (RFC
-// 3986 section 6.2.3).
+// without, if one of the two is an audience and the URL has no path: then both are the same URL
+// (RFC 3986 section 6.2.3).
 func withBothForms(audiences []string, public string) []string {
 	short := strings.TrimSuffix(public, "/")
 	long := short + "/"
@@ -188,9 +188,10 @@ func checkURL(flag, s string) error {
 // quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
 var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
 
-// notNormal matches public URLs that others write in another form. The URL of the metadata ends with
-// the path: servers clean it, so that clients could not read the metadata. Capitals and the default
-// port before the path are removed by clients (WHATWG URL): their tokens would be for another audience.
+// notNormal matches public URLs that others write in another form. The URL of the metadata ends
+// with the path: servers clean it, so that clients could not read the metadata. Capitals and the
+// default port before the path are removed by clients (WHATWG URL): their tokens would be for
+// another audience.
 var notNormal = text.LazyRegexp(`://.*(//|/\.)|^[^/]*(//[^/]*)?[A-Z]|^(https://[^/]*:443|http://[^/]*:80)(/|$)`)
 
 // isLoopbackHTTP reports whether u is http on this machine, which needs no TLS.
