@@ -24,7 +24,7 @@ const noSealingKey = "tasks do not outlive the process, and over HTTP calls are 
 
 // CompleteDetachOptions returns which calls go on without their requests; server.DetachOptions has
 // a table. The caller has set OverHTTP and EOF of o, and CompleteDetachOptions sets the other
-// fields. The error is about MCP_TASK_SECRETS.
+// fields, and wantsSealingKey. The error is about MCP_TASK_SECRETS.
 func (s *Service) CompleteDetachOptions(
 	o server.DetachOptions,
 ) (_ server.DetachOptions, warning string, err error) {

@@ -24,7 +24,7 @@ type Response struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
 	Output    []Item // nil: the API sent no list; an empty list is an output, too
-	Usage     Usage  `json:"usage"` // of this response; llm.Client.Run returns that of all rounds
+	Usage     Usage  `json:"usage"`
 	ToolUsage struct {
 		WebSearch struct {
 			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say

@@ -211,7 +211,7 @@ func (s *Server) settleCall(
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 
 	// From now on the task gets no sealed id.
-	sealedID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
+	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
 	// The response in the id may end just after Tasks.Close has left it at the API. It then has
 	// reported what it used; one that ends without a report counts as if it went on.
@@ -220,7 +220,7 @@ func (s *Server) settleCall(
 
 	end := budget.End{
 		NotCounted:         untried || gaveUpWaiting,
-		ResponseID:         sealedID,
+		ResponseID:         sealedResponseID,
 		GoesOn:             leaves && !sealedHasReported,
 		ReportedOfResponse: reportedOfSealed,
 	}
@@ -294,7 +294,7 @@ func (s *Server) sendProgress(
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
-// end: its tool is that of ref, and the log has its ID and App; a and err are the end.
+// end: its caller has given it the tool of ref, and the log has its ID and App; a and err are the end.
 // settleRemoteCall notes what the response has used, and observes the end of its call, unless that
 // was done before.
 //

@@ -40,11 +40,11 @@ type conn struct {
 	lastNumber int                // the number of the last request
 }
 
-// request is a request in flight. The SDK rounds large numbers, so it gets our own name of the
-// request in place of its id and of its progress token: "3 7" for the third request, which has the
+// request is a request in flight. The SDK rounds large numbers, so it gets an id of our own
+// in place of the id and of the progress token: "3 7" for the third request, which has the
 // id 7. The number tells a request from a cancelled earlier one with the same id.
 type request struct {
-	name          string
+	sdkID         string
 	id            gjson.Result // as the client sent it
 	progressToken string       // the progress token as the client sent it, in JSON; "": none
 	method        string
@@ -168,15 +168,15 @@ func (c *conn) register(r *jsonrpc.Request, id gjson.Result) bool {
 
 	c.lastNumber++
 	req := request{
-		name:   fmt.Sprintf("%d %s", c.lastNumber, key),
+		sdkID:  fmt.Sprintf("%d %s", c.lastNumber, key),
 		id:     id,
 		method: r.Method,
 	}
-	r.ID, _ = jsonrpc.MakeID(req.name) // a string is always an id
+	r.ID, _ = jsonrpc.MakeID(req.sdkID) // a string is always an id
 	const path = "_meta.progressToken"
 	if token := gjson.GetBytes(r.Params, path); rpc.IDKey(token) != "" {
 		req.progressToken = token.Raw
-		r.Params, _ = sjson.SetBytes(r.Params, path, req.name) // the path is valid
+		r.Params, _ = sjson.SetBytes(r.Params, path, req.sdkID) // the path is valid
 	}
 
 	c.requests[key] = req
@@ -200,7 +200,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.Log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	delete(c.requests, rpc.IDKey(id)) // numPending counts it until Write gets its response
 
-	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
+	params, _ = sjson.SetBytes(nil, "requestId", req.sdkID) // the path is valid
 	return &jsonrpc.Request{
 		Method: "notifications/cancelled",
 		Params: params,
@@ -214,7 +214,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			c.Undelivered(m.Result) // may take a second: the process ends only after Write
+			c.Undelivered(m.Result) // may take a second: the SDK ends the session only after Write
 		}
 		return err
 	case *jsonrpc.Request:
@@ -228,8 +228,8 @@ func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	defer c.countDown()
-	name, _ := m.ID.Raw().(string)
-	req, ok := c.remove(name)
+	sdkID, _ := m.ID.Raw().(string)
+	req, ok := c.remove(sdkID)
 	if !ok {
 		return false, nil
 	}
@@ -258,18 +258,18 @@ func (c *conn) writeProgress(m *jsonrpc.Request) error {
 	})
 }
 
-// findLocked returns the request in flight with a name, and the key of its id.
-func (c *conn) findLocked(name string) (key string, req request, ok bool) {
-	_, key, _ = strings.Cut(name, " ") // the key of the id follows the number
+// findLocked returns the request in flight with an id of the SDK, and the key of its id.
+func (c *conn) findLocked(sdkID string) (key string, req request, ok bool) {
+	_, key, _ = strings.Cut(sdkID, " ") // the key of the id follows the number
 	req = c.requests[key]
-	return key, req, req.name == name && name != ""
+	return key, req, req.sdkID == sdkID && sdkID != ""
 }
 
-// remove takes the request with a name out of those in flight: its id is free from now on.
-func (c *conn) remove(name string) (req request, ok bool) {
+// remove takes the request with an id of the SDK out of those in flight: its id is free from now on.
+func (c *conn) remove(sdkID string) (req request, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key, req, ok := c.findLocked(name)
+	key, req, ok := c.findLocked(sdkID)
 	if ok {
 		delete(c.requests, key)
 	}

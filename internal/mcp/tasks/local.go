@@ -315,12 +315,13 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	case <-due:
 	case <-t.local.ctx.Done(): // the call has ended
 	}
-	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
-	// call without a name needs one, or its answer would be lost.
 
 	// If ref is nil now, the API has lost the response. After a retry ref may be another response:
 	// an API that keeps one is taken to keep the next.
 	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
+
+	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
+	// call without a name needs one, or its answer would be lost.
 	return ts.awaitNamedAndKept(t, wasAsked)
 }
 

@@ -44,7 +44,7 @@ func (ts *Tasks) refreshRemote(
 		return ""
 	}
 
-	askerCopy := *asker // the goroutine may outlive its request; and each GET counts from nothing
+	askerCopy := *asker // the goroutine may outlive its request, and adds what the response has used
 	replies := make(chan string, 1)
 	go func() {
 		message := ""

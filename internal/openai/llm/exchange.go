@@ -199,6 +199,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
 	isPlain := x.params["stream"] != true
+	// created has the id of any response, background.id only of one that runs in the background.
 	maybeInBackground := acc.background.requested && acc.created.ID == ""
 	noResponseYet := acc.endedResponse == nil && acc.background.id == ""
 	toldNothing := noResponseYet && (isPlain || maybeInBackground)

@@ -169,7 +169,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
-	default: // no store, or one that fails: notRun or unsure. A new name has no mark that refuses.
+	default: // no store, or one that fails: notRun or unsure. No mark refuses: callName is new
 		r = b.local.apply(taken.untilMinute, changes)
 	}
 

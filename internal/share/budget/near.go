@@ -79,7 +79,7 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, share int64) (words st
 	b.nearBuckets.Set(bk.key, nb)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", bk.Name, "used", words)
-		if !bk.ofAll() {
+		if !bk.ofAll {
 			log = log.With("client", p.Name)
 		}
 		log.Info("a limit is nearly used up")

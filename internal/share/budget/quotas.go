@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
@@ -29,11 +28,8 @@ type Quota struct {
 
 	unit   unit
 	period refillPeriod
+	ofAll  bool // one bucket for all people, not one for each person; then Name ends in all
 }
-
-// ofAll reports whether there is one bucket for all people, not one for each person. The alert
-// OpenAIResponsesMCPLimit goes by the names of these quotas, too.
-func (q Quota) ofAll() bool { return strings.HasSuffix(q.Name, "all") }
 
 // maxUsedPeriods is how many limits a bucket may have used: it may owe seven periods. take.lua has
 // the same number.
@@ -42,11 +38,11 @@ const maxUsedPeriods = 8
 // Quotas returns the quotas, also those without a limit. A replyConn has room for eight.
 func (l Limits) Quotas() []Quota {
 	return []Quota{
-		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, anHour},
-		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, aDay},
-		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, aDay},
-		{"usd", "usd_per_day", l.USDPerDay, unitUSD, aDay},
-		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, aDay},
+		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, anHour, false},
+		{"day", "tokens_per_day", float64(l.TokensPerDay), unitTokens, aDay, false},
+		{"all", "tokens_per_day_of_all", float64(l.TokensPerDayOfAll), unitTokens, aDay, true},
+		{"usd", "usd_per_day", l.USDPerDay, unitUSD, aDay, false},
+		{"usd_all", "usd_per_day_of_all", l.USDPerDayOfAll, unitUSD, aDay, true},
 	}
 }
 
@@ -55,7 +51,7 @@ func personQuotas() []Quota { return quotas(false) }
 
 // quotas returns the quotas of all people together, or those of each person, without their limits.
 func quotas(ofAll bool) []Quota {
-	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll() != ofAll })
+	return slices.DeleteFunc(Limits{}.Quotas(), func(q Quota) bool { return q.ofAll != ofAll })
 }
 
 // HaveUSD reports whether there is a limit in USD.
@@ -71,7 +67,7 @@ func (l Limits) HaveUSD() bool {
 // unitWords returns words for the units of a quota in its period, such as "tokens a day".
 func (q Quota) unitWords() string {
 	words := unitNames[q.unit] + " " + q.period.words
-	if q.ofAll() {
+	if q.ofAll {
 		words += " of all people"
 	}
 	return words
@@ -266,7 +262,7 @@ func (b *Budget) buckets(person call.Person) (list []bucket) {
 		if q.unit == unitUSD {
 			bk.limitUnits = max(millionths(q.Limit), 1)
 		}
-		if !q.ofAll() {
+		if !q.ofAll {
 			bk.key += id
 			bk.personName = b.storedName(person)
 		}

@@ -48,8 +48,10 @@ type End struct {
 // another process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.GoesOn {
-		end.ResponseID = ""  // from here on it is that of a response that has ended
-		c.RequestInput = nil // countUsed then guesses what is reserved, which SettleResponse gives back
+		end.ResponseID = "" // from here on it is that of a response that has ended
+		// countUsed guesses from the question, if that is long. Without it the guess is what is
+		// reserved, which SettleResponse gives back.
+		c.RequestInput = nil
 	}
 	b := t.budget
 	ofCall := callChange{

@@ -38,7 +38,7 @@ type Registry struct {
 // holding is what a person holds, or all people together.
 type holding struct {
 	requests int
-	bytes    int // of these requests: body and what decoding takes; of calls that outlive theirs
+	bytes    int // of bodies, with what decoding takes; also those of detached calls
 	calls    int // that run, each in a slot
 }
 

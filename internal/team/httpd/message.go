@@ -36,7 +36,8 @@ var methods = func() rpc.Methods {
 }()
 
 // acceptMessage returns the message in a body. If the SDK cannot answer it, acceptMessage answers
-// with an error, as the SDK would change the id of some messages, and returns nil.
+// with an error and returns nil. The SDK does not answer these messages itself, because it would
+// change the id of some.
 func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Message {
 	m, rpcErr := methods.Parse(body)
 	id := "" // the id in the error response; "" is null

@@ -9,7 +9,7 @@ import (
 // a comment, or JSON a blank line. Proxies close idle responses, many after 60 s.
 const commentInterval = 15 * time.Second
 
-// keepOpen makes r a response that may take long. Then something that clients skip follows each
+// keepOpen makes res a response that may take long. Then something that clients skip follows each
 // silence: on an event stream a comment
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html), before JSON a blank line. A call
 // without a progress token sends nothing else before its result.
