@@ -189,8 +189,8 @@ func (cc callChange) inBuckets(buckets []bucket) (list []bucketChange) {
 type outcome int
 
 const (
-	notRun          outcome = iota // the store was not asked, not reached, or has returned an error
-	unsure                         // the store was asked, and there is no valid reply
+	notRun          outcome = iota // the store was not asked, not reached, or has refused to run it
+	unsure                         // the store was asked, and the reply does not tell
 	refusedByMark                  // nothing is changed, except by closeMark
 	refusedByBucket                // nothing is changed
 	made

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 const (
@@ -29,6 +31,11 @@ const (
 var takeSource string
 
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
+
+// codedError matches an error with a code, by which the server refuses to run the script. Without
+// one it may be of a proxy that has no reply of the server, which may have run the script:
+// "upstream failure" of Envoy, and "ERR Connection timed out" of twemproxy.
+var codedError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM) `)
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
 // succeeds. An error does not tell whether the script ran. So only changes with a mark are sent
@@ -172,7 +179,8 @@ func (s *Store) runScript(change storeChange) reply {
 		return r
 	}
 
-	_, refuses := errors.AsType[redis.Error](err)
+	refusal, refuses := errors.AsType[redis.Error](err)
+	refuses = refuses && codedError().MatchString(string(refusal))
 	wasCurrent := s.renewPool(pool)
 	fails = wasCurrent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
