@@ -237,6 +237,7 @@ func (s *Store) runScriptOn(conn redis.Conn, change storeChange) (r reply, err e
 	if err != nil {
 		return reply{}, err
 	}
+
 	n, err := redis.Int64s(value, nil)
 	if err != nil {
 		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
@@ -304,6 +305,7 @@ func (s *Store) arguments(change storeChange) []any {
 		values = append(values,
 			bc.period.micros, bc.limitUnits, bc.need, bc.use, bc.reserve, bc.personName)
 	}
+
 	for _, bc := range change.buckets {
 		keys = append(keys, s.fullKey(bc.indexKey()))
 	}
