@@ -78,8 +78,8 @@ func (s *Store) Reset(ctx context.Context, name string) error {
 		}
 		for _, q := range personQuotas() {
 			pseudonym := people[0][0].Pseudonym
-			_, _ = ac.do("DEL", s.fullKey(q.Name+":"+pseudonym))
-			_, _ = ac.do("ZREM", s.fullKey(q.Name+":"), pseudonym)
+			_, _ = ac.do("DEL", s.fullKey(q.indexKey()+pseudonym))
+			_, _ = ac.do("ZREM", s.fullKey(q.indexKey()), pseudonym)
 		}
 		err = nil
 	})
@@ -130,7 +130,7 @@ func (ac *adminConn) do(command string, args ...any) (value any, err error) {
 // whose buckets take the longest to refill.
 func (ac *adminConn) topPseudonyms(n int) (pseudonyms []string) {
 	for _, q := range personQuotas() {
-		list, _ := redis.Strings(ac.do("ZREVRANGE", ac.fullKey(q.Name+":"), 0, n-1))
+		list, _ := redis.Strings(ac.do("ZREVRANGE", ac.fullKey(q.indexKey()), 0, n-1))
 		pseudonyms = append(pseudonyms, list...)
 	}
 	slices.Sort(pseudonyms)
@@ -161,7 +161,7 @@ func (ac *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 		keys := []string{}
 		for _, pseudonym := range batch {
 			for _, q := range quotas(pseudonym == allPeople) {
-				keys = append(keys, q.Name+":"+pseudonym)
+				keys = append(keys, q.indexKey()+pseudonym)
 			}
 		}
 
@@ -169,7 +169,7 @@ func (ac *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 		for _, pseudonym := range batch {
 			var usages []QuotaUsage
 			for _, q := range quotas(pseudonym == allPeople) {
-				usage, ok := ac.parseUsage(q, pseudonym, values[q.Name+":"+pseudonym])
+				usage, ok := ac.parseUsage(q, pseudonym, values[q.indexKey()+pseudonym])
 				if ok {
 					usages = append(usages, usage)
 				}
