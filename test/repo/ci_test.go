@@ -36,6 +36,15 @@ func TestRunElsewhere(t *testing.T) {
 	compare.Equal(t, "output", string(out), want)
 }
 
+// A release has the tools with which .ci/release tries it.
+func TestReleaseTools(t *testing.T) {
+	for _, name := range []string{"GORELEASER", "SYFT", "REGISTRY"} {
+		version := find(`(?m)^`+name+`=(v\S+) # as in release.yml$`, read(t, ".ci/release"))
+		compare.Equal(t, "versions of "+name, len(version), 1)
+		compare.Contains(t, "release.yml", read(t, ".github/workflows/release.yml"), version[0])
+	}
+}
+
 // The servers of compose.yaml trust the address of its proxy.
 func TestTrustedProxy(t *testing.T) {
 	text := read(t, "config/compose.yaml")
