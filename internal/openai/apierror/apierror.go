@@ -101,10 +101,23 @@ var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported:
 // server may repeat it.
 func find(words *regexp.Regexp, e *call.APIError, question []json.RawMessage) string {
 	found := words.FindString(e.Message[:min(len(e.Message), MaxText)])
-	if found != "" && strings.Contains(fmt.Sprintf("%s", question), found) {
+	if found != "" && isIn(lowerText(question), found) {
 		return ""
 	}
 	return found
+}
+
+// lowerText returns the JSON of the question in lower case, for isIn.
+func lowerText(question []json.RawMessage) string {
+	return strings.ToLower(fmt.Sprintf("%s", question))
+}
+
+// isIn reports whether words are in the question, as they are or as JSON has them: with \" for ".
+func isIn(lowerQuestion, words string) bool {
+	words = strings.ToLower(words)
+	quoted, _ := json.Marshal(words) // a string is always valid
+	return strings.Contains(lowerQuestion, words) ||
+		strings.Contains(lowerQuestion, string(quoted[1:len(quoted)-1]))
 }
 
 // statusMessage returns the name of a status, followed by the first line of the body if the body is

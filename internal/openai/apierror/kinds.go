@@ -3,7 +3,6 @@ package apierror
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -461,7 +460,7 @@ func (r *rule) matchesMessage(message, lowerQuestion string) bool {
 	}
 	found := r.message.FindAllString(message, 100)
 	return slices.ContainsFunc(found, func(words string) bool {
-		return !strings.Contains(lowerQuestion, strings.ToLower(words))
+		return !isIn(lowerQuestion, words)
 	})
 }
 
@@ -476,7 +475,7 @@ func isKnownCode(text string) bool {
 // quota, with status 0 or 429, and the error names a wait, the kind is a rate limit.
 func applyRules(e *call.APIError, question []json.RawMessage) call.Kind {
 	message := e.Message[:min(len(e.Message), MaxText)]
-	lowerQuestion := strings.ToLower(fmt.Sprintf("%s", question))
+	lowerQuestion := lowerText(question)
 
 	for _, r := range rules() {
 		if !r.matchesStatus(e.Status) || !r.parameter.MatchString(e.Param) {
