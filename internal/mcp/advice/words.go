@@ -25,8 +25,8 @@ import (
 //
 // The name of an entry is the label of a kind, or what causeName returns. "code CODE" may follow,
 // for errors with that code or type in lower case, or another detail that the method detail
-// returns. A detail without words of its own has those of the kind. An entry with Says has any
-// words at the end of its name.
+// returns. A detail without words of its own has those of the kind. The name of an entry with Says
+// ends in one more word, whichever it is.
 type words struct {
 	Problem string // what went wrong
 	Hint    string // what to do about it, for people who can change the server
@@ -60,11 +60,11 @@ func wordsFor(name string) words {
 }
 
 // nameBySays returns the name of the entry whose Says is in the message of an error, or "". name is
-// what the name of the entry begins with.
+// that name without its last word.
 func nameBySays(name, message string) string {
 	for longer, w := range wordsByName() {
 		said := w.Says != "" && strings.Contains(message, w.Says)
-		if said && strings.HasPrefix(longer, name+" ") {
+		if said && longer[:strings.LastIndex(longer, " ")] == name {
 			return longer
 		}
 	}
