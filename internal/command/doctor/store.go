@@ -49,7 +49,7 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 	case found.EvictionPolicy != "":
 		l.add("store policy", pass(found.EvictionPolicy+": no key is dropped"))
 	default:
-		l.add("store policy", pass("not known: to ask for it, the account needs +info"))
+		l.add("store policy", pass("not known: the account has no +info, or the store no policy"))
 	}
 }
 

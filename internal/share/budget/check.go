@@ -18,7 +18,7 @@ const (
 type CheckResult struct {
 	Err            error         // why the store cannot be used, or nil
 	Hint           string        // what to do about Err, or ""
-	EvictionPolicy string        // maxmemory-policy, "" if the account may not ask
+	EvictionPolicy string        // maxmemory-policy, "" if it is not known
 	DropsKeys      bool          // the policy drops keys
 	ClockAhead     time.Duration // how far the clock of the store is ahead of that of this machine
 }
