@@ -209,8 +209,14 @@ func (p params) refusedName(e *call.APIError) string {
 		return "background"
 	case namesIdentifier && isUnknownParameter(e):
 		return safetyIdentifierParam
-	case slices.Contains(dispensable, name):
-		return name
+	}
+
+	// Servers in Go name a member alone: Ark refuses summary for reasoning.summary
+	// (https://github.com/rikkahub/rikkahub/issues/713).
+	for _, whole := range dispensable {
+		if whole == name || strings.HasSuffix(whole, "."+name) {
+			return whole
+		}
 	}
 	return ""
 }
