@@ -157,8 +157,7 @@ func (v *valkey) talk(c net.Conn) {
 			return
 		}
 		reply := "+OK\r\n"
-		switch string(words[0]) {
-		case "EVALSHA": // with EVAL the clock and the policy are asked for
+		if string(words[0]) == "EVALSHA" { // with EVAL the clock and the policy are asked for
 			reply = v.take(words[2:])
 		}
 		v.mu.Lock()
