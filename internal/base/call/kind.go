@@ -27,74 +27,74 @@ const (
 // The kinds of errors.
 var (
 	// KindMissingKey: there is no API key, so nothing was sent.
-	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key", forOperator}
+	KindMissingKey = newKind("missing key", "OpenAIError", "missing_key", forOperator)
 
 	// KindAuth: 401.
-	KindAuth = Kind{"not authenticated", "AuthenticationError", "auth", forOperator}
+	KindAuth = newKind("not authenticated", "AuthenticationError", "auth", forOperator)
 
 	// KindPermission: 403.
-	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission", forOperator}
+	KindPermission = newKind("not permitted", "PermissionDeniedError", "permission", forOperator)
 
 	// KindBlocked: the API has blocked the person by their safety_identifier.
-	KindBlocked = Kind{"blocked", "PermissionDeniedError", "blocked", forOperator}
+	KindBlocked = newKind("blocked", "PermissionDeniedError", "blocked", forOperator)
 
 	// KindNotFound: 404, but not for the model.
-	KindNotFound = Kind{"not found", "NotFoundError", "not_found", forOperator}
+	KindNotFound = newKind("not found", "NotFoundError", "not_found", forOperator)
 
 	// KindAPIQuota: credit or budget is used up.
-	KindAPIQuota = Kind{"out of quota", "RateLimitError", "quota", forOperator}
+	KindAPIQuota = newKind("out of quota", "RateLimitError", "quota", forOperator)
 
 	// KindRateLimit: a temporary 429.
-	KindRateLimit = Kind{"rate limited", "RateLimitError", "rate_limit", temporary}
+	KindRateLimit = newKind("rate limited", "RateLimitError", "rate_limit", temporary)
 
 	// KindBadRequest: 400, 422 and other 4xx.
-	KindBadRequest = Kind{"request refused", "BadRequestError", "parameter", forOperator}
+	KindBadRequest = newKind("request refused", "BadRequestError", "parameter", forOperator)
 
 	// KindServer: 408, 409, 5xx, or a response that failed with a server error.
-	KindServer = Kind{"server error", "InternalServerError", "server", temporary}
+	KindServer = newKind("server error", "InternalServerError", "server", temporary)
 
 	// KindTimeout: the deadline of the context passed.
-	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout", reportOnly}
+	KindTimeout = newKind("timed out", "APIConnectionTimeoutError", "timeout", reportOnly)
 
 	// KindCanceled: the context was canceled, or the API says that the response was.
-	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled", reportOnly}
+	KindCanceled = newKind("canceled", "APIUserAbortError", "canceled", reportOnly)
 
 	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.
-	KindConnection = Kind{"connection failed", "APIConnectionError", "connection", temporary | forOperator}
+	KindConnection = newKind("connection failed", "APIConnectionError", "connection", temporary|forOperator)
 
 	// KindBadResponse: a web page, a redirect, a response without output.
-	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response", forOperator}
+	KindBadResponse = newKind("not a response", "APIResponseValidationError", "bad_response", forOperator)
 
 	// KindFailed: the response failed, and no code or word names a kind; or it is too large.
-	KindFailed = Kind{"response failed", "APIError", "failed", reportOnly}
+	KindFailed = newKind("response failed", "APIError", "failed", reportOnly)
 
 	// KindModel: the model is unknown, or not for this key.
-	KindModel = Kind{"model not available", "NotFoundError", "model", forOperator}
+	KindModel = newKind("model not available", "NotFoundError", "model", forOperator)
 
 	// KindUnverified: the organization is not verified for this model.
-	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified", forOperator}
+	KindUnverified = newKind("organization not verified", "PermissionDeniedError", "unverified", forOperator)
 
 	// KindFiltered: the API does not answer this question.
-	KindFiltered = Kind{"question refused", "BadRequestError", "filtered", reportOnly}
+	KindFiltered = newKind("question refused", "BadRequestError", "filtered", reportOnly)
 
 	// KindTooLong: the question, with what the model reads for it, is too long.
-	KindTooLong = Kind{"question too long", "BadRequestError", "too_long", reportOnly}
+	KindTooLong = newKind("question too long", "BadRequestError", "too_long", reportOnly)
 
 	// KindNoText: the response has no text, so there is no answer.
-	KindNoText = Kind{"no text", "", "no_text", forOperator}
+	KindNoText = newKind("no text", "", "no_text", forOperator)
 
 	// KindShutdown: the process ends, and does not wait for the answer.
-	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown", reportOnly}
+	KindShutdown = newKind("shut down", "APIUserAbortError", "shutdown", reportOnly)
 
 	// KindArguments: the question is invalid and was not asked.
-	KindArguments = Kind{"invalid arguments", "", "arguments", reportOnly}
+	KindArguments = newKind("invalid arguments", "", "arguments", reportOnly)
 
 	// KindLimited: a quota is used up, of the person or of all people, and the question was not
 	// asked.
-	KindLimited = Kind{"limited", "", "limited", reportOnly}
+	KindLimited = newKind("limited", "", "limited", reportOnly)
 
 	// KindInternal: a bug, or an error that names no kind.
-	KindInternal = Kind{"error", "", "internal", reportOnly}
+	KindInternal = newKind("error", "", "internal", reportOnly)
 )
 
 // String returns the kind in words, such as rate limited.
@@ -109,35 +109,17 @@ func (k Kind) IsTemporary() bool { return k.handling&temporary != 0 }
 // IsForOperator reports whether the operator of the server can fix the error.
 func (k Kind) IsForOperator() bool { return k.handling&forOperator != 0 }
 
-// Kinds returns all kinds.
-func Kinds() []Kind {
-	return []Kind{
-		KindShutdown,
-		KindArguments,
-		KindLimited,
-		KindInternal,
+// kinds are all kinds, which newKind adds.
+var kinds []Kind
 
-		KindMissingKey,
-		KindAuth,
-		KindPermission,
-		KindBlocked,
-		KindNotFound,
-		KindAPIQuota,
-		KindRateLimit,
-		KindBadRequest,
-		KindServer,
-		KindTimeout,
-		KindCanceled,
-		KindConnection,
-		KindBadResponse,
-		KindFailed,
-		KindModel,
-		KindUnverified,
-		KindFiltered,
-		KindTooLong,
-		KindNoText,
-	}
+func newKind(words, sdkClass, label string, h handling) Kind {
+	k := Kind{words, sdkClass, label, h}
+	kinds = append(kinds, k)
+	return k
 }
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return kinds }
 
 // KindOf returns the kind of an error:
 //

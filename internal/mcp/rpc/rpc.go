@@ -15,6 +15,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 )
 
+// CodeCallFailed is the code of an error of a call, and of a request beyond the bounds (spec
+// appendix B).
+const CodeCallFailed = -32001
+
 // Message is a message of a client: a request, a notification, which has no ID, or a response,
 // which has no method.
 type Message struct {

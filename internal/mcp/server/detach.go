@@ -71,7 +71,7 @@ func (s *Server) runOrDetach(
 		WantsProgress: wantsProgress(req),
 		DetachAfter:   s.clientSettings.Load().detachAfter,
 		OverHTTP:      o.OverHTTP,
-		Template:      q.Ref(),
+		PartialRef:    q.Ref(),
 	})
 
 	delay := time.Duration(0)

@@ -98,10 +98,10 @@ func (s *Server) callAnswerResult(
 
 // CancelUndelivered cancels the task that a result of tools/call names, if the client does not get
 // the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
-// client cannot ask for the answer. A client that has the id from an earlier result can, and the
-// task goes on: then this result has the id with a number (splitResultID), or is one of tasks/get.
-// Find opens a sealed id again that is forgotten, as one of more than 1,000 tasks: then Cancel asks
-// the API, for which it needs a call.
+// client cannot ask for the answer. The task goes on if the client has the id from an earlier
+// result: then this result is one of tasks/get, or has the id with a number (splitResultID).
+//
+// Cancel gets a call for the API, which it asks if this process has forgotten the task.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str

@@ -12,6 +12,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
 )
@@ -150,7 +151,6 @@ func (s *Server) metaOf(a *answer.Answer) map[string]any {
 // with data, or as a result with isError, whose _meta contains the data. The data (spec §8.2) never
 // contains the content, the instructions or the key.
 func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, error) {
-	const code = -32001
 	data := map[string]any{}
 	clean := s.options.Redactor.Line
 	var reason, message string
@@ -173,7 +173,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	mode := s.clientSettings.Load().toolErrors
 	asResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
 	if asResult {
-		data["code"] = code
+		data["code"] = rpc.CodeCallFailed
 		r := s.newResult(req, message, data)
 		r.IsError = true
 		return r, nil
@@ -181,7 +181,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	data["message"] = reason
 	body, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
 	return nil, &jsonrpc.Error{
-		Code:    code,
+		Code:    rpc.CodeCallFailed,
 		Message: message,
 		Data:    body,
 	}

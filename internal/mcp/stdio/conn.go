@@ -110,7 +110,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	// Messages are framed until the client sends an object or array on a line. A scalar on a line
 	// does not count.
-	if !f.HasHeader && opensValue(rune(f.Body[0])) {
+	if !f.HasHeader && opensContainer(rune(f.Body[0])) {
 		c.writesLines.Store(true)
 	}
 	m, notMessage := c.Methods.Parse(f.Body)

@@ -68,7 +68,7 @@ func (r *Reader) Read() (Frame, error) {
 		return Frame{}, err
 	}
 
-	if opensValue(first) {
+	if opensContainer(first) {
 		body, err := r.readValue(maxMessage, unknownLength, true)
 		return Frame{Body: body}, err
 	}
@@ -86,8 +86,8 @@ func (r *Reader) Read() (Frame, error) {
 	return Frame{Body: body}, nil
 }
 
-// opensValue reports whether a JSON object or array begins with first.
-func opensValue(first rune) bool {
+// opensContainer reports whether a JSON object or array begins with first.
+func opensContainer(first rune) bool {
 	return first == '{' || first == '['
 }
 
@@ -133,7 +133,7 @@ func (r *Reader) readFramed() (Frame, error) {
 
 	limit := maxMessage
 	first, _ := r.skipSpace() // readValue reports the error
-	if !opensValue(first) && length > 0 {
+	if !opensContainer(first) && length > 0 {
 		limit = length // only the length says where a scalar such as a number ends
 	}
 	body, err := r.readValue(limit, length, false)
@@ -234,7 +234,7 @@ func (r *Reader) peekLine(limit int) []byte {
 		if err != nil || n == limit {
 			return b
 		}
-		if b[n-1] == '\n' || opensValue(rune(b[0])) {
+		if b[n-1] == '\n' || opensContainer(rune(b[0])) {
 			return b
 		}
 	}

@@ -34,9 +34,9 @@ type CallOptions struct {
 	// the API runs in the background can go on.
 	OverHTTP bool
 
-	// Template has what the question asked (answer.Question.Ref). A sealed id has it for another
+	// PartialRef has what the question asked (answer.Question.Ref). A sealed id has it for another
 	// process, which may make the answer. Prepare adds the call, and noteResponse the response.
-	Template answer.ResponseRef
+	PartialRef answer.ResponseRef
 }
 
 // canDetach reports whether the call may go on without its request. With OverHTTP a call whose
@@ -104,9 +104,9 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	if o.OverHTTP && o.DetachAfter > 0 {
 		c.WaitDeadline = time.Now().Add(o.DetachAfter)
 	}
-	o.Template.CallBegan = t.Created
-	o.Template.Tool = t.Tool
-	o.Template.NotInStore = c.NotInStore
+	o.PartialRef.CallBegan = t.Created
+	o.PartialRef.Tool = t.Tool
+	o.PartialRef.NotInStore = c.NotInStore
 	t.local = &localCall{
 		CallOptions: o,
 		began:       time.Now(),
@@ -148,7 +148,7 @@ func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reporte
 	switch ev := ev.(type) {
 	case call.ResponseNamed:
 		responseID = ev.ID
-		ref := l.Template
+		ref := l.PartialRef
 		ref.ResponseID = responseID
 		if responseID != "" && len(ref.Excluded) <= maxExcluded {
 			l.ref.Store(&ref)

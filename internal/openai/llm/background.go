@@ -125,7 +125,7 @@ func (cl *Client) postCancel(
 // HTTP response to the cancellation, or to a GET after it.
 //
 // If the GET finds that the response was complete before, cancelEarly returns the response, and
-// sends the events that were not streamed, unless the caller has cancelled the call: a silent
+// sends the events that were not streamed, unless the client has cancelled the call: a silent
 // connection may have hidden an answer that is paid.
 //
 // cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process

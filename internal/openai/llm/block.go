@@ -135,7 +135,7 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	default:
 		return
 	}
-	b := a.openBlock(a.itemOf(ev), update)
+	b := a.blockOf(a.itemOf(ev), update)
 	if b == nil {
 		return
 	}
@@ -210,7 +210,7 @@ func (a *accumulator) emitItem(
 ) {
 	a.rememberID(item, received.ID)
 	for _, update := range blockUpdates(received, first) {
-		b := a.openBlock(item, update)
+		b := a.blockOf(item, update)
 		if complete {
 			a.completeBlock(b, update)
 		}
@@ -223,9 +223,9 @@ func (a *accumulator) rememberID(item *streamItem, id string) {
 	}
 }
 
-// openBlock returns the block that an update is about, and starts the block if it is new. It
+// blockOf returns the block that an update is about, and starts the block if it is new. It
 // returns nil for the block of a tool whose name is not known yet.
-func (a *accumulator) openBlock(item *streamItem, update blockUpdate) *block {
+func (a *accumulator) blockOf(item *streamItem, update blockUpdate) *block {
 	key := blockKey{item, update.Kind, update.contentIndex}
 	b := a.blocks[key]
 	nameless := update.Kind == call.BlockToolUse && update.Name == ""

@@ -152,7 +152,7 @@ type bucket struct {
 	personName string // "" if the store does not get it
 	limitUnits int64  // units in a period
 
-	limitEnded bool // while the call ran: the bucket is corrected, and no limit is nearly used up
+	limitEnded bool // while the call ran: the bucket is corrected, and noteNear leaves it out
 }
 
 // callChange is what a call changes in the buckets of its person and of all people. inBuckets makes

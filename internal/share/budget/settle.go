@@ -79,8 +79,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(usedByOthers)
-	// Only an endMark tells of another process. A releaseMark alone refuses if another program has
-	// settled its key.
+	// Only an endMark tells of another process of this program.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/rpc"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/people"
 )
 
@@ -108,8 +109,7 @@ func (s *instance) answerBeyondBounds(res *response, r *http.Request, refusal er
 	}
 	res.reason = busy.Reason
 	res.rejectedAs = http.StatusTooManyRequests
-	const code = -32001 // spec appendix B
-	e := &jsonrpc.Error{Code: code, Message: busy.Error()}
+	e := &jsonrpc.Error{Code: rpc.CodeCallFailed, Message: busy.Error()}
 	writeError(res, http.StatusOK, m.ID.Raw, e)
 	return true
 }

@@ -129,7 +129,7 @@ func isLegacy(r *http.Request) bool {
 // (https://github.com/modelcontextprotocol/python-sdk/issues/3324), and some give up the connection
 // when one is refused (https://github.com/modelcontextprotocol/go-sdk/issues/1212).
 func isNotification(m *rpc.Message) bool {
-	return !m.ID.Exists() && methods[m.Method] == nil
+	return m.Method != "" && !m.ID.Exists() && methods[m.Method] == nil
 }
 
 // serveMessage answers a request whose message is m. It answers notifications, lets clients cancel

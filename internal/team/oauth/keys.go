@@ -76,17 +76,17 @@ type keySet struct {
 // ago; else unmatchedErr.
 func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	header := token.Headers[0]
-	knowsID := false // a key has the id of the token
+	hasCandidate := false // a key has the id of the token, or the token has no id
 	for _, key := range k.keys {
 		idMatches := header.KeyID == "" || header.KeyID == key.KeyID
 		algorithmMatches := key.Algorithm == "" || key.Algorithm == header.Algorithm
 		if idMatches && algorithmMatches && token.Claims(key.Key) == nil {
 			return nil
 		}
-		knowsID = knowsID || idMatches
+		hasCandidate = hasCandidate || idMatches
 	}
 
-	if knowsID && time.Since(k.readAt) < MinReadInterval {
+	if hasCandidate && time.Since(k.readAt) < MinReadInterval {
 		return errSignature
 	}
 	return k.unmatchedErr
