@@ -67,9 +67,12 @@ type Service struct {
 	Answerer     *answer.Answerer
 	StartCommand string // command that starts the program, for hints
 
-	effective *config.Config // Config or, with Offline, a copy with the URL and the key of the fake API
-	keys      *keyring       // the API key, and those that seal the ids of tasks
-	closers   []func()       // called by Close
+	// effective is Config or, with Offline, a copy with the URL and the key of the fake API. Requests
+	// are sent by it; all other settings are the same in both.
+	effective *config.Config
+
+	keys    *keyring // the API key, and those that seal the ids of tasks
+	closers []func() // called by Close
 
 	// wantsSealingKey says that ids are to be sealed with a key that the file does not have yet.
 	wantsSealingKey bool

@@ -213,16 +213,18 @@ func (s *Server) settleCall(
 	// From now on the task gets no sealed id.
 	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
-	// The response in the id may end just after Tasks.Close has left it at the API. It then has
-	// reported what it used; one that ends without a report counts as if it went on.
+	// A response that Tasks.Close has left at the API goes on, unless it has ended just then, with a
+	// report of what it has used.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
-	sealedHasReported := reportedOfSealed != (call.Reported{})
+	hasReported := reportedOfSealed != (call.Reported{})
 
 	end := budget.End{
-		NotCounted:         untried || gaveUpWaiting,
-		ResponseID:         sealedResponseID,
-		GoesOn:             leaves && !sealedHasReported,
-		ReportedOfResponse: reportedOfSealed,
+		NotCounted: untried || gaveUpWaiting,
+		GoesOn:     leaves && !hasReported,
+	}
+	if !end.GoesOn {
+		end.ResponseID = sealedResponseID
+		end.ReportedOfResponse = reportedOfSealed
 	}
 
 	observes := taken.Settle(c, end)

@@ -214,7 +214,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			c.Undelivered(m.Result) // may take a second: the SDK ends the session only after Write
+			c.Undelivered(m.Result) // may take 3 s: the SDK ends the session only after Write
 		}
 		return err
 	case *jsonrpc.Request:

@@ -73,7 +73,7 @@ type localCall struct {
 	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. noteResponse adds the entries.
 	starts []responseStart
 
-	started chan struct{} // closed, and replaced, when starts gets an entry
+	startsChanged chan struct{} // closed, and replaced, when starts gets an entry
 }
 
 // responseStart is the start of a response, which the API may not have named.
@@ -108,10 +108,10 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	o.PartialRef.Tool = t.Tool
 	o.PartialRef.NotInStore = c.NotInStore
 	t.local = &localCall{
-		CallOptions: o,
-		began:       time.Now(),
-		original:    *c, // without a sink: the GET of askWhetherLost adds nothing to the call
-		started:     make(chan struct{}),
+		CallOptions:   o,
+		began:         time.Now(),
+		original:      *c, // without a sink: the GET of askWhetherLost adds nothing to the call
+		startsChanged: make(chan struct{}),
 	}
 	if !o.canDetach() && !o.WantsProgress {
 		return t
@@ -160,8 +160,8 @@ func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reporte
 	}
 
 	l.starts = append(l.starts, responseStart{responseID, reported})
-	close(l.started)
-	l.started = make(chan struct{})
+	close(l.startsChanged)
+	l.startsChanged = make(chan struct{})
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
@@ -246,7 +246,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	ref := local.ref.Load()
 	var secrets []string // none: the id is not sealed
 	api := ts.options.BackgroundAPI
-	if api != nil && ref != nil { // ref is nil if the API has lost the response just now
+	if api != nil && ref != nil { // the API has named a response, and has not lost it just now
 		secrets = api.Secrets()
 	}
 
@@ -349,7 +349,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 	for {
 		ts.mu.Lock()
-		ref, started := l.ref.Load(), l.started
+		ref, changed := l.ref.Load(), l.startsChanged
 		isNamed := ref != nil && l.starts[len(l.starts)-1].responseID == ref.ResponseID
 		ts.mu.Unlock()
 		if isNamed {
@@ -357,7 +357,7 @@ func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 		}
 
 		select {
-		case <-started:
+		case <-changed:
 		case <-l.ctx.Done():
 			return
 		case <-timeout:

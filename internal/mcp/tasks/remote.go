@@ -54,7 +54,7 @@ func (ts *Tasks) refreshRemote(
 		}()
 		var err error // for Recover; after a panic of RemoteEnded the task has ended
 		defer ts.options.Recover(askerCopy.Tool, &err)
-		message = ts.refreshRemoteLocked(context.WithoutCancel(ctx), t, &askerCopy, wasCancelled)
+		message = ts.refreshRemoteAlone(context.WithoutCancel(ctx), t, &askerCopy, wasCancelled)
 	}()
 	select {
 	case message := <-replies:
@@ -64,13 +64,13 @@ func (ts *Tasks) refreshRemote(
 	}
 }
 
-// refreshRemoteLocked does the work of refreshRemote. fetching is its lock: its caller has put a
-// value into it, so no other request asks about the task.
+// refreshRemoteAlone does the work of refreshRemote. Its caller has put a value into fetching, so
+// no other request asks about the task.
 //
 // A response that runs for the time limit after openedAt is cancelled, but only if the API says
 // that it runs: otherwise a complete answer would be lost because the API is busy. The process that
 // runs the call ends it before.
-func (ts *Tasks) refreshRemoteLocked(
+func (ts *Tasks) refreshRemoteAlone(
 	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {
 	r := t.remote

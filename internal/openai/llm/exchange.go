@@ -96,9 +96,10 @@ type exchange struct {
 }
 
 // try waits for the pacer and makes one request of the attempt. post tells the pacer of a 2xx, as
-// soon as its header is there. After a failure, also one behind a 2xx, try tells the pacer how the
-// request ended. pacerWait is how long the pacer will make the next attempt wait after a refusal by
-// the rate limit, else 0: waitForTurn waits, decideRetry only looks whether that is in time.
+// soon as its header is there, and try of a failure, also of one behind a 2xx.
+//
+// pacerWait is for decideRetry, which looks whether the wait is in time: how long the pacer will
+// make the next attempt wait after a refusal by the rate limit, else 0. The next try waits.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {
@@ -186,7 +187,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 		if acc.runsAtAPI() {
 			r, err = x.follow(ctx, acc, err)
 		}
-		if !acc.refusedBeforeWork(err) { // which may also come after a 2xx
+		if !acc.refusedBeforeWork(err) { // a stream may bring a refusal after a 2xx
 			x.client.memory.noteKeyAccepted(x.call.Person.ID)
 		}
 	}

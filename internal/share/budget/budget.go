@@ -3,7 +3,8 @@
 //
 //	budget.go   Budget: what a call takes at its start
 //	settle.go   how that is corrected at its end
-//	quotas.go   the quotas, and what a call changes in their buckets
+//	quotas.go   the quotas, and their buckets
+//	change.go   what a call changes in buckets and in the store, and the reply to that
 //	people.go   limits of single people
 //	near.go     who has nearly used up a limit
 //	local.go    the buckets of this process

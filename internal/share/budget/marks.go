@@ -1,33 +1,6 @@
 package budget
 
-import (
-	"slices"
-	"time"
-)
-
-// storeChange is what one use of the store changes: all of it or, if a mark or a bucket refuses,
-// nothing but the state of a mark with needsTaken.
-type storeChange struct {
-	marks   []mark
-	minutes int64 // how long units are reserved, from now on; of a change with a startMark
-	buckets []bucketChange
-}
-
-// again returns what is sent if the reply to a change was lost, so that the change is made once.
-// Its marks are one of
-//
-//	closeMark, endMark or otherResponsesMark   sent as they are: the key is settled, and refuses
-//	endMark, releaseMark                       the same: the endMark refuses both
-//	releaseMark                                replaced by a closeMark, which refuses
-//
-// A startMark is never sent again.
-func (change storeChange) again() storeChange {
-	settles := func(m mark) bool { return m.then == stateSettled }
-	if !slices.ContainsFunc(change.marks, settles) {
-		change.marks = []mark{closeMark(change.marks[0].key)}
-	}
-	return change
-}
+import "time"
 
 // mark is a change of what the store remembers of a call or a response: the state of a key. A mark
 // refuses its change if the key is settled. So a change whose reply was lost can be sent again, and

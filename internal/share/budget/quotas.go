@@ -155,63 +155,6 @@ type bucket struct {
 	limitEnded bool // while the call ran: the bucket is corrected, and noteNear leaves it out
 }
 
-// callChange is what a call changes in the buckets of its person and of all people. inBuckets makes
-// a bucketChange of it for each; a storeChange has these with the marks of the call.
-type callChange struct {
-	use     amount // negative if units are given back
-	reserve amount // negative at the end of a call
-	need    int64  // units that must be free in each bucket; 0: no bucket refuses
-}
-
-// bucketChange is what a callChange does to one bucket.
-type bucketChange struct {
-	bucket
-	need, use, reserve int64
-}
-
-// inBuckets returns what the change does to each of the buckets that it affects.
-func (cc callChange) inBuckets(buckets []bucket) (list []bucketChange) {
-	for _, bk := range buckets {
-		bc := bucketChange{
-			bucket:  bk,
-			need:    cc.need,
-			use:     cc.use[bk.unit],
-			reserve: cc.reserve[bk.unit],
-		}
-		if bc.use != 0 || bc.reserve != 0 {
-			list = append(list, bc)
-		}
-	}
-	return list
-}
-
-// outcome is what has become of a change.
-type outcome int
-
-const (
-	notRun          outcome = iota // the store was not asked, not reached, or has refused to run it
-	unsure                         // the store was asked, and the reply does not tell
-	refusedByMark                  // nothing is changed, except by closeMark
-	refusedByBucket                // nothing is changed
-	made
-)
-
-// isDecided reports whether the change was made or refused.
-func (o outcome) isDecided() bool { return o >= refusedByMark }
-
-// reply is the result of a change. Buckets have numbers, from 1 on.
-type reply struct {
-	outcome
-
-	// If a bucket has refused it:
-	refusingBucket int64 // number of the bucket that refuses for the longest time
-	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
-	used           int64 // its used units
-
-	// If the change is made: how much of its limit each bucket has used, in thousandths.
-	shares []int64
-}
-
 // storedName returns the name of a person as the store gets it; "" if the store gets none.
 func (b *Budget) storedName(p call.Person) string {
 	switch {

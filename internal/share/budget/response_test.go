@@ -170,7 +170,7 @@ func (s *shared) end(word string, n int64) (known bool) {
 		end.RequestInput = []json.RawMessage{make([]byte, 4<<20)} // a long question
 		end.UnreportedRequests = 1
 		end.UnreportedBegun = 1
-		s.taken.Settle(end, End{ResponseID: s.response, GoesOn: true})
+		s.taken.Settle(end, End{GoesOn: true})
 	case "second", "third":
 		end.NotInStore = s.call.NotInStore
 		i := slices.Index([]string{"", "second", "third"}, word)

@@ -28,13 +28,13 @@ import (
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
+	// GoesOn: the call ends with its process, and its response goes on at the API, whose end another
+	// process may read. Then the fields below are not set.
+	GoesOn bool
+
 	// ResponseID is that of the response whose end other processes may read, too; else "". It need
 	// not be the last response of the call.
 	ResponseID string
-
-	// GoesOn: the call ends with its process, and that response goes on at the API. Settle then
-	// does without ResponseID.
-	GoesOn bool
 
 	// ReportedOfResponse is what the API has reported of that response. What it has reported of
 	// other responses of the call, of a retry or a requery, only this process knows.
@@ -48,9 +48,8 @@ type End struct {
 // another process has settled it in the store. While the store fails, the caller observes it.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.GoesOn {
-		end.ResponseID = "" // from here on it is that of a response that has ended
-		// countUsed guesses from the question, if that is long. Without it the guess is what is
-		// reserved, which SettleResponse gives back.
+		// The response is an UnreportedBegun of c, for which countUsed guesses at least what is
+		// reserved. SettleResponse gives that back: a guess from a long question would be more.
 		c.RequestInput = nil
 	}
 	b := t.budget

@@ -312,13 +312,13 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
 	sdkServer := s.mcpServer.SDKServer(sessionCtx, res.person)
-	getServer := func(*http.Request) *mcp.Server { return sdkServer } // called twice for a request
+	getServer := func(*http.Request) *mcp.Server { return sdkServer } // both calls get the same one
 	// The SDK changes its request, and net/http reads ours when sendComment begins the response.
 	requestCopy := r.WithContext(requestCtx)
 	mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		JSONResponse:                 !acceptsStream,
-		PropagateRequestCancellation: true, // since StatelessVersion; sessionCtx is for all
+		PropagateRequestCancellation: true, // the SDK does it for StatelessVersion, sessionCtx for all
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	}).ServeHTTP(res, requestCopy)
 }

@@ -137,7 +137,7 @@ func isNotification(m *rpc.Message) bool {
 // session id (Mcp-Session-Id), which tells the client's calls from those of other clients. While a
 // call of such a client runs, it is in s.cancellable.
 func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
-	dropVersionHeader(r, m)
+	dropVersionHeader(r, m) // before isLegacy: an initialize without a version in _meta is legacy
 	res.isCall = m.Method == "tools/call"
 	switch {
 	case isNotification(m):

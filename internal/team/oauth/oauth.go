@@ -107,7 +107,7 @@ func New(o Options) (*Resource, error) {
 			url:     u,
 			client:  o.Client,
 			log:     o.Log.With("issuer", u),
-			waiting: make(chan chan struct{}, maxWaiting-1), // awaitNextRead takes another one out
+			waiting: make(chan chan struct{}, maxWaiting-1), // readLoop holds the one that causes a read
 		}
 		i.published.Store(&keySet{unmatchedErr: errUnavailable})
 		r.issuers[u] = i
