@@ -104,6 +104,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&f.metricsAddress, "metrics", "",
 		"`ADDRESS` of its own for GET /metrics, which then needs no token")
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
+
 	flags.IntVar(&f.maxCalls, "max-calls", 256,
 		fmt.Sprintf("`N` calls run at once, at most %d; as many again wait", highestMaxCalls))
 	flags.IntVar(&f.maxCallsPerPerson, "max-calls-per-user", 0, "`N` of them run at once for "+
@@ -113,6 +114,7 @@ func (a *app) serveCommand() *cobra.Command {
 	addChoice(c, &f.withoutStore, "without-store", "`WORD` for calls that have a limit while the "+
 		"store fails: allow, by the limits of this replica, or refuse (default allow)",
 		allowWithoutStore, refuseWithoutStore)
+
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -120,6 +122,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.Lookup("drain").DefValue = "request.timeout_ms"
 	addChoice(c, &a.options.LogFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
+
 	flags.Func("allowed-host", "accept this `HOST` in the Host header; beside it a loopback "+
 		"address accepts loopback names, and another address nothing; may be given more than once",
 		f.allowHost)
@@ -127,6 +130,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"`ADDRESS` of a proxy, whose X-Forwarded-For has the address of the client, for the log")
 	flags.BoolVar(&f.allowAnonymous, "allow-anonymous", false,
 		"need no token on an address other than loopback")
+
 	flags.StringVar(&f.oauth.PublicURL, "public-url", "", "`URL` that clients connect to, "+
 		"such as https://mcp.example.com/mcp; its host is accepted as Host")
 	addList(flags, &f.oauth.Issuers, "oauth-issuer", "people sign in at this `URL`, "+

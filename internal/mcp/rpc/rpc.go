@@ -86,11 +86,13 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	if params.Exists() {
 		m.Params = json.RawMessage(params.Raw)
 	}
+
 	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
 	// An error has no id, or null, if its sender could not read the id. It is not refused: a peer
 	// that answers each error with an error would never stop.
 	isError := m.Method == "" && object.Get("error").Exists()
 	isResult := validID && object.Get("result").Exists()
+
 	switch {
 	case isAmbiguous(object) || object.Get("jsonrpc").Str != "2.0",
 		m.ID.Exists() && !validID && !isError,

@@ -279,9 +279,11 @@ func (s *Server) handler(
 			}
 		}()
 		s.adaptTo(req)
+
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(sessionCtx, func() { cancel(context.Cause(sessionCtx)) })()
+
 		switch {
 		case method == "tools/call":
 			return s.callTool(ctx, sessionCtx, req.(*mcp.CallToolRequest), person)

@@ -228,6 +228,7 @@ func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	defer c.countDown()
+
 	sdkID, _ := m.ID.Raw().(string)
 	req, ok := c.remove(sdkID)
 	if !ok {

@@ -101,9 +101,11 @@ func (l *localCall) runsSealedResponseLocked() bool {
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = o.Polled
+
 	if o.OverHTTP && o.DetachAfter > 0 {
 		c.WaitDeadline = time.Now().Add(o.DetachAfter)
 	}
+
 	o.PartialRef.CallBegan = t.Created
 	o.PartialRef.Tool = t.Tool
 	o.PartialRef.NotInStore = c.NotInStore
@@ -113,6 +115,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 		original:      *c, // without a sink: the GET of askWhetherLost adds nothing to the call
 		startsChanged: make(chan struct{}),
 	}
+
 	if !o.canDetach() && !o.WantsProgress {
 		return t
 	}

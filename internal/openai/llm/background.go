@@ -326,6 +326,7 @@ func (cl *Client) getOnce(
 	acc.background.resumedFrom = acc.background.nextSequence
 	acc.failure = nil
 	acc.endTimer = nil
+
 	var resp *http.Response
 	options := cl.requestOptions(ctx, acc.call, &resp)
 	if stream {

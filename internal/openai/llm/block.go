@@ -247,29 +247,29 @@ func (a *accumulator) blockOf(item *streamItem, update blockUpdate) *block {
 }
 
 // addDelta adds text to a block and sends it to the sink. A block that has stopped does not change.
-func (a *accumulator) addDelta(b *block, text string) {
-	if !b.isOpen || text == "" {
+func (a *accumulator) addDelta(b *block, more string) {
+	if !b.isOpen || more == "" {
 		return
 	}
 
-	b.sent.WriteString(text)
-	a.sendDelta(b, text)
+	b.sent.WriteString(more)
+	a.sendDelta(b, more)
 }
 
 // sendDelta sends text of a block to the sink.
-func (a *accumulator) sendDelta(b *block, text string) {
-	if text == "" || a.call.Sink == nil {
+func (a *accumulator) sendDelta(b *block, more string) {
+	if more == "" || a.call.Sink == nil {
 		return // a delta would only take memory
 	}
 
 	delta := call.BlockDelta{Index: b.Index}
 	switch b.Kind {
 	case call.BlockText:
-		delta.Text = text
+		delta.Text = more
 	case call.BlockThinking:
-		delta.Thinking = text
+		delta.Thinking = more
 	case call.BlockToolUse:
-		delta.InputJSON = text
+		delta.InputJSON = more
 	}
 	a.call.Emit(delta)
 }

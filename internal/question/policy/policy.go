@@ -44,7 +44,7 @@ type System struct {
 //
 // A file that cannot be used does not stop the server: Load returns the built-in text and a warning
 // of one line. Otherwise the warning is empty.
-func Load(s System, read func(string) (string, error)) (text, warning string) {
+func Load(s System, read func(string) (string, error)) (instructions, warning string) {
 	if s.Source != SourceFile {
 		return builtin, ""
 	}

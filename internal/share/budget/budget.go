@@ -206,6 +206,7 @@ func (t *Taken) takeInStore(changes []bucketChange) reply {
 		minutes: t.budget.reservedMinutes(),
 		buckets: changes,
 	})
+
 	if r.outcome == unsure {
 		back := callChange{
 			use:     amount{unitCalls: -1},

@@ -132,13 +132,14 @@ func (b *body) Read(p []byte) (int, error) {
 // *people.BusyError.
 func (b *body) take(n int) error {
 	b.size += n
-	n = b.size - freeBytes - b.taken
-	if n <= 0 {
+	missing := b.size - freeBytes - b.taken
+	if missing <= 0 {
 		return nil
 	}
-	err := b.people.TakeBytes(b.personID, n)
+
+	err := b.people.TakeBytes(b.personID, missing)
 	if err == nil {
-		b.taken += n
+		b.taken += missing
 	}
 	return err
 }

@@ -140,7 +140,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /metrics", s.serveMetrics)
 		guarded := requireHost(s.Access.metricsHosts(o.MetricsListener), mux)
-		defer serve(newListener(o.MetricsListener), guarded).Close()
+		metricsServer := serve(newListener(o.MetricsListener), guarded)
+		defer metricsServer.Close()
 	}
 	for _, run := range o.Loops {
 		wg.Go(func() { run(callsCtx) })

@@ -133,12 +133,14 @@ func (i *issuer) readLoop(ctx context.Context) {
 			last := i.published.Load()
 			i.published.Store(&keySet{last.keys, last.readAt, errUnavailable})
 		}
+
 		if waiter != nil {
 			close(waiter)
 		}
 		for range arrived {
 			close(<-i.waiting)
 		}
+
 		if ctx.Err() != nil {
 			return
 		}
