@@ -87,7 +87,7 @@ end
 
 local buckets, refused, wait, used = {}, 0, -1, 0
 for i = 1, nBuckets do
-	local b = { key = KEYS[marks + i], index = KEYS[marks + nBuckets + i], used = 0, reserved = {} }
+	local b = { key = KEYS[marks + i], used = 0, reserved = {} }
 	local first = 2 + 3 * marks + 6 * (i - 1) -- before its values
 	for j, name in ipairs({ 'period', 'limit', 'need', 'use', 'reserve' }) do
 		b[name] = tonumber(ARGV[first + j])
@@ -149,12 +149,13 @@ local function write(b)
 	else
 		redis.call('DEL', b.key)
 	end
-	local id = string.sub(b.key, #b.index + 1)
+	local index = KEYS[marks + nBuckets + i]
+	local id = string.sub(b.key, #index + 1)
 	if id ~= '' then -- pcall: for an account without these commands only the index is missing
-		redis.pcall('ZADD', b.index, now + unusedIn, id)
-		redis.pcall('ZREMRANGEBYSCORE', b.index, '-inf', now)
+		redis.pcall('ZADD', index, now + unusedIn, id)
+		redis.pcall('ZREMRANGEBYSCORE', index, '-inf', now)
 		local longest = maxUsed * b.period + 2 * day -- until a bucket has refilled, at most
-		redis.pcall('EXPIRE', b.index, math.ceil(longest / 1000000))
+		redis.pcall('EXPIRE', index, math.ceil(longest / 1000000))
 	end
 end
 
