@@ -26,7 +26,6 @@ type bucketState struct {
 
 	changedAtMicros int64 // time since which used units refill, since 1970
 	unusedAtMicros  int64 // when nothing is used or reserved, since 1970
-	limitUnits      int64 // limit at the last change; 0: unused
 
 	// reserved has units by the minute since 1970 at whose end they count as used.
 	reserved map[int64]int64
@@ -45,9 +44,8 @@ func (l *localBuckets) minute() int64 {
 	return int64(math.Ceil(float64(l.clock().UnixMicro()) / minuteMicros))
 }
 
-// apply changes all buckets, or none if one refuses, except that it then notes limits that have
-// changed. untilMinute is the minute since 1970 at whose end the units that the changes reserve or
-// free count as used.
+// apply changes all buckets, or none if one refuses. untilMinute is the minute since 1970 at whose
+// end the units that the changes reserve or free count as used.
 func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +71,6 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 		states[i] = s
 	}
 	if r.outcome == refusedByBucket {
-		l.noteLimitsLocked(nowMicros, changes, states)
 		return r
 	}
 
@@ -85,19 +82,6 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 		r.shares = append(r.shares, share)
 	}
 	return r
-}
-
-// noteLimitsLocked notes the limits that have changed since the last change. states are those of
-// the buckets at nowMicros.
-func (l *localBuckets) noteLimitsLocked(
-	nowMicros int64, changes []bucketChange, states []bucketState,
-) {
-	for i, bc := range changes {
-		before := l.buckets[bc.key].limitUnits
-		if before != 0 && before != bc.limitUnits {
-			l.buckets[bc.key] = states[i].applyChange(nowMicros, bucketChange{bucket: bc.bucket}, 0)
-		}
-	}
 }
 
 // advance returns the state whose units have refilled until nowMicros, with a map of its own, and
@@ -145,7 +129,6 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 		}
 	}
 
-	s.limitUnits = bc.limitUnits
 	s.used = clampUsed(s.used+float64(use), least, bc.bucket)
 	s.reserved[untilMinute] = max(s.reserved[untilMinute]+bc.reserve, 0)
 

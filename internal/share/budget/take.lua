@@ -1,7 +1,6 @@
 -- Changes the states of marks (marks.go) and buckets: all of them, or none if a mark refuses, or a
 -- bucket has fewer free units than the call needs. local.go has the same rules for buckets, in the
--- same three steps: advance, refuse, change. TestSame compares both. A refusal notes limits that have
--- changed: a lower one holds until what is used has refilled by it, and quota shows it.
+-- same three steps: advance, refuse, change. TestSame compares both.
 --
 -- KEYS are first those of marks, then buckets, then the index of each bucket: some servers refuse
 -- keys that are not in KEYS (dragonflydb/dragonfly#272). The value of a bucket begins with the used
@@ -99,7 +98,6 @@ for i = 1, nBuckets do
 	stored, at = tonumber(stored), tonumber(at) -- used units, and since when they refill
 	local running, over = 0, 0
 	if stored ~= nil and stored == stored and at < now + b.period then -- else the value is wrong
-		b.stored = tonumber(string.match(rest, '^ (%d+)')) -- the limit
 		for digits, units in string.gmatch(rest, ' (%d+):(%d+)') do
 			local reservedUntil = tonumber(digits)
 			local left = reservedUntil * 60000000 - now
@@ -127,9 +125,22 @@ for i = 1, nBuckets do
 	end
 	buckets[i] = b
 end
+if refused > 0 then
+	return { refused, wait, math.max(math.ceil(used), 0) }
+end
 
--- Write the value of a bucket, until nothing is used any more.
-local function write(b)
+local made = { 0 }
+for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
+	if b.reserve < 0 and not taken then -- this server has lost the reservation
+		b.reserve = 0
+	elseif b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
+		b.use = b.use + b.reserve
+	end
+	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
+	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
+
+	made[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
+
 	local value = string.format('%.17g %.0f %.0f', b.used, now, b.limit)
 	local units, unreservedIn = b.used, 0
 	for reservedUntil, reserved in pairs(b.reserved) do
@@ -157,29 +168,6 @@ local function write(b)
 		local longest = maxUsed * b.period + 2 * day -- until a bucket has refilled, at most
 		redis.pcall('EXPIRE', index, math.ceil(longest / 1000000))
 	end
-end
-
-if refused > 0 then
-	for _, b in ipairs(buckets) do
-		if b.stored and b.stored ~= b.limit then
-			write(b)
-		end
-	end
-	return { refused, wait, math.max(math.ceil(used), 0) }
-end
-
-local made = { 0 }
-for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
-	if b.reserve < 0 and not taken then -- this server has lost the reservation
-		b.reserve = 0
-	elseif b.reserve < 0 and untilMinute * 60000000 <= now then -- these count as used already
-		b.use = b.use + b.reserve
-	end
-	b.used = math.min(math.max(b.used + b.use, b.least), maxUsed * b.limit)
-	b.reserved[untilMinute] = math.max((b.reserved[untilMinute] or 0) + b.reserve, 0)
-
-	made[1 + i] = math.max(math.floor(b.used / b.limit * 1000), 0)
-	write(b)
 end
 
 -- Change the states last: without the right to SET, a bucket fails before a DEL ends the call.
