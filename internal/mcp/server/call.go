@@ -213,8 +213,8 @@ func (s *Server) settleCall(
 	// From now on the task gets no sealed id.
 	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
-	// A response that Tasks.Close has left at the API goes on, unless it has ended just then, with a
-	// report of what it has used.
+	// A response that Tasks.Close has left at the API goes on, unless it has ended just then, with
+	// a report of what it has used.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	hasReported := reportedOfSealed != (call.Reported{})
 

@@ -41,8 +41,9 @@ type Options struct {
 	Explain func(tool string, err error) string // puts an error of Ask into one line for the client
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
-	// Observe is called concurrently, and may be nil: when a call has ended, when one was refused by
-	// a quota or for its arguments, and for a call of another process whose end this process settles.
+	// Observe is called concurrently, and may be nil: when a call has ended, when one was refused
+	// by a quota or for its arguments, and for a call of another process whose end this process
+	// settles.
 	Observe func(CallEnd)
 
 	Settings Settings

@@ -266,7 +266,8 @@ func (c *conn) findLocked(sdkID string) (key string, req request, ok bool) {
 	return key, req, req.sdkID == sdkID && sdkID != ""
 }
 
-// remove takes the request with an id of the SDK out of those in flight: its id is free from now on.
+// remove takes the request with an id of the SDK out of those in flight: its id is free from now
+// on.
 func (c *conn) remove(sdkID string) (req request, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

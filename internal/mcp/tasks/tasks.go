@@ -103,8 +103,8 @@ func New(o Options) *Tasks {
 // the API. Any other response cannot be fetched, such as that of a retry after the one in the id:
 // its call cancels it.
 //
-// Close waits, for closeTimeout at most, until the calls have settled what they have used, also those
-// whose response goes on: these may have used a response before that one.
+// Close waits, for closeTimeout at most, until the calls have settled what they have used, also
+// those whose response goes on: these may have used a response before that one.
 func (ts *Tasks) Close() {
 	timeout := time.After(closeTimeout)
 	for _, l := range ts.stopAll() {

@@ -194,8 +194,8 @@ func (b *Budget) reservedMinutes() int64 {
 }
 
 // takeInStore takes a call in the store. The outcome is notRun if there is no store, or the store
-// fails, and unsure if the store does not answer: then the buckets of this process decide. A store
-// that does not answer may have taken the call, which is given back later.
+// fails, and unsure if the reply does not come or does not tell: then the buckets of this process
+// decide. The store may have taken such a call, which is given back later.
 func (t *Taken) takeInStore(changes []bucketChange) reply {
 	if len(changes) == 0 {
 		return reply{}

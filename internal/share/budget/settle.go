@@ -28,8 +28,8 @@ import (
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
-	// GoesOn: the call ends with its process, and its response goes on at the API, whose end another
-	// process may read. Then the fields below are not set.
+	// GoesOn: the call ends with its process, and its response goes on at the API, whose end
+	// another process may read. Then the fields below are not set.
 	GoesOn bool
 
 	// ResponseID is that of the response whose end other processes may read, too; else "". It need
