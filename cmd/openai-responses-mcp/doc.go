@@ -46,7 +46,8 @@
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which messages reach the SDK           rpc      Methods.Parse
-//	which requests get 429                 people   Registry.TakeRequest, Registry.TakeBytes
+//	which requests are beyond the bounds   people   Registry.TakeRequest, Registry.TakeBytes
+//	what these get                         httpd    instance.answerBeyondBounds, response.rejectBody
 //	which calls a quota refuses            budget   Budget.Take
 //	what a call gives back at its end      budget   Taken.Settle
 //	which process counts a call            budget   Taken.Settle, Budget.SettleResponse

@@ -49,7 +49,7 @@ func (s *Service) ConfigJSON() []byte {
 	store, err := s.ConfiguredStore() // serve and doctor report an error of the URL
 	var shown any
 	if err == nil && store != nil {
-		shown = store.Location()
+		shown = store.Address()
 	}
 	return s.Config.Show(version.String(), shown, s.Warnings...)
 }

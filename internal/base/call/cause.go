@@ -26,7 +26,7 @@ var (
 )
 
 // EndOf returns the error of a context that has ended, joined with its cause, which may be of no
-// kind.
+// kind; nil if the context has not ended.
 func EndOf(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }
 
 // TimeoutError is the cause with which a call ends that has exceeded this time limit.

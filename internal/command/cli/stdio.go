@@ -144,7 +144,7 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Undelivered: srv.CancelUndelivered,
 	}
 
-	err = runSession(ctx, srv, t, files.Follow, o.Budget.Store.Probe) // Probe may have a nil store
+	err = runSession(ctx, srv, t, files.Follow, o.Budget.Store.Probe) // which returns at once without a store
 	switch {
 	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
 		return nil

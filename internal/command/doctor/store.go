@@ -31,10 +31,10 @@ func (l *checklist) addStore(ctx context.Context, s *service.Service) {
 		return
 	}
 
-	location := store.Location()
-	at := location.Host + ", database " + location.Database
-	if location.Prefix != "" {
-		at += ", prefix " + location.Prefix
+	address := store.Address()
+	at := address.Host + ", database " + address.Database
+	if address.Prefix != "" {
+		at += ", prefix " + address.Prefix
 	}
 	found := store.Check(ctx)
 	if found.Err != nil {

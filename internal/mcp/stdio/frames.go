@@ -191,7 +191,7 @@ type peekReader struct {
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
 // discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.peeked == bufferSize { // half of it stays unread: if this is not JSON, resync looks for a header
+	if r.peeked == bufferSize { // half of it stays in the buffer: if this is not JSON, resync finds a header
 		n, _ := r.in.Discard(bufferSize / 2)
 		r.discarded += n
 		r.peeked -= n

@@ -70,9 +70,9 @@ type Options struct {
 
 // BackgroundAPI is how tasks reach an API that runs responses in the background.
 type BackgroundAPI struct {
-	// Fetch (answer.Answerer.Fetch) returns the answer of a response, or an error that says why
-	// there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel) cancels a response.
-	// Neither waits for a slot or for the rate limit.
+	// Fetch (answer.Answerer.Fetch) adds to c what a response has used, and returns its answer, or
+	// an error that says why there is none, such as answer.ErrRunning. Cancel (llm.Client.Cancel)
+	// cancels a response. Neither waits for a slot or for the rate limit.
 	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, responseID string) error
 

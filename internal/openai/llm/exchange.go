@@ -264,7 +264,7 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
 			// GETs find other responses, so this loss says nothing about background. A response is
-			// lost only after a 2xx, where post has emptied toRemember: it has only background.
+			// lost only after a 2xx, where post has emptied toRemember: only background was added.
 			x.toRemember = nil
 		}
 		return false

@@ -44,17 +44,17 @@ func (s *Store) SetURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Location is where a store is, without secrets.
-type Location struct {
+// Address is where a store is, without secrets.
+type Address struct {
 	Host     string `json:"host"` // with its port, if the URL has one
 	Database string `json:"database"`
 	Prefix   string `json:"prefix,omitempty"` // keeps the keys of deployments apart
 }
 
-// Location returns where the store is.
-func (s *Store) Location() Location {
+// Address returns where the store is.
+func (s *Store) Address() Address {
 	u := s.url.Load()
-	return Location{
+	return Address{
 		Host:     u.Host,
 		Database: cmp.Or(strings.Trim(u.Path, "/"), "0"),
 		Prefix:   strings.TrimPrefix(u.RawQuery, "prefix="),
@@ -71,7 +71,7 @@ func (s *Store) renewPool(pool *redis.Pool) bool {
 			if time.Since(lastUsed) < time.Second {
 				return nil
 			}
-			_, err := redis.DoContext(c, ctx, "SELECT", s.Location().Database)
+			_, err := redis.DoContext(c, ctx, "SELECT", s.Address().Database)
 			return err
 		},
 		MaxIdle:         maxScripts,

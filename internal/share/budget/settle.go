@@ -64,10 +64,10 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets what a retry or a requery has used beside the response in a second change.
-	ofResponse, usedByOthers := ofCall, amount{}
+	ofResponse, usedByOtherResponses := ofCall, amount{}
 	if end.ResponseID != "" {
-		usedByOthers = t.usedByOtherResponses(c, end)
-		ofResponse.use = ofCall.use.plus(usedByOthers.times(-1))
+		usedByOtherResponses = t.usedByOtherResponses(c, end)
+		ofResponse.use = ofCall.use.plus(usedByOtherResponses.times(-1))
 	}
 	toStore, storeReply := t.settleInStore(ofResponse, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
@@ -77,7 +77,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
-	t.settleOtherResponses(usedByOthers)
+	t.settleOtherResponses(usedByOtherResponses)
 	// Only an endMark tells of another process of this program.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn

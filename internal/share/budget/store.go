@@ -284,7 +284,7 @@ func parseReply(n []int64, change storeChange) (r reply, ok bool) {
 // in one hash slot of a cluster. The prefix of the URL keeps deployments apart, and 3 is the
 // version of the format of values.
 func (s *Store) fullKey(key string) string {
-	prefix := s.Location().Prefix
+	prefix := s.Address().Prefix
 	if prefix != "" {
 		prefix += ":"
 	}

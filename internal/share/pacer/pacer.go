@@ -433,8 +433,8 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 //
 //	refused is                       gap                   pause of the queue
 //	the first request                a third of a second   none
-//	one not of the queue, or from    the same              the same
-//	before the refusal before it
+//	one that the queue did not send, the same              the same
+//	or sent before the last refusal
 //	the request after a pause        the same              1.5 times the last pause
 //	any other request                1.25 times as long,   1.5 gaps
 //	                                 if calls wait
@@ -450,7 +450,7 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	case p.gap == 0: // the first refusal starts the queue
 		p.gap = firstGap
 
-	case !t.isQueued || t.sentAt <= p.lastRefusalAt: // or sent before the refusal before this one
+	case !t.isQueued || t.sentAt <= p.lastRefusalAt:
 		return
 
 	case p.queuePause > 0:

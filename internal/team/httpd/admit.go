@@ -79,8 +79,8 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerBeyondBounds answers a small message that TakeRequest has refused with an error, and
-// reports whether it does:
+// answerBeyondBounds answers a small message that is beyond the bounds, as TakeRequest has said
+// with refusal. It reports whether it does:
 //   - A notification is accepted: otherwise people with as many calls as they may run could not
 //     cancel one.
 //   - A request gets the error as an ordinary response, except in the drain. After any other status

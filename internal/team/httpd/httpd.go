@@ -313,13 +313,13 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
 	sdkServer := s.mcpServer.SDKServer(sessionCtx, res.person)
-	getServer := func(*http.Request) *mcp.Server { return sdkServer } // both calls get the same one
+	getServer := func(*http.Request) *mcp.Server { return sdkServer } // the SDK asks twice
 	// The SDK changes its request, and net/http reads ours when sendComment begins the response.
 	requestCopy := r.WithContext(requestCtx)
 	mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		JSONResponse:                 !acceptsStream,
-		PropagateRequestCancellation: true, // the SDK does it for StatelessVersion, sessionCtx for all
+		PropagateRequestCancellation: true, // ends the handler; sessionCtx ends the call
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	}).ServeHTTP(res, requestCopy)
 }

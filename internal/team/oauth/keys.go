@@ -80,7 +80,7 @@ func (k *keySet) verifySignature(token *jwt.JSONWebToken) error {
 	for _, key := range k.keys {
 		idMatches := header.KeyID == "" || header.KeyID == key.KeyID
 		algorithmMatches := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		if idMatches && algorithmMatches && token.Claims(key.Key) == nil {
+		if idMatches && algorithmMatches && token.Claims(key.Key) == nil { // Claims verifies
 			return nil
 		}
 		hasCandidate = hasCandidate || idMatches
