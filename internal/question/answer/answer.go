@@ -109,7 +109,7 @@ type Meta struct {
 // max_output_tokens". Unless the error is an APIError, the last events of the call are a Usage of
 // all requests and a Done.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
-	began := time.Now()
+	began := cmp.Or(c.Began, time.Now()) // the time of a call includes its waits
 	p := a.options.Profiles[c.Tool]
 	request := a.request(ctx, c.Tool, p, q)
 	f := &findings{blockedDomains: p.Search.AllBlockedDomains(q.ExcludeDomains)}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -33,10 +34,13 @@ func TestForms(t *testing.T) {
 				}
 			}
 			a, _ := newAnswerer(0, strings.Replace(body, "{", `{"status":"completed",`, 1))
+			c.Began = time.Now()
+			time.Sleep(time.Minute) // the call waits for a slot
 			ans, err := a.Ask(t.Context(), c, Question{Query: "?"})
 			if err != nil {
 				t.Fatal(err)
 			}
+			compare.Equal(t, "elapsed", ans.Meta.Elapsed, time.Minute)
 			got := fmt.Sprint(ans.Meta.Searches)
 			if !ans.UsedSearch {
 				got += " not searched"
