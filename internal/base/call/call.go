@@ -75,7 +75,7 @@ type Used struct {
 
 	RefusedBy  string // budget: the name of the quota that refused the call, or "store"; "": none
 	NearLimit  string // budget: how much is used of a quota that is nearly used up; "": none is
-	NotInStore bool   // budget: as far as is known, no store has reserved anything for the call
+	Unreserved bool   // budget: as far as is known, no store has reserved anything for the call
 }
 
 // Reported is what the API reports that responses have used. If a response has no report of its

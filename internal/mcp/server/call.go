@@ -308,7 +308,7 @@ func (s *Server) settleRemoteCall(
 ) {
 	ended := *asker
 	ended.Requests = 1 // for the log
-	ended.NotInStore = ref.NotInStore
+	ended.Unreserved = ref.Unreserved
 
 	took := time.Since(ref.CallBegan)
 	if a != nil {

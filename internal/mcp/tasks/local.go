@@ -108,7 +108,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 
 	o.PartialRef.CallBegan = t.Created
 	o.PartialRef.Tool = t.Tool
-	o.PartialRef.NotInStore = c.NotInStore
+	o.PartialRef.Unreserved = c.Unreserved
 	t.local = &localCall{
 		CallOptions:   o,
 		began:         time.Now(),

@@ -20,9 +20,9 @@ const hkdfInfo = "openai-responses-mcp task id"
 // maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
 const maxExcluded = 1000
 
-// notInStoreBit says in an id that the call is NotInStore. It is a bit of the time in milliseconds,
+// unreservedBit says in an id that the call is Unreserved. It is a bit of the time in milliseconds,
 // which does not need it.
-const notInStoreBit = 1 << 63
+const unreservedBit = 1 << 63
 
 var encoding = base64.RawURLEncoding
 
@@ -38,8 +38,8 @@ func ownerOf(personID, baseURL string) []byte {
 // Only unseal with the same secret and the same owner can read it.
 func seal(ref answer.ResponseRef, secret string, owner []byte) string {
 	began := uint64(ref.CallBegan.UnixMilli())
-	if ref.NotInStore {
-		began |= notInStoreBit
+	if ref.Unreserved {
+		began |= unreservedBit
 	}
 	plain := binary.BigEndian.AppendUint64(nil, began)
 	fields := strings.TrimSuffix(ref.Tool+"\x00"+ref.ResponseID+"\x00"+ref.Excluded, "\x00")
@@ -60,8 +60,8 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner)
 		if err == nil {
 			began := binary.BigEndian.Uint64(plain)
-			ref.NotInStore = began&notInStoreBit != 0
-			ref.CallBegan = time.UnixMilli(int64(began &^ notInStoreBit)).UTC()
+			ref.Unreserved = began&unreservedBit != 0
+			ref.CallBegan = time.UnixMilli(int64(began &^ unreservedBit)).UTC()
 			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of began
 			fields = append(fields, "", "", "")                // left out by seal or by an older version
 			ref.Tool = fields[0]

@@ -21,7 +21,7 @@ var (
 		Tool:       "answer_detailed",
 		ResponseID: "resp_1",
 		Excluded:   "a.example b.example",
-		NotInStore: true,
+		Unreserved: true,
 	}
 	alice = ownerOf("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}

@@ -24,7 +24,7 @@ func TestOwners(t *testing.T) {
 			}}
 			first, second := New(o), New(o)
 			defer first.Close()
-			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{NotInStore: true}}
+			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{Unreserved: true}}
 			run := func(ctx context.Context) (*answer.Answer, error) {
 				c.Sink(call.ResponseNamed{ID: "resp_1"})
 				<-ctx.Done()
@@ -43,7 +43,7 @@ func TestOwners(t *testing.T) {
 				if found {
 					ref := second.Find(task.ID, who).remote.ref
 					compare.Equal(t, "its ref", ref, *task.local.ref.Load())
-					compare.Equal(t, "unreserved", ref.NotInStore, true)
+					compare.Equal(t, "unreserved", ref.Unreserved, true)
 				}
 			}
 		})

@@ -32,7 +32,7 @@ type ResponseRef struct {
 	ResponseID string    // id of the response at the API
 	Excluded   string    // domains that the question excludes, separated by blanks
 
-	NotInStore bool // call.Used.NotInStore of its call
+	Unreserved bool // call.Used.Unreserved of its call
 }
 
 // Ref returns a ResponseRef with what the question asked, without the response and its call.

@@ -138,7 +138,7 @@ type Taken struct {
 	nearWords   nearWords
 }
 
-// Take counts a call for its person, and reserves what the tool usually takes. It sets NotInStore
+// Take counts a call for its person, and reserves what the tool usually takes. It sets Unreserved
 // and NearLimit of c. If a quota has not one unit free, Take changes nothing, sets RefusedBy of c,
 // and returns an error of call.KindLimited; with RefuseWithoutStore also while the store fails.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
@@ -161,7 +161,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	changes := start.inBuckets(taken.buckets)
 	r := taken.takeInStore(changes)
 	taken.inStore = r.outcome == made
-	c.NotInStore = !taken.inStore
+	c.Unreserved = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
 		start.need = 0

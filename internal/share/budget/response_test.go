@@ -172,7 +172,7 @@ func (s *shared) end(word string, n int64) (known bool) {
 		end.UnreportedBegun = 1
 		s.taken.Settle(end, End{GoesOn: true})
 	case "second", "third":
-		end.NotInStore = s.call.NotInStore
+		end.Unreserved = s.call.Unreserved
 		i := slices.Index([]string{"", "second", "third"}, word)
 		observes = s.replicas[i].SettleResponse(end, s.response)
 	default:

@@ -171,7 +171,7 @@ func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 
 // SettleResponse notes what a response has used whose call was begun by another process. c has the
 // person and the tool of that call, and what the API reports. SettleResponse sets GuessedTokens of
-// c. It adds the difference to what the other process has reserved or, with NotInStore of c, takes
+// c. It adds the difference to what the other process has reserved or, with Unreserved of c, takes
 // the whole call.
 //
 // The store remembers the response for two days. observes tells whether the caller observes the
@@ -190,7 +190,7 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	}
 	use := b.countUsed(c.Tool, c)
 	correction := callChange{use: use.plus(b.reservation(c.Tool).times(-1))}
-	if c.NotInStore {
+	if c.Unreserved {
 		correction.use = use
 		correction.use[unitCalls] = 1
 	}
