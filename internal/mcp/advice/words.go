@@ -64,7 +64,8 @@ func wordsFor(name string) words {
 func nameBySays(name, message string) string {
 	for longer, w := range wordsByName() {
 		said := w.Says != "" && strings.Contains(message, w.Says)
-		if said && longer[:strings.LastIndex(longer, " ")] == name {
+		before := longer[:max(0, strings.LastIndex(longer, " "))]
+		if said && before == name {
 			return longer
 		}
 	}
