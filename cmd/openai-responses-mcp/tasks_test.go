@@ -280,7 +280,7 @@ func wantPosts(t *testing.T, api *apitest.Server, n int) {
 // the API.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
-	api, env := newAPI(t, "always", "search+slow=60ms")
+	api, env := newAPI(t, "always", "search+slow=1m")
 	a := newReplica(t, env, overHTTP+late)
 	b := newReplica(t, env, overHTTP+late+anyKey)
 	c := newReplica(t, env, overHTTP+late+oldSecret)
