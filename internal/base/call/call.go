@@ -47,8 +47,8 @@ type Call struct {
 }
 
 // Used is what is known of a call so far, even if it fails: what it has used, and what later steps
-// need. Each comment begins with the package that writes the field. For a call of another process,
-// whose end this process reads, package server also writes some.
+// need. Each comment names the package that writes the field. For a call of another process, whose
+// end this process reads, package server also writes some.
 type Used struct {
 	Requests      int           // llm: POSTs of requests, repeats and those without a connection too
 	Retries       int           // llm: attempts after the first one of a request
@@ -66,8 +66,11 @@ type Used struct {
 	UnreportedBegun    int
 	GuessedTokens      int64
 
-	Blocks       int               // llm: blocks that have started, in all responses
-	RequestInput []json.RawMessage // llm: of the last request; an error may repeat its words
+	Blocks int // llm: blocks that have started, in all responses
+
+	// RequestInput (llm) is that of the last request: an error may repeat its words, and its length
+	// is a guess at its tokens. Package budget clears it where that would guess too much.
+	RequestInput []json.RawMessage
 
 	// Ahead is how many calls were before this one when it gave up waiting: for the rate limit
 	// (llm) or for a slot (people).
@@ -86,15 +89,15 @@ type Reported struct {
 }
 
 // Add adds what another response has used.
-func (r *Reported) Add(other Reported) { r.addTimes(1, other) }
+func (r *Reported) Add(other Reported) { r.addMultiple(1, other) }
 
 // Minus returns what r has and other does not.
 func (r Reported) Minus(other Reported) Reported {
-	r.addTimes(-1, other)
+	r.addMultiple(-1, other)
 	return r
 }
 
-func (r *Reported) addTimes(n int, other Reported) {
+func (r *Reported) addMultiple(n int, other Reported) {
 	r.Usage.AddTokens(int64(n), other.Usage)
 	r.Searches += n * other.Searches
 }

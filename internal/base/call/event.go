@@ -75,8 +75,8 @@ type Reconnecting struct{}
 // of it. As people take turns, that is 0 for the first call of each (queue.Queue.Ahead).
 type Waiting struct{ Ahead int }
 
-// Requesting announces a request after Waiting, and a requery. What was streamed before it is not a
-// part of its response.
+// Requesting announces a request that begins after Waiting, or a requery. The first request of a
+// call that does not wait has none. What was streamed before it is not a part of its response.
 type Requesting struct{}
 
 // Done ends a call that got its response. The event before it is a Usage.

@@ -68,7 +68,8 @@ type app struct {
 // Run executes the command line args, which lack the program's name, and returns the exit code: 0
 // fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed. A session on stdio that its
 // client or a signal ends is fine. environ has the form of os.Environ. Run returns within a second
-// after ctx ends; only serve first lets its calls finish.
+// after ctx ends, or half a second later if stderr is blocked; only serve first lets its calls
+// finish.
 func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if runtime.GOOS == "windows" {
 		environ = withUpperCase(environ)

@@ -112,7 +112,7 @@ func (s *Server) callTool(
 	case errors.Is(state.Err, call.ErrWaiting):
 		return s.waitingResult(req, c.Ahead), nil
 	case !state.IsWorking():
-		return s.result(req, tool, state)
+		return s.resultOf(req, tool, state)
 	}
 
 	if s.options.Detach.OverHTTP { // the session ends with the request

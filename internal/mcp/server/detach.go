@@ -18,8 +18,8 @@ import (
 //
 //	                OffersTasks: tools with Tool.Pollable  DetachAfter: late answers of all tools
 //	stdio           this process, at once                  this process, after that time
-//	stdio with API  this process, once the API has named   this process, after that time
-//	                the response, or after 2 s
+//	stdio with API  the API, once it has named the         the API, after that time; this process
+//	                response; this process after 2 s       if the response has no name by then
 //	HTTP            no call                                no call
 //	HTTP with API   the API, once it has named the         the API, after that time; a GET looks
 //	                response, unless a GET says that       for the response after half of it, or
@@ -71,7 +71,7 @@ func (s *Server) runOrDetach(
 		WantsProgress: wantsProgress(req),
 		DetachAfter:   s.clientSettings.Load().detachAfter,
 		OverHTTP:      o.OverHTTP,
-		PartialRef:    q.Ref(),
+		PartialRef:    q.PartialRef(),
 	})
 
 	delay := time.Duration(0)

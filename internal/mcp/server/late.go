@@ -93,7 +93,7 @@ func (s *Server) callAnswerResult(
 	if state.IsWorking() {
 		return s.workingResult(req, nextID), nil
 	}
-	return s.result(req, task.Tool, state)
+	return s.resultOf(req, task.Tool, state)
 }
 
 // CancelUndelivered cancels the task that a result of tools/call names, if the client does not get

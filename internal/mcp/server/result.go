@@ -69,9 +69,9 @@ func knowsResultType(req mcp.Request) bool {
 	return asked || isStateless(req.GetParams().GetMeta())
 }
 
-// result returns what the client of a request gets for a call that has ended. tool is the tool of
+// resultOf returns what the client of a request gets for a call that has ended. tool is the tool of
 // that call.
-func (s *Server) result(req mcp.Request, tool string, end tasks.State) (mcp.Result, error) {
+func (s *Server) resultOf(req mcp.Request, tool string, end tasks.State) (mcp.Result, error) {
 	if end.Err != nil {
 		return s.failure(req, tool, end.Err)
 	}

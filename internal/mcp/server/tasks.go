@@ -135,7 +135,7 @@ func (s *Server) stateResult(req mcp.Request, t *tasks.Task, state tasks.State) 
 		v.Status = statusCancelled
 	default:
 		v.Status = statusCompleted
-		res, err := s.result(req, t.Tool, state)
+		res, err := s.resultOf(req, t.Tool, state)
 		v.Result = res
 		if err != nil {
 			v.Status = statusFailed

@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -24,7 +26,9 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// The READMEs list the arguments of each tool.
+// The READMEs list the arguments of each tool, and say how many tokens the definitions take:
+// o200k_base, an encoding of OpenAI's models, has one for 4.44 bytes of their names, descriptions and
+// schemas.
 func TestReadme(t *testing.T) {
 	for _, file := range []string{"../../../README.md", "../../../README.ja.md"} {
 		b, err := os.ReadFile(file)
@@ -32,6 +36,12 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := string(b)
+		bytes := 0
+		for _, tool := range tools(Settings{}, 0) {
+			bytes += len(tool.Name + tool.Description + string(tool.InputSchema.(json.RawMessage)))
+		}
+		tokens := math.Round(float64(bytes)/4.44/10) * 10
+		compare.Contains(t, "tokens in "+file, text, fmt.Sprintf(" %.0f ", tokens))
 
 		for _, tool := range tools(Settings{}, time.Second) {
 			t.Run(file+" "+tool.Name, func(t *testing.T) {

@@ -34,8 +34,9 @@ type CallOptions struct {
 	// the API runs in the background can go on.
 	OverHTTP bool
 
-	// PartialRef has what the question asked (answer.Question.Ref). A sealed id has it for another
-	// process, which may make the answer. Prepare adds the call, and noteResponse the response.
+	// PartialRef has what the question asked (answer.Question.PartialRef). A sealed id has it for
+	// another process, which may make the answer. Prepare adds the call, and noteResponse the
+	// response.
 	PartialRef answer.ResponseRef
 }
 

@@ -33,8 +33,8 @@ type remoteCall struct {
 // refreshRemote asks the API about a task, ends the task if its response has ended, and returns a
 // message about a task that works. It may return what an earlier request got less than maxReplyAge
 // ago, unless wasCancelled says that the response was cancelled since. If ctx ends first,
-// refreshRemote returns "" at once. A request to the API that has begun goes on. Beyond the time
-// limit a cancellation and another GET follow it: each of the three takes requestTimeout at most.
+// refreshRemote returns "" at once. A GET that has begun goes on, for requestTimeout at most.
+// Beyond the time limit a cancellation and another GET follow it, each with the same timeout.
 func (ts *Tasks) refreshRemote(
 	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {

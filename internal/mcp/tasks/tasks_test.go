@@ -52,9 +52,12 @@ func TestOwners(t *testing.T) {
 
 // A call ends with its request, unless it is detached before. A detached call ends with Tasks.
 func TestDetach(t *testing.T) {
-	for name, want := range map[string]error{
-		"with its request": context.Canceled,
-		"detached":         call.ErrShutdown,
+	for name, tt := range map[string]struct {
+		detach bool
+		want   error
+	}{
+		"with its request": {false, context.Canceled},
+		"detached":         {true, call.ErrShutdown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -65,16 +68,18 @@ func TestDetach(t *testing.T) {
 					<-ctx.Done()
 					return nil, context.Cause(ctx)
 				})
-				detached := name == "detached" && s.DetachWhenDue(task)
+				if tt.detach {
+					compare.Equal(t, "detached", s.DetachWhenDue(task), true)
+				}
 
 				leave()
 				synctest.Wait()
-				compare.Equal(t, "runs", !task.hasEnded(), detached)
+				compare.Equal(t, "runs", !task.hasEnded(), tt.detach)
 				compare.Equal(t, "detached afterwards", s.DetachWhenDue(task), false)
 				s.Close()
 				err := task.Result().Err
-				if !errors.Is(err, want) {
-					t.Errorf("error %v, want %v", err, want)
+				if !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
 				}
 			})
 		})
@@ -135,11 +140,24 @@ func TestClose(t *testing.T) {
 // An id never has a response that the API has lost, or whose call has ended: other processes cannot
 // fetch it, or would settle it again. Then a task over HTTP is not detached, as one without a name.
 func TestNotSealed(t *testing.T) {
-	for name, overHTTP := range map[string]bool{
-		"lost":             true,
-		"ended":            true,
-		"ended over stdio": false,
-		"nameless":         true,
+	type attempt func(s *Tasks, task *Task, c *call.Call, leave func())
+	named := call.ResponseNamed{ID: "resp_1"}
+	ends := func(s *Tasks, task *Task, c *call.Call, _ func()) {
+		s.NoteCallEnded(task, c.Reported)
+		c.Sink(named)
+	}
+	for name, tt := range map[string]struct {
+		overHTTP bool
+		attempt  attempt
+	}{
+		"lost": {true, func(_ *Tasks, _ *Task, c *call.Call, _ func()) {
+			c.Sink(named)
+			time.Sleep(time.Second)
+			c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
+		}},
+		"ended":            {true, ends},
+		"ended over stdio": {false, ends},
+		"nameless":         {true, func(_ *Tasks, _ *Task, _ *call.Call, leave func()) { leave() }},
 	} {
 		compare.Bubble(t, name, func(t *testing.T) {
 			s := New(Options{Timeout: time.Hour, Recover: func(string, *error) {}, BackgroundAPI: &BackgroundAPI{
@@ -151,23 +169,13 @@ func TestNotSealed(t *testing.T) {
 			}})
 			c := &call.Call{}
 			request, leave := context.WithCancel(t.Context())
-			task := s.Prepare(c, CallOptions{Polled: true, OverHTTP: overHTTP, ExpectsName: true})
+			task := s.Prepare(c, CallOptions{Polled: true, OverHTTP: tt.overHTTP, ExpectsName: true})
 			s.Run(request, task, func(context.Context) (*answer.Answer, error) {
-				switch name {
-				case "lost":
-					c.Sink(call.ResponseNamed{ID: "resp_1"})
-					time.Sleep(time.Second)
-					c.Sink(call.Retrying{Err: &call.APIError{ResponseLost: true}})
-				case "nameless":
-					leave()
-				default:
-					s.NoteCallEnded(task, c.Reported)
-					c.Sink(call.ResponseNamed{ID: "resp_1"})
-				}
+				tt.attempt(s, task, c, leave)
 				time.Sleep(time.Minute)
 				return nil, nil
 			})
-			compare.Equal(t, "detached", s.DetachWhenDue(task), !overHTTP)
+			compare.Equal(t, "detached", s.DetachWhenDue(task), !tt.overHTTP)
 			sealed, _ := s.NoteCallEnded(task, c.Reported)
 			compare.Equal(t, "sealed", sealed, "")
 			task.Result()

@@ -40,21 +40,9 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	case doc.IsArray(): // Gemini
 		doc = doc.Get("0")
 	}
-	fields := doc.Get("error")
-	for _, list := range []string{"error.0", "errors.0"} { // Cloudflare
-		if !fields.IsObject() {
-			fields = doc.Get(list)
-		}
-	}
-	bare := "" // the error, if it is a string: a message or a code
-	if !fields.IsObject() {
-		setString(&bare, fields, "@this") // errors.0, if it is a string
-		setString(&bare, doc, "error")
-		fields = doc
-		isError := bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
-		if !isError && levelsLeft < maxNested { // the outermost body is an error in any case
-			return false
-		}
+	fields, bare, isError := findError(doc)
+	if !isError && levelsLeft < maxNested { // the outermost body is an error in any case
+		return false
 	}
 
 	setString(&e.Type, fields, "type")
@@ -72,16 +60,38 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Param = ""
 	}
 	setStatus(e)
+	e.RetryAfter = max(e.RetryAfter, bodyWait(fields))
+	readInner(e, fields.Get("metadata.raw"), levelsLeft-1)
+	return true
+}
 
+// findError returns the object in an error body that has the fields of the error, and the error
+// itself, if that is a string: a message or a code. isError reports whether doc is an error body.
+func findError(doc gjson.Result) (fields gjson.Result, bare string, isError bool) {
+	fields = doc.Get("error")
+	for _, list := range []string{"error.0", "errors.0"} { // Cloudflare
+		if !fields.IsObject() {
+			fields = doc.Get(list)
+		}
+	}
+	if fields.IsObject() {
+		return fields, "", true
+	}
+
+	setString(&bare, fields, "@this") // errors.0, if it is a string
+	setString(&bare, doc, "error")
+	isError = bare != "" || doc.Get("message").Type == gjson.String || doc.Get("detail").Exists()
+	return doc, bare, isError
+}
+
+// bodyWait returns how long to wait as the fields of an error say, or 0.
+func bodyWait(fields gjson.Result) time.Duration {
 	delay := ""
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
 	setString(&delay, fields, "resets_in_seconds")      // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666
 	headers := fields.Get("metadata.headers")
-	e.RetryAfter = max(e.RetryAfter, headerWait(delay, time.Second), unixReset(
+	return max(headerWait(delay, time.Second), unixReset(
 		headers.Get("X-RateLimit-Remaining").String(), headers.Get("X-RateLimit-Reset").String()))
-
-	readInner(e, fields.Get("metadata.raw"), levelsLeft-1)
-	return true
 }
 
 // setString sets dst to the value at a path of doc, unless that is empty, or "None", which LiteLLM

@@ -311,7 +311,8 @@ func (cl *Client) getOrConfirmLost(
 }
 
 // getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a
-// cancellation. If the GET does not find the response, the error has ResponseLost set.
+// cancellation. If the response has failed, getOnce returns both. If the GET does not find it, the
+// error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
@@ -328,19 +329,7 @@ func (cl *Client) getOnce(
 	acc.endTimer = nil
 
 	var resp *http.Response
-	options := cl.requestOptions(ctx, acc.call, &resp)
-	if stream {
-		options = append(options,
-			option.WithHeader("Accept", eventStream),
-			option.WithQuery("stream", "true"),
-			option.WithQuery("starting_after", fmt.Sprintf("%.0f", acc.background.nextSequence-1)))
-	}
-	for _, element := range acc.background.include {
-		if element != encryptedReasoning { // the API refuses it in a GET
-			options = append(options, option.WithQueryAdd("include[]", element))
-		}
-	}
-
+	options := append(cl.requestOptions(ctx, acc.call, &resp), acc.background.getOptions(stream)...)
 	endless := context.WithoutCancel(ctx) // for openai-go; requestOptions ends the request with ctx
 	_, err := cl.service.Get(endless, acc.background.id, responses.ResponseGetParams{}, options...)
 	if stream {
@@ -365,6 +354,23 @@ func (cl *Client) getOnce(
 	// The reason is parent, if that has ended: ctx also ends with closeConn.
 	strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
 	return nil, cl.attemptError(parent, lostError(err, strict), 1)
+}
+
+// getOptions returns the query and the header of a GET, for an object or for the stream after the
+// last event.
+func (b *background) getOptions(stream bool) (options []option.RequestOption) {
+	if stream {
+		options = append(options,
+			option.WithHeader("Accept", eventStream),
+			option.WithQuery("stream", "true"),
+			option.WithQuery("starting_after", fmt.Sprintf("%.0f", b.nextSequence-1)))
+	}
+	for _, element := range b.include {
+		if element != encryptedReasoning { // the API refuses it in a GET
+			options = append(options, option.WithQueryAdd("include[]", element))
+		}
+	}
+	return options
 }
 
 // lostError returns err, the error of a GET, or if the response is lost a copy with ResponseLost

@@ -35,8 +35,8 @@ type ResponseRef struct {
 	Unreserved bool // call.Used.Unreserved of its call
 }
 
-// Ref returns a ResponseRef with what the question asked, without the response and its call.
-func (q Question) Ref() ResponseRef {
+// PartialRef returns a ResponseRef with what the question asked, without the response and its call.
+func (q Question) PartialRef() ResponseRef {
 	return ResponseRef{Excluded: strings.Join(q.ExcludeDomains, " ")}
 }
 

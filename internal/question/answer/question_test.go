@@ -32,7 +32,8 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
-// requestOf returns the request for these arguments. Question.Ref has those that shape the answer.
+// requestOf returns the request for these arguments. Question.PartialRef has those that shape the
+// answer.
 func requestOf(t *testing.T, args string) string {
 	t.Helper()
 	q, err := Parse(gjson.Parse(args), Defaults{})
@@ -49,7 +50,7 @@ func requestOf(t *testing.T, args string) string {
 		return create(ctx, c, request)
 	}
 	want, _ := a.Ask(t.Context(), &call.Call{Tool: "answer"}, q)
-	ref := q.Ref()
+	ref := q.PartialRef()
 	ref.CallBegan = time.Now()
 	ref.Tool = "answer"
 	ref.ResponseID = "resp_1"
@@ -58,7 +59,7 @@ func requestOf(t *testing.T, args string) string {
 		t.Fatal(err)
 	}
 	want.Meta = got.Meta
-	compare.Equal(t, "answer of Fetch (add the argument to Question.Ref)", got, want)
+	compare.Equal(t, "answer of Fetch (add the argument to Question.PartialRef)", got, want)
 	return string(body)
 }
 

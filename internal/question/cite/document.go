@@ -27,7 +27,8 @@ const HeadingMarks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
 	// EndsWithDatedList reports whether the list ends the text in the form that the policy asks
-	// for: each entry is a URL, a link or an identifier, and at least one entry has a date.
+	// for: each entry is a URL, a link or an identifier, and at least one entry has a date. The
+	// caller clears it for a text that was cut short.
 	EndsWithDatedList bool
 
 	// ListStart is where the heading of the list begins: bytes from the start of the text, or the

@@ -1,22 +1,22 @@
 // Package budget bounds the calls, tokens and money of people, over all replicas where there is a
 // store.
 //
-//	budget.go   Budget: what a call takes at its start
-//	settle.go   how that is corrected at its end
-//	quotas.go   the quotas, and their buckets
-//	change.go   what a call changes in buckets and in the store, and the reply to that
-//	people.go   limits of single people
-//	near.go     who has nearly used up a limit
-//	local.go    the buckets of this process
-//	store.go    the buckets of Valkey or Redis, which replicas share
-//	marks.go    what the store remembers of calls and responses
-//	pending.go  what the store has missed while it failed
-//	connect.go  the URL of the store, and connections to it
-//	hints.go    what to do about errors of the store (hints.txt)
-//	check.go    checks of the store: whether it drops keys, and its clock
-//	report.go   who has used what of the quotas in the store
-//	replies.go  bounds of replies, which a connection checks
-//	take.lua    the script that changes the buckets of the store
+//	budget.go        Budget: what a call takes at its start
+//	settle.go        how that is corrected at its end
+//	quotas.go        the quotas, and their buckets
+//	change.go        what a call changes in buckets and in the store, and the reply to that
+//	personlimits.go  limits of single people
+//	near.go          who has nearly used up a limit
+//	local.go         the buckets of this process
+//	store.go         the buckets of Valkey or Redis, which replicas share
+//	marks.go         what the store remembers of calls and responses
+//	pending.go       what the store has missed while it failed
+//	connect.go       the URL of the store, and connections to it
+//	hints.go         what to do about errors of the store (hints.txt)
+//	check.go         checks of the store: whether it drops keys, and its clock
+//	report.go        who has used what of the quotas in the store
+//	replies.go       bounds of replies, which a connection checks
+//	take.lua         the script that changes the buckets of the store
 //
 // A quota is a bucket for each person, or for all people, that refills evenly; its limit is what
 // refills in a period. While a call runs, it reserves what its tool usually takes. At its end it

@@ -64,12 +64,12 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets what a retry or a requery has used beside the response in a second change.
-	ofResponse, usedByOtherResponses := ofCall, amount{}
+	withoutOthers, usedByOtherResponses := ofCall, amount{}
 	if end.ResponseID != "" {
 		usedByOtherResponses = t.usedByOtherResponses(c, end)
-		ofResponse.use = ofCall.use.plus(usedByOtherResponses.times(-1))
+		withoutOthers.use = ofCall.use.plus(usedByOtherResponses.times(-1))
 	}
-	toStore, storeReply := t.settleInStore(ofResponse, end)
+	toStore, storeReply := t.settleInStore(withoutOthers, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply
 	}
@@ -78,7 +78,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(usedByOtherResponses)
-	// Only an endMark tells of another process of this program.
+	// An endMark that refuses tells of another process. Without one, a releaseMark refuses what
+	// this process has sent before: the reply was lost.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }

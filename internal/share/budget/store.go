@@ -44,9 +44,9 @@ type Store struct {
 	// Dial connects. It may be replaced before SetURL.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// ObserveUse, if not nil, is called after each run of the script, probes included: took is how
-	// long it took, and beginsToFail whether the store began to fail with it. It may be set before
-	// the first use.
+	// ObserveUse, if not nil, is called after each use, which is a run of the script, probes
+	// included: took is how long it took, and beginsToFail whether the store began to fail with it.
+	// It may be set before the first use.
 	ObserveUse func(took time.Duration, beginsToFail bool)
 
 	roots      func(context.Context) (*x509.CertPool, error)
@@ -57,8 +57,8 @@ type Store struct {
 	failing    atomic.Bool
 	needsProbe atomic.Bool // no probe has succeeded since SetURL
 
-	// inFlight holds an element for each change that runs; probes are not bounded. MaxActive and
-	// Wait of a redis.Pool would panic if the pool is closed during a wait.
+	// inFlight holds an element for each use by apply; probes are not bounded. MaxActive and Wait
+	// of a redis.Pool would panic if the pool is closed during a wait.
 	inFlight chan struct{}
 
 	whileFailing string // words for the log: which limits hold while it fails

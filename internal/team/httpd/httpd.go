@@ -154,16 +154,21 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		s.drain()
 	}
 	cancel(call.ErrShutdown)
-
-	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer stop()
-	_ = srv.Shutdown(shutdown) // waits while cancelled calls send their errors
-	mcpServer.Close()          // before the last line of the log
-	o.LogLimiter.Flush()
+	s.finish(srv)
 	if err == nil {
 		o.Log.Info("stopped")
 	}
 	return err
+}
+
+// finish waits while cancelled calls send their errors, for a second at most, ends the detached
+// calls, and logs what is left.
+func (s *instance) finish(srv *http.Server) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(s.serveCtx), time.Second)
+	defer stop()
+	_ = srv.Shutdown(ctx)
+	s.mcpServer.Close()
+	s.LogLimiter.Flush()
 }
 
 // newServer returns an HTTP server for the requests that h answers.
